@@ -126,7 +126,7 @@ def made_of(source):
 
 
 def write_digest_of_sources(folder):
-    """Write a digest of all C and Cython beside the modules; `lshfast.common.code_version` tells
+    """Write a digest of all C and Cython beside the modules; `lshfast._common.code_version` tells
     builds apart by it.
     """
     files = [*Path("src").rglob("*.[ch]"), *Path("src").rglob("*.pyx"), *Path("src").rglob("*.pxd")]

@@ -31,8 +31,8 @@ import numpy as np
 from data import decoded, raw_members
 
 import lshfast
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.demo import standard_library
+from lshfast._cli.demo import standard_library
+from lshfast._engine.plan import make_plan
 from lshfast.quality.estimates import measured, rows_with_pairs
 from lshfast.quality.near_pairs import Near, Tally, finder
 from lshfast.quality.run import edges_of

@@ -15,7 +15,7 @@ from pydoc_data.topics import topics
 import numpy as np
 
 import lshfast
-from lshfast.common.stop_words import stop_words_of
+from lshfast._common.stop_words import stop_words_of
 
 THRESHOLDS = 0.6, 0.5, 0.4, 0.3
 

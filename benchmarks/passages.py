@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from contest import SEED, keep_to_one_cpu, label
 
-from lshfast.engine.clock import Clock
+from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan, make_passage_plan
 from lshfast.passages.run import FoundPassages, find_against, find_within, hold_texts

@@ -50,10 +50,10 @@ from contest import compared, print_table, take_turns
 from simulate import simulate
 
 import lshfast
-from lshfast.common.checks import check_bytes
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.forecast import forecast as forecast_of
+from lshfast._common.checks import check_bytes
+from lshfast._engine.forecasts.texts import forecast as forecast_of
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.plan import make_plan
 from lshfast.kernels.text import Texts
 
 MB = 1 << 20

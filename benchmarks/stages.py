@@ -29,12 +29,12 @@ from data import copies, decoded, raw_files, read_jsonl, synthetic, zipf
 
 import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
-from lshfast.common.run_key import RunKey
-from lshfast.common.types import UInt64Array
-from lshfast.engine.clock import Clock
-from lshfast.engine.columns import KeyedRows, ShingledTexts
-from lshfast.engine.plan import make_plan
-from lshfast.engine.sketching import SketchedRows, sketch_rows
+from lshfast._common.run_key import RunKey
+from lshfast._common.types import UInt64Array
+from lshfast._engine.clock import Clock
+from lshfast._engine.columns import KeyedRows, ShingledTexts
+from lshfast._engine.plan import make_plan
+from lshfast._engine.sketching import SketchedRows, sketch_rows
 from lshfast.kernels.text import Texts
 from lshfast.shingling import Unit, check_shingles
 

@@ -10,7 +10,7 @@ from conftest import Measure
 from data import grouped_signatures
 
 from lshfast import LSHEnsemble, LSHForest
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 
 pytestmark = pytest.mark.benchmark(group="forest", max_time=0.5)
 

@@ -13,7 +13,7 @@ from data import planted_signatures
 from stages import NS
 
 from lshfast import LSHIndex
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 
 pytestmark = pytest.mark.benchmark(group="index", max_time=0.5)
 

@@ -11,7 +11,7 @@ from conftest import Measure
 from stages import BYTES, THRESHOLD, random_sets
 
 from lshfast import TokenSets, candidates, choose_bands, dedup, verify
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.kernels.text import Texts
 
 pytestmark = pytest.mark.benchmark(group="join", max_time=1.0)

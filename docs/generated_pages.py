@@ -14,7 +14,7 @@ import lshfast
 
 # The modules, in the order of the reference, by what they are for.
 MODULES = {
-    "Texts and rows": ["lshfast", "join", "exact", "external", "shingling", "passages", "web", "quality", "labelling"],
+    "Texts and rows": ["lshfast", "join", "exact", "shingling", "passages", "web", "quality"],
     "Search": ["index", "families", "estimators"],
     "Kinds of data": ["records", "images", "genomes", "fingerprints", "distances"],
     "Where data are": ["hf", "duckdb", "spark", "stages"],
@@ -39,7 +39,8 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def first_line(value: Any) -> str:
-    return (inspect.getdoc(value) or "").split("\n", 1)[0].replace("|", "\\|").replace("``", "`")
+    paragraph = (inspect.getdoc(value) or "").split("\n\n", 1)[0]
+    return " ".join(paragraph.split()).replace("|", "\\|").replace("``", "`")
 
 
 def api_page(name: str, documented: dict[int, str]) -> str:
@@ -143,7 +144,7 @@ def command_section(path: tuple[str, ...], command: Any) -> list[str]:
 def command_page() -> str:
     import typer.main
 
-    from lshfast.cli.main import app
+    from lshfast._cli.main import app
 
     root = typer.main.get_command(app)
     lines = ["# Commands and their options", "", "What `lshfast VERB --help` prints, on one page.", ""]

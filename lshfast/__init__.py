@@ -35,18 +35,18 @@ Where to go next:
 
 Public is what is documented and can be imported from `lshfast`, or from its modules
 `lshfast.datasketch`, `lshfast.distances`, `lshfast.duckdb`, `lshfast.estimators`, `lshfast.exact`,
-`lshfast.external`, `lshfast.families`, `lshfast.fingerprints`, `lshfast.genomes`,
-`lshfast.hashing`, `lshfast.hf`, `lshfast.images`, `lshfast.index`, `lshfast.join`,
-`lshfast.kernels`, `lshfast.labelling`, `lshfast.passages`, `lshfast.quality`, `lshfast.records`,
-`lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and
-`lshfast.web`; all other modules are internal and may change.
+`lshfast.families`, `lshfast.fingerprints`, `lshfast.genomes`, `lshfast.hashing`, `lshfast.hf`,
+`lshfast.images`, `lshfast.index`, `lshfast.join`, `lshfast.kernels`, `lshfast.passages`,
+`lshfast.quality`, `lshfast.records`, `lshfast.shingling`, `lshfast.sketch`, `lshfast.spark`,
+`lshfast.stages`, `lshfast.textbook` and `lshfast.web`; names that begin with an underscore are
+internal and may change.
 """
 
 from typing import TYPE_CHECKING
 
 from lshfast import startup  # noqa: F401  before all others: see there
-from lshfast.common.lazy import lazy_names
-from lshfast.common.version import VERSION as __version__  # noqa: F401
+from lshfast._common.lazy import lazy_names
+from lshfast._common.version import VERSION as __version__  # noqa: F401
 
 if TYPE_CHECKING:
     from lshfast import datasketch as datasketch
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from lshfast import duckdb as duckdb
     from lshfast import estimators as estimators
     from lshfast import exact as exact
-    from lshfast import external as external
     from lshfast import families as families
     from lshfast import fingerprints as fingerprints
     from lshfast import genomes as genomes
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from lshfast import index as index
     from lshfast import join as join
     from lshfast import kernels as kernels
-    from lshfast import labelling as labelling
     from lshfast import passages as passages
     from lshfast import quality as quality
     from lshfast import records as records
@@ -74,11 +72,26 @@ if TYPE_CHECKING:
     from lshfast import stages as stages
     from lshfast import textbook as textbook
     from lshfast import web as web
+    from lshfast._common.decimal_codes import DecimalCodesWarning
+    from lshfast._common.errors import Excess as Excess
+    from lshfast._common.errors import FormatError
+    from lshfast._common.errors import TooManyRemovedError as TooManyRemovedError
+    from lshfast._engine import (
+        CrowdWarning,
+        DedupResult,
+        Recommendation,
+        Removal,
+        ShortTextsWarning,
+        Summary,
+        recommend,
+    )
+    from lshfast._engine.by_value import RemovedBy as RemovedBy
+    from lshfast._engine.clusters import ClusterFigures as ClusterFigures
+    from lshfast._engine.executors.local.api import dedup_files
+    from lshfast._engine.executors.memory import dedup, pairs
+    from lshfast._engine.libraries import LibraryDefaults, library_defaults
+    from lshfast._io import DataError
     from lshfast.banding import Bands, choose_bands
-    from lshfast.common.decimal_codes import DecimalCodesWarning
-    from lshfast.common.errors import Excess as Excess
-    from lshfast.common.errors import FormatError
-    from lshfast.common.errors import TooManyRemovedError as TooManyRemovedError
     from lshfast.datasketch import HNSW as HNSW
     from lshfast.datasketch import AsyncMinHashLSH as AsyncMinHashLSH
     from lshfast.datasketch import HyperLogLog as HyperLogLog
@@ -94,20 +107,6 @@ if TYPE_CHECKING:
     from lshfast.datasketch import WeightedMinHashLSH as WeightedMinHashLSH
     from lshfast.datasketch import WeightedMinHashLSHForest as WeightedMinHashLSHForest
     from lshfast.datasketch import bBitMinHash as bBitMinHash
-    from lshfast.drivers.files.api import dedup_files
-    from lshfast.drivers.memory import dedup, pairs
-    from lshfast.engine import (
-        CrowdWarning,
-        DedupResult,
-        Recommendation,
-        Removal,
-        ShortTextsWarning,
-        Summary,
-        recommend,
-    )
-    from lshfast.engine.by_value import RemovedBy as RemovedBy
-    from lshfast.engine.clusters import ClusterFigures as ClusterFigures
-    from lshfast.engine.libraries import LibraryDefaults, library_defaults
     from lshfast.index import FewNeighborsWarning, LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
     from lshfast.index.hamming import (
         HammingIndex,
@@ -121,7 +120,6 @@ if TYPE_CHECKING:
     from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
     from lshfast.kernels import get_include
     from lshfast.quality.api import check
-    from lshfast.readers import DataError
     from lshfast.shingling import shingle
     from lshfast.sketch import (
         DistinctCounter,
@@ -183,12 +181,12 @@ if not TYPE_CHECKING:
         __name__,
         {
             "banding": "Bands choose_bands",
-            "common.decimal_codes": "DecimalCodesWarning",
-            "common.errors": "FormatError",
-            "drivers.files.api": "dedup_files",
-            "drivers.memory": "dedup pairs",
-            "engine.libraries": "LibraryDefaults library_defaults",
-            "engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary "
+            "_common.decimal_codes": "DecimalCodesWarning",
+            "_common.errors": "FormatError",
+            "_engine.executors.local.api": "dedup_files",
+            "_engine.executors.memory": "dedup pairs",
+            "_engine.libraries": "LibraryDefaults library_defaults",
+            "_engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary "
             "recommend",
             "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
@@ -197,20 +195,20 @@ if not TYPE_CHECKING:
             "join": "candidates component_groups find_copies star_groups verify",
             "kernels": "get_include",
             "quality.api": "check",
-            "readers": "DataError",
+            "_io": "DataError",
             "shingling": "shingle",
             "sketch": "DistinctCounter MinHasher SimHasher WeightedMinHasher WeightedSets",
             "tokens": "TokenSets",
-            ".": "datasketch distances duckdb estimators exact external families fingerprints "
+            ".": "datasketch distances duckdb estimators exact families fingerprints "
             "genomes hashing hf "
-            "images index join kernels labelling passages quality records shingling sketch spark "
+            "images index join kernels passages quality records shingling sketch spark "
             "stages textbook web",
         },
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {
-            "common.errors": "Excess TooManyRemovedError",
-            "engine.by_value": "RemovedBy",
-            "engine.clusters": "ClusterFigures",
+            "_common.errors": "Excess TooManyRemovedError",
+            "_engine.by_value": "RemovedBy",
+            "_engine.clusters": "ClusterFigures",
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
             "MinHash MinHashLSH "
             "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash "

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from lshfast import startup
-from lshfast.common.version import VERSION
+from lshfast._common.version import VERSION
 
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -44,7 +44,7 @@ def main() -> None:
             return
         _commands()(prog_name="lshfast")
     except (KeyboardInterrupt, SystemError, RuntimeError) as error:  # outside of all commands
-        from lshfast.cli.console import interruption
+        from lshfast._cli.console import interruption
 
         ended = interruption(error)
         if ended is None:
@@ -94,10 +94,10 @@ def _commands() -> Callable[..., object]:
     collects = gc.isenabled()
     gc.disable()
     try:
-        from lshfast.cli.main import app_for
+        from lshfast._cli.main import app_for
 
         if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(sys.argv):  # not needed for help
-            import lshfast.drivers.inputs  # noqa: F401
+            import lshfast._engine.inputs  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "lshfast":
             raise

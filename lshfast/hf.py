@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from lshfast.common.arrow_columns import checked_column
-from lshfast.common.checks import ADDED_COLUMNS, check_annotation, check_int
-from lshfast.common.extras import optional
-from lshfast.common.types import Int64Array
-from lshfast.drivers.memory import dedup as dedup_items
-from lshfast.engine.report import DedupResult
+from lshfast._common.arrow_columns import checked_column
+from lshfast._common.checks import ADDED_COLUMNS, check_annotation, check_int
+from lshfast._common.extras import optional
+from lshfast._common.types import Int64Array
+from lshfast._engine.executors.memory import dedup as dedup_items
+from lshfast._engine.report import DedupResult
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.sketch.minhash import Scheme
 
@@ -278,7 +278,7 @@ def _check_texts(values: Sequence[Any], column: str, start: int) -> None:
 
 def _new_index(options: dict[str, Any]) -> LSHIndex:
     """Return an index for the rows of a stream."""
-    from lshfast.engine.plan import make_plan
+    from lshfast._engine.plan import make_plan
 
     given: dict[str, Any] = {
         name: value for name, value in options.items() if name not in ("threads", "progress")

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lshfast.common.checks import ADDED_COLUMNS, check_annotation
-from lshfast.common.extras import optional
-from lshfast.drivers.memory import dedup as dedup_items
-from lshfast.drivers.memory import pairs as pairs_of_items
+from lshfast._common.checks import ADDED_COLUMNS, check_annotation
+from lshfast._common.extras import optional
+from lshfast._engine.executors.memory import dedup as dedup_items
+from lshfast._engine.executors.memory import pairs as pairs_of_items
 
 pl = optional("polars", "polars")
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_bool, check_int, check_number, check_seed_number
-from lshfast.common.choices import Unit as Unit
-from lshfast.common.stop_words import StopWords, stop_words_of
-from lshfast.common.threads import ordered_map, pieces, thread_count
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.checks import check_bool, check_int, check_number, check_seed_number
+from lshfast._common.choices import Unit as Unit
+from lshfast._common.stop_words import StopWords, stop_words_of
+from lshfast._common.threads import ordered_map, pieces, thread_count
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.kernels import sets, text
 from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets

@@ -23,7 +23,7 @@ from itertools import combinations, permutations
 from math import ceil, comb, floor
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from lshfast.common.checks import check_int
+from lshfast._common.checks import check_int
 
 Row = TypeVar("Row", bound=Hashable)
 Slot: TypeAlias = int | None

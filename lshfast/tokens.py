@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import checked_column, objects_of
-from lshfast.common.checks import INT64_RANGE, array_of, check_seed_number
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.arrow_columns import checked_column, objects_of
+from lshfast._common.checks import INT64_RANGE, array_of, check_seed_number
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import sets, text
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lshfast._io import Batch, Corpus, DataError, open_corpus
 from lshfast.kernels.text import Texts
-from lshfast.readers import Batch, Corpus, DataError, open_corpus
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import TokenSets, distances
-from lshfast.common import extras
+from lshfast._common import extras
 
 pytest.importorskip("rapidfuzz")
 

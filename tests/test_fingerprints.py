@@ -125,7 +125,7 @@ def test_f31_f32_rates_by_simulation(squares, functions, groups):
 
 
 def test_many_to_one_and_pieces(monkeypatch):
-    from lshfast import fingerprints as module
+    from lshfast.fingerprints import matching as module
 
     generator = np.random.default_rng(3)
     fingers = generator.random((80, 400)) < 0.2
@@ -151,7 +151,7 @@ def test_many_to_one_and_pieces(monkeypatch):
 @pytest.mark.parametrize("functions", [70, 128])
 def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):
     """They meet all others in many buckets, and are compared by bits; others are looked up."""
-    from lshfast import fingerprints as module
+    from lshfast.fingerprints import matching as module
 
     generator = np.random.default_rng(5)
     shares = generator.permutation(np.repeat([0, 0.05, 0.3, 0.97, 1], 12))

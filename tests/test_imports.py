@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lshfast
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 ROOT = Path(lshfast.__file__).parents[1]
 LAZY = sorted(
@@ -64,7 +64,7 @@ def test_packages_list_their_names_before_these_are_imported():
 def test_the_package_lists_what_is_public():
     """No internal module, also not one that was imported, and none of datasketch's names, which can be imported."""
     modules = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
-    code = "import lshfast, lshfast.jobs, lshfast.drivers.memory; lshfast.dedup(['a']); print(dir(lshfast))"
+    code = "import lshfast, lshfast._engine.executors.memory; lshfast.dedup(['a']); print(dir(lshfast))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = [name for name in ast.literal_eval(done.stdout) if not name.startswith("__")]
     assert found == sorted([*lshfast.__all__, *modules])
@@ -84,7 +84,7 @@ def test_modules_that_the_pages_name_are_public():
     named = {name for page in pages for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))}
     modules = {path.stem for path in (ROOT / "lshfast").glob("*.py")}
     assert named & modules - {"pandas", "polars"} <= {*dir(lshfast)}
-    assert lshfast.labelling.threshold_of
+    assert lshfast.quality.threshold_of
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_help_loads_no_numpy(arguments):
     code = f"import runpy, os; sys.argv[1:] = {arguments}; sys.stdout = open(os.devnull, 'w')"
     code += "\ntry: runpy.run_module('lshfast', run_name='__main__')\nexcept SystemExit: sys.stdout = sys.__stdout__"
     loaded = loaded_by(code)
-    assert "lshfast.cli.main" in loaded
+    assert "lshfast._cli.main" in loaded
     assert "numpy" not in loaded
 
 

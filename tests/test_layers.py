@@ -17,36 +17,30 @@ PACKAGE = Path(lshfast.__file__).parent
 # What each part of the package may import, besides itself.
 BELOW = {
     "kernels": [],
-    "common": ["kernels"],
-    "reports": ["common"],
-    "readers": ["common", "kernels"],
-    "tokens": ["common", "kernels"],
-    "shingling": ["tokens", "common", "kernels"],
-    "hashing": ["common", "kernels"],
-    "textbook": ["common"],
-    "sketch": ["shingling", "tokens", "common", "kernels"],
+    "_common": ["kernels"],
+    "_io": ["_common", "kernels"],
+    "tokens": ["_common", "kernels"],
+    "shingling": ["tokens", "_common", "kernels"],
+    "hashing": ["_common", "kernels"],
+    "textbook": ["_common"],
+    "sketch": ["shingling", "tokens", "_common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
 BELOW["families"] = ["banding", *BELOW["banding"]]
 BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = ["hashing", "families", *BELOW["families"]]
-BELOW["index"] = ["reports", "families", *BELOW["families"]]
-BELOW["kinds"] = ["index", "join", *BELOW["join"]]
+BELOW["index"] = ["_io", "families", *BELOW["families"]]
+BELOW["_items"] = ["index", "join", *BELOW["join"], *BELOW["index"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
-BELOW["engine"] = ["kinds", "readers", "reports", *BELOW["kinds"]]
-BELOW["labelling"] = ["engine", *BELOW["engine"]]
-BELOW["external"] = ["join", *BELOW["join"]]
-BELOW["exact"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
-BELOW["web"] = ["reports", *BELOW["fingerprints"]]
-BELOW["images"] = BELOW["web"]
-BELOW["passages"] = BELOW["quality"] = ["engine", *BELOW["engine"]]
-BELOW["drivers"] = BELOW["passages"]
-BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = ["drivers", *BELOW["drivers"]]
-BELOW["spark"] = BELOW["stages"] = ["drivers", *BELOW["drivers"]]
-BELOW["genomes"] = ["readers", "reports", "join", *BELOW["join"]]
-BELOW["records"] = ["reports", "join", *BELOW["join"]]
-BELOW["jobs"] = ["genomes", "records", "web", "fingerprints", "images", "passages", "quality", *BELOW["stages"]]
-BELOW["cli"] = ["spark", "stages", "startup", "jobs", *BELOW["jobs"]]
+BELOW["exact"] = ["index", "join", *BELOW["join"]]
+BELOW["_engine"] = ["_items", *BELOW["_items"]]
+BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = ["_engine", *BELOW["_engine"]]
+BELOW["spark"] = BELOW["stages"] = ["_engine", *BELOW["_engine"]]
+APPLICATIONS = ("fingerprints", "genomes", "images", "passages", "quality", "records", "web")
+for application in APPLICATIONS:
+    BELOW[application] = ["_engine", *BELOW["_engine"]]
+BELOW["records"] += ["quality"]  # what labels say of a threshold
+BELOW["_cli"] = [*APPLICATIONS, "spark", "stages", "startup", *BELOW["spark"]]
 TOP = {"__init__", "__main__", "startup"}
 
 
@@ -75,8 +69,9 @@ def imports_of(path):
 
     Only these statements are parsed: to walk through the trees of all modules takes four seconds.
     """
-    found = re.finditer(r"^( *)((?:from [\w.]+ )?import (?:\([^)]*\)|.*))", text_of(path), re.MULTILINE)
-    return [(len(match[1]), *ast.parse(match[2]).body) for match in found]
+    names = r"(?:\([^)]*\)|[\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*(?=$|  #))"
+    lines = re.finditer(rf"^( *)((?:from [\w.]+ )?import {names})", text_of(path), re.MULTILINE)
+    return [(len(match[1]), *ast.parse(match[2]).body) for match in lines]
 
 
 def imported(path):
@@ -99,15 +94,26 @@ def test_imports_point_downwards():
             assert imported(path) <= {part, *BELOW[part]}, path
 
 
-DRIVERS = ("files", "tasks", "spark", "memory")
+EXECUTORS = ("_engine.executors.memory", "_engine.executors.local", "stages", "spark")
 
 
-def test_no_driver_imports_another():
+def test_no_executor_imports_another():
     for path in modules():
-        inside = path.relative_to(PACKAGE).with_suffix("").parts
-        if inside[0] == "drivers" and inside[1] in DRIVERS:
-            others = [f"lshfast.drivers.{name}" for name in DRIVERS if name != inside[1]]
-            assert [name for name in others if name in text_of(path)] == [], path
+        name = module_of(path).removeprefix("lshfast.") + "."
+        for executor in EXECUTORS:
+            if name.startswith(f"{executor}."):
+                others = {f"lshfast.{other}" for other in EXECUTORS if other != executor}
+                assert not others & packages_imported_by(path), path
+
+
+def packages_imported_by(path):
+    """Return the modules that a module imports from, and the packages that these are in."""
+    names = set()
+    for _, node in imports_of(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = node.module.split(".")
+            names |= {".".join(inside[:length]) for length in range(2, len(inside) + 1)}
+    return names
 
 
 def test_no_modules_import_each_other():
@@ -150,15 +156,8 @@ def test_no_module_has_the_name_of_what_its_package_exports():
 def test_the_core_needs_numpy_alone():
     """Other packages are those of extras, which only functions import."""
     known = sys.stdlib_module_names | {"lshfast", "numpy"}
-    extras = {
-        "cli",
-        "datasketch",
-        "drivers",
-        "jobs",
-        "readers",
-        "estimators",
-        "stores",
-    }  # their modules name what they need
+    # Their modules name what they need.
+    extras = {"_cli", "_io", "datasketch", "estimators", "executors", "job", "label_job", "spark", "stages", "stores"}
     wrong = []
     for path in modules():
         if extras & set(path.relative_to(PACKAGE).with_suffix("").parts):

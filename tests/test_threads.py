@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from lshfast.common.threads import ordered_map, quick_switches
+from lshfast._common.threads import ordered_map, quick_switches
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

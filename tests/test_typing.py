@@ -47,7 +47,7 @@ index = lshfast.LSHIndex(threshold, on_duplicate="skip", scheme="fast", shingles
 index.insert(["a", "b"], texts)
 print(index.query("one two three", k=1), index.query(texts, threshold=0.5))
 lshfast.MinHasher(scheme="fast").sketch(sets)
-print(lshfast.datasketch, lshfast.distances, lshfast.estimators, lshfast.exact, lshfast.external, lshfast.families)
+print(lshfast.datasketch, lshfast.distances, lshfast.estimators, lshfast.exact, lshfast.families)
 print(lshfast.fingerprints, lshfast.hashing, lshfast.images, lshfast.kernels, lshfast.passages, lshfast.records)
 print(lshfast.spark, lshfast.stages, lshfast.textbook, lshfast.web)
 """

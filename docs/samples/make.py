@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lshfast.jobs.demo_data import Maker, write_data
+from lshfast._cli.demo_data import Maker, write_data
 
 EPOCH = "1767225600"  # the date on the pages: 1 January 2026
 

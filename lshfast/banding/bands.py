@@ -12,9 +12,9 @@ from typing import Any, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.banding.scurve import approximate_threshold, false_rates, half_point, scurve
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.minhash import check_for_bands

@@ -8,8 +8,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.types import Float64Array
+from lshfast._common.checks import check_int
+from lshfast._common.types import Float64Array
 
 
 @overload

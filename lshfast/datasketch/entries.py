@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.slots import Form
 
 # The number of keys whose names are read from a server at a time.

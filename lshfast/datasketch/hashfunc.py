@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels.affine import (
     Functions,
     NativeRows,

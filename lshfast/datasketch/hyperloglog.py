@@ -22,8 +22,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import checked_column
-from lshfast.common.types import UInt64Array
+from lshfast._common.arrow_columns import checked_column
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
 from lshfast.datasketch.minhash import check_int, writable
 from lshfast.kernels import cardinality as kernels

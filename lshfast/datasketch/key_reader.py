@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 
 # What a key may consist of. A tuple that contains another one twice counts its values twice.
 MOST_VALUES = 1024

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
-from lshfast.common.display import counted
+from lshfast._common.display import counted
 from lshfast.datasketch.entries import LSHEntries, StoredEntries, UnmadePart
 from lshfast.datasketch.key_pickles import (
     check_bytes,

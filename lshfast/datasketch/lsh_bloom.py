@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.atomic_files import atomic_file
-from lshfast.common.checks import check_number
-from lshfast.common.errors import FormatError
-from lshfast.common.types import UInt64Array
+from lshfast._common.atomic_files import atomic_file
+from lshfast._common.checks import check_number
+from lshfast._common.errors import FormatError
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import PAIRS, Form, SketchReader, rows_of, with_attributes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from lshfast._common.checks import check_number
 from lshfast.banding.bands import choose_bands
-from lshfast.common.checks import check_number
 from lshfast.datasketch.minhash import check_int
 
 

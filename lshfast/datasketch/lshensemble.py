@@ -10,8 +10,8 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.display import counted
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.display import counted
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions

@@ -22,7 +22,7 @@ from math import lgamma
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.search_plan import choose_steps
 from lshfast.kernels.trees import Run, Snapshot, slot_marks
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.datasketch.entries import StoredEntries
 from lshfast.datasketch.key_pickles import given_keys
 from lshfast.datasketch.lsh import MinHashLSH

@@ -12,8 +12,8 @@ from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
-from lshfast.common.display import counted
-from lshfast.common.types import UInt64Array
+from lshfast._common.display import counted
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import (
     Form,

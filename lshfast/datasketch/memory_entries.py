@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.datasketch.entries import HashFunction, LSHEntries, StoredEntries
 from lshfast.datasketch.memory_views import BucketView, DictView, KeyView, storage_of
 from lshfast.datasketch.slots import EMPTY_32, Form

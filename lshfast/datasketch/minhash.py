@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import checked_column
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.arrow_columns import checked_column
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.datasketch.hashfunc import Hasher, sha1_hash32, sha1_hash64
 from lshfast.datasketch.schemes import (
     SCHEMES,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 
 # A script of the server: 1 if a hash has one of several fields, else 0. Clients read one integer
 # faster than the list that HMGET returns.

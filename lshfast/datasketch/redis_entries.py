@@ -18,7 +18,7 @@ import threading
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.entries import HashFunction, StoredEntries
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, redis

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
 from lshfast.datasketch.storage_base import (
     BUFFER_SIZE,

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_seed
+from lshfast._common.checks import check_seed
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64, token_hash
 from lshfast.kernels import sketch
 from lshfast.kernels.affine import Functions, equal

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.schemes import SCHEMES, integers, permutations_of
 from lshfast.sketch.minhash import EMPTY
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.checks import array_of, check_int
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels import weighted as kernels
 
 Float32Array = npt.NDArray[np.float32]

@@ -7,8 +7,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from lshfast.common.extras import optional
-from lshfast.common.types import Int64Array
+from lshfast._common.extras import optional
+from lshfast._common.types import Int64Array
 from lshfast.distances.batches import are_strings, in_form, paired, strings_of
 
 

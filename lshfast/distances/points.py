@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_number
-from lshfast.common.types import Float64Array
+from lshfast._common.checks import array_of, check_number
+from lshfast._common.types import Float64Array
 from lshfast.distances.batches import in_form
 from lshfast.families.family import check_pairs
 

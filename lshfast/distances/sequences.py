@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
-from lshfast.common.types import Int64Array
+from lshfast._common.checks import array_of
+from lshfast._common.types import Int64Array
 from lshfast.distances.batches import are_strings, in_form, paired, strings_of
 from lshfast.families.family import check_pairs
 from lshfast.tokens import TokenSets

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.distances.batches import in_form, listed, paired
 from lshfast.families.family import check_pairs
 from lshfast.families.set_distances import jaccard as jaccard_of_tokens

@@ -11,7 +11,7 @@
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.estimators.lsh_neighbors import LSHNeighbors

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.choices import MEASURE_SYNONYMS
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.checks import check_number
+from lshfast._common.choices import MEASURE_SYNONYMS
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.index.neighbors.bounds import format_metric
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from lshfast.common.container import Container, named_format
-from lshfast.common.errors import FormatError
+from lshfast._common.container import Container, named_format
+from lshfast._common.errors import FormatError
 from lshfast.index.entry_file import KINDS, packed_keys, unpacked_keys
 from lshfast.index.keys import Column, listed
 from lshfast.join.thresholds import MEASURES, Measure, Threshold, rule_of

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.checks import Seed, check_seed
-from lshfast.common.errors import FormatError
-from lshfast.common.stats import EntryStats, bytes_of
-from lshfast.common.threads import thread_count
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.checks import Seed, check_seed
+from lshfast._common.errors import FormatError
+from lshfast._common.stats import EntryStats, bytes_of
+from lshfast._common.threads import thread_count
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
 from lshfast.index.key_pairs import KeyPairs, pairs_once
 from lshfast.index.keys import Column, KeyedEntries, as_column, concatenate, is_batch, listed, take

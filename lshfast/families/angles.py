@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 from lshfast.families.family import Family, check_pairs
 from lshfast.families.points import Points, dense_points, scaled
 

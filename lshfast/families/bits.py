@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, check_int, numbers_of
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_int, numbers_of
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import Family, check_pairs

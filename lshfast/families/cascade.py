@@ -16,9 +16,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int, numbers_of
+from lshfast._common.types import Float64Array
 from lshfast.banding.scurve import steepest
-from lshfast.common.checks import check_int, numbers_of
-from lshfast.common.types import Float64Array
 
 MOST_FUNCTIONS = 2**53  # of a step: float64 holds all integers up to here
 LARGEST_LOGIT = (

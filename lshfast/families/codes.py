@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.checks import check_int
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.families.family import NO_VALUE, Family, Items, check_bands, joined
 from lshfast.kernels import sampling as kernels
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_number, numbers_of
+from lshfast._common.types import BoolArray, Float64Array
 from lshfast.banding.bands import Bands, check_threshold
-from lshfast.common.checks import check_number, numbers_of
-from lshfast.common.types import BoolArray, Float64Array
 from lshfast.families.family import Family
 
 # The counts, and either the value of each (as many), or the edges of bins (one more), as

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 
 GOLDEN = 0x9E3779B97F4A7C15
 LOW_HALF = np.uint64(2**32 - 1)

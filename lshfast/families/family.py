@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.banding import Bands
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.families.cascade import Cascade
 
 Items = TypeVar("Items")

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 
+from lshfast._common.checks import check_int, check_number
 from lshfast.banding import Bands
 from lshfast.banding.bands import check_recall
-from lshfast.common.checks import check_int, check_number
 from lshfast.families.planning import least_bands, plan_bands
 from lshfast.families.plans import BandPlan
 

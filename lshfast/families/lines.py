@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 from lshfast.families.stable import StableLines
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
-from lshfast.common.decimal_codes import DecimalDigits, warn_of_decimal_codes
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import array_of
+from lshfast._common.decimal_codes import DecimalDigits, warn_of_decimal_codes
+from lshfast._common.types import UInt64Array
 from lshfast.kernels.hamming import MAX_WORDS
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

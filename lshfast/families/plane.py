@@ -10,9 +10,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Float64Array, Int64Array, Matrix, UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Float64Array, Int64Array, Matrix, UInt64Array
 from lshfast.families.draws import draw, following
 from lshfast.families.family import Family, check_pairs
 from lshfast.families.points import SparsePoints, dense_points

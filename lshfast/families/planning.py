@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lshfast._common.checks import check_int
 from lshfast.banding.bands import (
     Bands,
     check_recall,
@@ -19,7 +20,6 @@ from lshfast.banding.bands import (
     most_rows,
 )
 from lshfast.banding.scurve import scurve
-from lshfast.common.checks import check_int
 from lshfast.families.curves import Histogram
 from lshfast.families.family import Family
 from lshfast.families.plans import BandPlan, BandPlanner, Costs

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.types import Float64Array
 from lshfast.banding.bands import Bands
 from lshfast.banding.scurve import scurve
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.types import Float64Array
 from lshfast.families.curves import (
     Histogram,
     Spread,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from lshfast._common.checks import check_number
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array
 from lshfast.banding import Bands
-from lshfast.common.checks import check_number
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array
 from lshfast.families.cascade import Cascade
 from lshfast.families.curves import (
     Histogram,

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
-from lshfast.common.types import Float64Array, Int64Array, Matrix
+from lshfast._common.checks import array_of
+from lshfast._common.types import Float64Array, Int64Array, Matrix
 
 DensePoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64]
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 
 # Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of
 # them changes no result by more than 2e-6.

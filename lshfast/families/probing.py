@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.family import Family, Items
 from lshfast.kernels import probes as kernels
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.families.family import NO_VALUE
 from lshfast.families.points import Points, SparsePoints, dense_blocks, refuse_infinite, scaled
 from lshfast.kernels import projections

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.threads import pieces
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.threads import pieces
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.family import check_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.sketch.sketcher import check_token_sets

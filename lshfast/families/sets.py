@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, array_of, check_int, numbers_of
-from lshfast.common.types import BoolArray, Float64Array, UInt64Array
+from lshfast._common.checks import SEED, SeedField, array_of, check_int, numbers_of
+from lshfast._common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import Family
 from lshfast.families.set_distances import angles_of_counts, jaccard, weighted_distances

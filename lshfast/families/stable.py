@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.threads import for_each_piece, thread_count
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.banding import Bands
-from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast.common.threads import for_each_piece, thread_count
-from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import (
     Points,

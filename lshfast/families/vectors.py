@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, check_bool, check_int, numbers_of
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_bool, check_int, numbers_of
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.angles import AngleFamily
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import check_bands

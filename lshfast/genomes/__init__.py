@@ -16,7 +16,7 @@ them.
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.genomes.ani import ani_interval, ani_of_containment, ani_of_jaccard

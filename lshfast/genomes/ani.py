@@ -11,8 +11,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int, numbers_of
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.checks import array_of, check_int, numbers_of
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.genomes.sketches import MOST_SCALED
 from lshfast.kernels.kmers import MOST_LETTERS
 

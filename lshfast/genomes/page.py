@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.display import Figure, counted
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.display import Figure, counted
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._io.pages.page import render, short
+from lshfast._io.pages.svg import Bar, Bin, bars, histogram, matrix
 from lshfast.genomes.search import Least
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
-from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Bin, bars, histogram, matrix
 
 # What is shown: pairs and groups in tables, names of a group, bars, and genomes of the picture of
 # all pairs.

@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.checks import check_bool, check_bytes
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import UInt64Array
+from lshfast._common.atomic_files import printable
+from lshfast._common.checks import check_bool, check_bytes
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import UInt64Array
+from lshfast._io.files import DataError, File, Layout, OnError, Reject
+from lshfast._io.lines import opened
+from lshfast._io.listing import list_files
+from lshfast._io.sources import LocalFile
 from lshfast.genomes.sketches import (
     AT_ONCE,
     FIRST,
@@ -24,10 +28,6 @@ from lshfast.genomes.sketches import (
     sketches_of,
 )
 from lshfast.kernels.kmers import MOST_NAME_BYTES, KmerReader
-from lshfast.readers.files import DataError, File, Layout, OnError, Reject
-from lshfast.readers.lines import opened
-from lshfast.readers.listing import list_files
-from lshfast.readers.sources import LocalFile
 
 # The share of letters that only amino acids have from which a sequence is a protein: they are a
 # third of most proteins.

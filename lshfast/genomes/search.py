@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.display import counted
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, pieces, thread_count
-from lshfast.common.types import Int64Array
+from lshfast._common.checks import check_number
+from lshfast._common.display import counted
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, pieces, thread_count
+from lshfast._common.types import Int64Array
 from lshfast.genomes.ani import LEAST_HASHES, ani_interval, ani_of_containment, ani_of_jaccard
 from lshfast.genomes.sketches import KmerSketches, Sampling, made_alike
 from lshfast.join.exact_join import join

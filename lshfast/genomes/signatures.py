@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.atomic_files import atomic_file, printable
-from lshfast.common.checks import check_bytes, check_int
-from lshfast.common.errors import FormatError
-from lshfast.common.types import UInt64Array
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.checks import check_bytes, check_int
+from lshfast._common.errors import FormatError
+from lshfast._common.types import UInt64Array
 from lshfast.genomes.sketches import (
     MAX_UNPACKED,
     MOST_BOTTOM,

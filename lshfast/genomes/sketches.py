@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lshfast.common.checks import check_int
-from lshfast.common.growing import GrowingArray
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.growing import GrowingArray
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import UInt64Array
+from lshfast._io.files import Reject
 from lshfast.kernels.kmers import MOST_LETTERS, KmerReader
-from lshfast.readers.files import Reject
 from lshfast.tokens import TokenSets
 
 MOST_HASH = 2**64 - 1

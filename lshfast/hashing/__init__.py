@@ -13,7 +13,7 @@ families of permutations for minhash.
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.hashing.functions import (

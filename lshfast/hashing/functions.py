@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, check_int
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_int
+from lshfast._common.types import UInt64Array
 from lshfast.hashing.keys import words_of
 from lshfast.kernels import hashing as kernels
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import Seed, array_of, check_int, check_seed
-from lshfast.common.types import Float64Array
+from lshfast._common.checks import Seed, array_of, check_int, check_seed
+from lshfast._common.types import Float64Array
 from lshfast.kernels import hashing as kernels
 
 BOX_MULLER = 68  # domain

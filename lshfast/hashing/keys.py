@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import array_of
+from lshfast._common.types import UInt64Array
 
 
 def words_of(values: npt.ArrayLike, name: str = "keys") -> UInt64Array:

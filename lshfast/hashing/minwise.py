@@ -16,8 +16,8 @@ from math import comb, fsum
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, Seed, SeedField, array_of, check_int, check_seed
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import SEED, Seed, SeedField, array_of, check_int, check_seed
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.functions import P, WeaklyUniversal, check_prime
 from lshfast.kernels import hashing as kernels
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import Seed, check_seed
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.checks import Seed, check_seed
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.hashing.keys import words_of
 from lshfast.kernels import hashing as kernels
 

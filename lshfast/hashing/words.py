@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lshfast.common.checks import SEED, SeedField, check_int
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_int
+from lshfast._common.types import UInt64Array
 from lshfast.hashing.functions import ADD_SHIFT, SHIFT, TABULATION, HashFunction
 from lshfast.kernels import hashing as kernels
 

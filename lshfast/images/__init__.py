@@ -5,7 +5,7 @@ docs/how-to/images.md explains them. Needs the extra ``images``.
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.images.groups import ImageDedup, ImageRemoval, KnownHashes, dedup

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.choices import MAX_PIXELS as MAX_PIXELS
-from lshfast.common.extras import optional
+from lshfast._common.choices import MAX_PIXELS as MAX_PIXELS
+from lshfast._common.extras import optional
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "TIFF", "BMP", "DIB", "AVIF", "JPEG2000")
 

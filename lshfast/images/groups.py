@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.checks import check_int
-from lshfast.common.choices import ImageHashKind, ImageKeep
-from lshfast.common.image_hashes import ImageHash, check_version, hash_of_codes, image_hash
-from lshfast.common.progress import Progress
-from lshfast.common.threads import thread_count
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.choices import ImageHashKind, ImageKeep
+from lshfast._common.image_hashes import ImageHash, check_version, hash_of_codes, image_hash
+from lshfast._common.progress import Progress
+from lshfast._common.threads import thread_count
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.images.hashing import ORIENTATIONS, ImageHashes, hash_type
 from lshfast.index.hamming import HammingIndex, dedup_codes
 from lshfast.kernels.hamming import distances

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.checks import check_int
-from lshfast.common.choices import ImageHashKind, OnError
-from lshfast.common.errors import DataError
-from lshfast.common.extras import optional
-from lshfast.common.image_hashes import image_hash
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.atomic_files import printable
+from lshfast._common.checks import check_int
+from lshfast._common.choices import ImageHashKind, OnError
+from lshfast._common.errors import DataError
+from lshfast._common.extras import optional
+from lshfast._common.image_hashes import image_hash
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.images.decoding import MAX_PIXELS, Decoded, ImageError, decode, quiet_decoder
 from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality

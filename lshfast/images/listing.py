@@ -7,10 +7,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.errors import DataError
-from lshfast.common.nearest import nearest_file
-from lshfast.common.suffixes import suffixes_of
+from lshfast._common.atomic_files import printable
+from lshfast._common.errors import DataError
+from lshfast._common.nearest import nearest_file
+from lshfast._common.suffixes import suffixes_of
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {

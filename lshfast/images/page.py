@@ -11,14 +11,14 @@ from functools import partial
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.display import Figure, counted
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Int64Array
+from lshfast._common.atomic_files import printable
+from lshfast._common.display import Figure, counted
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Int64Array
+from lshfast._io.pages.page import render, short
 from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decoder
 from lshfast.images.groups import LEAST_QUALITY, ImageDedup
 from lshfast.images.hashing import ORIENTATIONS, hash_type
-from lshfast.reports.page import render, short
 
 # What is shown: copies that are least alike; groups; images of a group; images that were not
 # compared; and the characters of all thumbnails, where those of the first may come twice.

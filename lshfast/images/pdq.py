@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array
 from lshfast.images.decoding import REVERSED, SMALL_PIXELS, TRANSPOSING, Decoded
 
 Bits = npt.NDArray[np.uint8]

@@ -21,7 +21,7 @@ distance. `lshfast.HammingIndex` and `lshfast.TanimotoIndex` search packed codes
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.index import hamming as hamming

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import Seed, array_of, check_int, check_number
+from lshfast._common.display import counted
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.banding.bands import check_threshold
-from lshfast.common.checks import Seed, array_of, check_int, check_number
-from lshfast.common.display import counted
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.errors import FormatError
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import check_number
+from lshfast._common.errors import FormatError
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
 from lshfast.index.stores.values import OnDuplicate, places_to_insert

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.container import Bytes, Container
-from lshfast.common.errors import FormatError
-from lshfast.common.progress import Progress
-from lshfast.common.types import UInt64Array
+from lshfast._common.container import Bytes, Container
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
+from lshfast._common.types import UInt64Array
 from lshfast.index.keys import Column, check_utf8, kind_of
 
 KINDS = "int", "str"

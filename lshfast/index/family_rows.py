@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.checks import check_int
+from lshfast._common.types import UInt64Array
 from lshfast.banding.bands import Bands
-from lshfast.common.checks import check_int
-from lshfast.common.types import UInt64Array
 from lshfast.families.bits import BitSampling, Covering
 from lshfast.families.codes import BitFamily, buckets_of_bits
 from lshfast.families.family import NO_VALUE, Amplified, Family, family_of

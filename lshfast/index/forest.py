@@ -10,10 +10,10 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import Seed, check_int, check_number
-from lshfast.common.display import counted
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.checks import Seed, check_int, check_number
+from lshfast._common.display import counted
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lshfast.common.display import Figure, Shown, counted
-from lshfast.common.stats import bytes_of, figures_of
+from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.stats import bytes_of, figures_of
 from lshfast.index.stores.base import Store
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 from lshfast.index.keys import Column, as_column, concatenate, listed, take
 from lshfast.index.matches import AnswerLists
 from lshfast.index.stores.base import Store

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast.common.arrow_columns import objects_of
-from lshfast.common.checks import INT64_RANGE
-from lshfast.common.types import Int64Array
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.checks import INT64_RANGE
+from lshfast._common.types import Int64Array
 
 # A batch of keys: an int64 array if all are ints of 64 bits, otherwise a list.
 Column: TypeAlias = Int64Array | list[Any]

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import Seed, check_int, check_number
+from lshfast._common.display import bands_and_rows, counted
+from lshfast._common.threads import thread_count
+from lshfast._common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.banding.bands import Bands, check_threshold
-from lshfast.common.checks import Seed, check_int, check_number
-from lshfast.common.display import bands_and_rows, counted
-from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import Family
 from lshfast.families.sets import MinHashFamily
 from lshfast.index.family_rows import FamilyRows, family_rows, parameters_of, plain_family

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.index.keys import Column, take
 from lshfast.kernels.matches import order_matches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lshfast.common.checks import check_int
+from lshfast._common.checks import check_int
 from lshfast.kernels.distances import LAYOUTS, MEASURES, words_of
 
 # The most words of a row.

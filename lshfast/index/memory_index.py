@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from lshfast.common.container import named_format
-from lshfast.common.errors import FormatError
-from lshfast.common.progress import Progress
-from lshfast.common.stats import EntryStats, bytes_of
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.container import named_format
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
+from lshfast._common.stats import EntryStats, bytes_of
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 
 UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from lshfast.common.progress import Progress
-from lshfast.common.stats import bytes_of
+from lshfast._common.progress import Progress
+from lshfast._common.stats import bytes_of
 from lshfast.index.keys import Column, KeyedEntries, listed
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, Mode, save_store

@@ -8,30 +8,47 @@ items.
 2
 
 `candidates`, `verify` and `star_groups` or `component_groups` are the last stages of
-`lshfast.dedup`, on arrays. `ItemFilter` remembers which items a stream had, in a given amount of
-memory.
+`lshfast.dedup`, on arrays. `ExternalJoin` finds candidates in a given amount of memory, by sorted
+files; `map_buckets` and `reduce_buckets` are the same search for an engine that moves the records
+itself, and `contract_links` labels components. `ItemFilter` remembers which
+items a stream had, in a given amount of memory.
 """
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.join.banded import candidates, find_copies
+    from lshfast.join.external import (
+        ExternalJoin,
+        SortedRuns,
+        contract_links,
+        external_candidates,
+    )
     from lshfast.join.groups import component_groups, star_groups
     from lshfast.join.identical import count_distinct, find_identical, find_identical_in_batches
     from lshfast.join.item_filter import ItemFilter
     from lshfast.join.jaccard import PAIR, verify
+    from lshfast.join.map_reduce import Buckets, Comparisons, map_buckets, reduce_buckets
 
 __all__ = [
     "PAIR",
+    "Buckets",
+    "Comparisons",
+    "ExternalJoin",
     "ItemFilter",
+    "SortedRuns",
     "candidates",
     "component_groups",
+    "contract_links",
     "count_distinct",
+    "external_candidates",
     "find_copies",
     "find_identical",
     "find_identical_in_batches",
+    "map_buckets",
+    "reduce_buckets",
     "star_groups",
     "verify",
 ]
@@ -41,9 +58,11 @@ if not TYPE_CHECKING:
         __name__,
         {
             "banded": "candidates find_copies",
+            "external": "ExternalJoin SortedRuns contract_links external_candidates",
             "groups": "component_groups star_groups",
             "identical": "count_distinct find_identical find_identical_in_batches",
             "item_filter": "ItemFilter",
             "jaccard": "PAIR verify",
+            "map_reduce": "Buckets Comparisons map_buckets reduce_buckets",
         },
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.group_pairs import Comparison
 from lshfast.join.groups import first_copies

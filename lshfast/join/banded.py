@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.run_key import draw_fingerprint_key
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.run_key import draw_fingerprint_key
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
 from lshfast.kernels.hamming import copies as first_equal

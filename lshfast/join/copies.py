@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import pieces
-from lshfast.common.types import Int64Array
+from lshfast._common.threads import pieces
+from lshfast._common.types import Int64Array
 from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
 
 # Pairs that are made at once.

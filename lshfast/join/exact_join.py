@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.progress import Progress
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast._common.progress import Progress
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.threads import ordered_map, thread_count
 from lshfast.join.copies import spread_across, with_copies
 from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import (

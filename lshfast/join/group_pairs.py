@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement

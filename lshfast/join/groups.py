@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import objects_of
-from lshfast.common.checks import array_of
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.checks import array_of
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.join.banded import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
 

@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from lshfast.common.checks import Seed
-from lshfast.common.growing import GrowingArray
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.threads import ordered_map, pieces, thread_count
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import Seed
+from lshfast._common.growing import GrowingArray
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.threads import ordered_map, pieces, thread_count
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.perfect import PerfectMap
 from lshfast.join.banded import confirm_copies, equal_rows
 from lshfast.join.item_filter import ItemFilter

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels.text import Texts, tokens_of_texts
 

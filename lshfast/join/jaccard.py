@@ -9,11 +9,11 @@ from typing import Protocol, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.choices import PairMeasure as PairMeasure
-from lshfast.common.growing import GrowingArray
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import check_number
+from lshfast._common.choices import PairMeasure as PairMeasure
+from lshfast._common.growing import GrowingArray
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.banding.bands import Bands
-from lshfast.common.checks import check_int
-from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import MOST_PAIRS
 from lshfast.sketch.minhash import EMPTY
 
@@ -35,8 +35,8 @@ class Buckets:
 
     See Also
     --------
-    lshfast.external.map_buckets : Divide the buckets of keys among tasks.
-    lshfast.external.reduce_buckets : Say which rows of some buckets are to be compared.
+    lshfast.join.map_buckets : Divide the buckets of keys among tasks.
+    lshfast.join.reduce_buckets : Say which rows of some buckets are to be compared.
     """
 
     band: Int64Array
@@ -90,7 +90,7 @@ class Comparisons:
 
     See Also
     --------
-    lshfast.external.reduce_buckets : Say which rows of some buckets are to be compared.
+    lshfast.join.reduce_buckets : Say which rows of some buckets are to be compared.
     """
 
     rows: Int64Array
@@ -137,13 +137,13 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
 
     See Also
     --------
-    lshfast.external.reduce_buckets : The reduce function: the pairs of buckets.
-    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
+    lshfast.join.reduce_buckets : The reduce function: the pairs of buckets.
+    lshfast.join.external_candidates : Find the pairs that share a bucket, in bounded memory.
 
     Examples
     --------
     >>> from lshfast import Bands, MinHasher, TokenSets
-    >>> from lshfast.external import Buckets, map_buckets, reduce_buckets
+    >>> from lshfast.join import Buckets, map_buckets, reduce_buckets
     >>> sets = TokenSets.from_sets([["a", "b", "c"], ["x"], ["a", "b", "c"], ["a", "b", "c", "d"]])
     >>> signatures, bands = MinHasher(128).sketch(sets), Bands(32, 4)
     >>> parts = [
@@ -196,8 +196,8 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
 
     See Also
     --------
-    lshfast.external.map_buckets : The map function: the buckets of signatures.
-    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
+    lshfast.join.map_buckets : The map function: the buckets of signatures.
+    lshfast.join.external_candidates : Find the pairs that share a bucket, in bounded memory.
     """
     most = check_int("most", most, 0)
     n = len(buckets)

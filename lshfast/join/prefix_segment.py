@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
+from lshfast._common.threads import ordered_map
 from lshfast.join.copies import spread_across
 from lshfast.join.exact_join import ROWS
 from lshfast.join.jaccard import as_pairs

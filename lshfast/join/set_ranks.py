@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.growing import GrowingArray
+from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.jaccard import Rows
 from lshfast.join.thresholds import Rule

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import grouping as kernels
 
 # Of fewer rows, all pairs are soon compared.

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.banding.bands import Bands
-from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import PIECE, find_copies, number_buckets
 from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
 from lshfast.join.jaccard import verify

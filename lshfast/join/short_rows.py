@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.progress import without_stage
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.growing import GrowingArray
+from lshfast._common.progress import without_stage
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import PairMeasure, Rows, verify
 from lshfast.join.set_ranks import PIECE, Collection, tokens_of
 from lshfast.kernels.bands import sorted_numbers

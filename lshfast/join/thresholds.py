@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.types import Float64Array
+from lshfast._common.checks import check_number
+from lshfast._common.types import Float64Array
 from lshfast.kernels.setjoin import MOST_TOKENS
 
 # A number, or a fraction p / q.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lshfast.common.progress import Progress
-from lshfast.engine.clock import Clock
+from lshfast._common.progress import Progress
+from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassageUnit, make_passage_plan
 from lshfast.passages.result import SharedPassages

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lshfast.common.threads import pieces
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.threads import pieces
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import bands
 
 # Pairs that are compared at a time: 64 MB of them.

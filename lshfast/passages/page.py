@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lshfast.common.display import Figure, counted
-from lshfast.common.types import Int64Array
+from lshfast._common.display import Figure, counted
+from lshfast._common.types import Int64Array
+from lshfast._io.pages.diagrams import SharedPart, covered, text_map
+from lshfast._io.pages.page import render, short
+from lshfast._io.pages.svg import Bar, Bin, bars, histogram
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.spans import Ranges, Spans
-from lshfast.reports.diagrams import SharedPart, covered, text_map
-from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Bin, bars, histogram
 
 # What is shown: pairs of texts with the most in common, and others; texts of a table; parts of a
 # text in a stripe; passages of a pair in a map, and as text; characters of a passage at its

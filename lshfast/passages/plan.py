@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from lshfast.common.checks import check_int
-from lshfast.common.threads import thread_count
+from lshfast._common.checks import check_int
+from lshfast._common.threads import thread_count
 
 PassageUnit: TypeAlias = Literal["word", "char"]
 

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.display import Figure, Shown, counted
-from lshfast.common.types import BoolArray, Int64Array
-from lshfast.engine.clock import Stage
+from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.types import BoolArray, Int64Array
+from lshfast._engine.clock import Stage
+from lshfast._io.pages.page import check_page, write_page
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.page import FileRow, PageSide, page_of, unlisted_figures
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
 from lshfast.passages.spans import Cuts, Ranges, Spans, union_of
-from lshfast.reports.page import check_page, write_page
 
 
 class Passage(NamedTuple):

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.progress import Progress
-from lshfast.common.types import Int64Array
-from lshfast.engine.clock import Clock, Stage
+from lshfast._common.growing import GrowingArray
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array
+from lshfast._engine.clock import Clock, Stage
 from lshfast.kernels.passages import have_same_words
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.growing import GrowingArray
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import TextError, Texts, character_shingles, word_shingles
 from lshfast.passages.plan import PassagePlan

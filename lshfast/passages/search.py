@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import BoolArray, Int64Array
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import bands, passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.groups import HashGroups

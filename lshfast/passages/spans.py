@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.kernels.text import Texts
 from lshfast.passages.search import RowMatches
 from lshfast.passages.units import bounds_of

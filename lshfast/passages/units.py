@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.run_key import P, draw_hash_key
-from lshfast.common.threads import pieces
-from lshfast.common.types import Int64Array
+from lshfast._common.run_key import P, draw_hash_key
+from lshfast._common.threads import pieces
+from lshfast._common.types import Int64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts, word_shingles
 from lshfast.passages.plan import PassagePlan

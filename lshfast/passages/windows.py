@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import pieces
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.threads import pieces
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import bands, passages
 from lshfast.passages.groups import HashGroups, ItemGroups, spread
 from lshfast.passages.units import UnitTexts, draw_multiplier

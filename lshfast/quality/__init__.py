@@ -1,22 +1,34 @@
 """The quality of a run, measured on a sample: recall, precision, and what other parameters would
 do.
 
->>> from lshfast.quality import check
+>>> from lshfast.quality import check, edges_from, threshold_of
 >>> words = "the cat sat on the mat and saw the dog that lay there in the warm sun all day".split()
 >>> check([" ".join(words), " ".join(words[:-1]), "a bird"], threshold=0.8, size=2).recall
 Estimate(value=1.0, low=1.0, high=1.0)
 
-docs/how-to/check.md explains how rows are sampled, and why the estimates are right. ``lshfast
-check`` is the command.
+>>> similarity = [0.86, 0.87, 0.91, 0.93, 0.97, 0.99]
+>>> same = [False, False, True, True, True, True]
+>>> threshold_of(similarity, same, edges_from(0.85), [400, 90, 80]).threshold
+0.9
+
+`threshold_of` chooses a threshold from labelled pairs: precision and recall by threshold, with
+intervals. docs/how-to/check.md explains how rows are sampled, and why the estimates are right.
+``lshfast check`` is the command.
 """
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.quality.api import check
     from lshfast.quality.intervals import Estimate
+    from lshfast.quality.labels import (
+        Interval,
+        ThresholdEstimate,
+        edges_from,
+        threshold_of,
+    )
     from lshfast.quality.points import NearBin, PointCheck
     from lshfast.quality.result import Alternative, CheckResult, Example, SimilarityBin
 
@@ -25,10 +37,14 @@ __all__ = [
     "CheckResult",
     "Estimate",
     "Example",
+    "Interval",
     "NearBin",
     "PointCheck",
     "SimilarityBin",
+    "ThresholdEstimate",
     "check",
+    "edges_from",
+    "threshold_of",
 ]
 
 if not TYPE_CHECKING:
@@ -37,6 +53,7 @@ if not TYPE_CHECKING:
         {
             "api": "check",
             "intervals": "Estimate",
+            "labels": "Interval ThresholdEstimate edges_from threshold_of",
             "points": "NearBin PointCheck",
             "result": "Alternative CheckResult Example SimilarityBin",
         },

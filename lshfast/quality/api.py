@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lshfast.common.checks import Seed, check_int
-from lshfast.common.choices import ItemMeasure, Kind, plural
-from lshfast.common.progress import Progress
-from lshfast.engine.any_plan import AnyPlan, plan_for
-from lshfast.engine.clock import Clock
-from lshfast.engine.columns import ShingledTexts, column_of
-from lshfast.engine.plan import RECALL
-from lshfast.engine.short_texts import warn_of
-from lshfast.kinds.kind import collected, kind_in_memory
-from lshfast.kinds.measures import PointPlan
+from lshfast._common.checks import Seed, check_int
+from lshfast._common.choices import ItemMeasure, Kind, plural
+from lshfast._common.progress import Progress
+from lshfast._engine.any_plan import AnyPlan, plan_for
+from lshfast._engine.clock import Clock
+from lshfast._engine.columns import ShingledTexts, column_of
+from lshfast._engine.plan import RECALL
+from lshfast._engine.short_texts import warn_of
+from lshfast._items.kind import collected, kind_in_memory
+from lshfast._items.measures import PointPlan
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions, check_rows
 from lshfast.shingling import Unit
@@ -163,8 +163,8 @@ def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
 def _check_points(
     items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None
 ) -> PointCheck:
-    from lshfast.engine.points import PointRows
-    from lshfast.kinds.reading import read_points
+    from lshfast._engine.points import PointRows
+    from lshfast._items.reading import read_points
     from lshfast.quality.points import PointCheck, check_points
 
     if examples:

@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
 # Rows of the one side if the other side is all rows, and of each side if keys have to be computed:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.visible import visible
-from lshfast.engine.columns import Column, ShingledTexts
+from lshfast._common.visible import visible
+from lshfast._engine.columns import Column, ShingledTexts
 from lshfast.quality.near_pairs import Near
 from lshfast.quality.result import Example
 from lshfast.quality.sampling import RowSample

@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass
 from math import isnan
 from typing import Any
 
-from lshfast.common.visible import visible
-from lshfast.engine.display import Account
+from lshfast._common.visible import visible
+from lshfast._engine.display import Account
 
 
 def figures_as_dict(account: Account) -> dict[str, Any]:

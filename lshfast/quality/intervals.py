@@ -12,7 +12,7 @@ from math import exp, inf, lgamma, log, log1p, nan, sqrt
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 
 # The share of each tail outside of an interval, and the quantile of the normal distribution there.
 TAIL = 0.025

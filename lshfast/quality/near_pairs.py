@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._engine.columns import KeyedRows
 from lshfast.banding.bands import Bands
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.engine.columns import KeyedRows
 from lshfast.join.jaccard import sort_pairs
 from lshfast.join.prefix_segment import PrefixSegment
 from lshfast.join.set_ranks import Collection, tokens_of

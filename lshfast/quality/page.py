@@ -7,9 +7,9 @@ from __future__ import annotations
 from math import isnan
 from typing import Any, NamedTuple
 
+from lshfast._io.pages.page import render
+from lshfast._io.pages.svg import Bin, histogram
 from lshfast.quality.intervals import Estimate
-from lshfast.reports.page import render
-from lshfast.reports.svg import Bin, histogram
 
 
 class ShownEstimate(NamedTuple):

@@ -14,21 +14,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from lshfast.common.choices import ItemMeasure
-from lshfast.common.display import Figure, counted, figure
-from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.engine.clock import Clock
-from lshfast.engine.display import Account, bound_name, empty_note
-from lshfast.engine.points import PointRows
+from lshfast._common.choices import ItemMeasure
+from lshfast._common.display import Figure, counted, figure
+from lshfast._common.progress import Progress
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._engine.clock import Clock
+from lshfast._engine.display import Account, bound_name, empty_note
+from lshfast._engine.points import PointRows
+from lshfast._items.bucket_join import BucketJoin
+from lshfast._items.buckets import PointBuckets
+from lshfast._items.held_points import release
+from lshfast._items.measures import PointPlan, is_distance
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.kernels import distances as kernels
 from lshfast.kernels import hamming as code_kernels
-from lshfast.kinds.bucket_join import BucketJoin
-from lshfast.kinds.buckets import PointBuckets
-from lshfast.kinds.held_points import release
-from lshfast.kinds.measures import PointPlan, is_distance
 from lshfast.quality.figures import figures_as_json
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any, ClassVar
 
-from lshfast.common.display import Figure, counted, figure
-from lshfast.common.visible import one_line, visible
-from lshfast.engine.display import Account, empty_note
+from lshfast._common.display import Figure, counted, figure
+from lshfast._common.visible import one_line, visible
+from lshfast._engine.display import Account, empty_note
+from lshfast._io.pages.page import check_page, write_page
 from lshfast.quality.figures import figures_as_dict, figures_as_json
 from lshfast.quality.intervals import Estimate
 from lshfast.quality.page import page_of
-from lshfast.reports.page import check_page, write_page
 
 # Characters of the longest bar of a histogram.
 BAR = 20

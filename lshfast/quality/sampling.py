@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.banding.bands import Bands
 from lshfast.banding.scurve import scurve
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 
 # The banding that tells which rows meet: its recall this far below the threshold is at least

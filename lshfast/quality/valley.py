@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 from lshfast.quality.intervals import Estimate
 
 # At a clear valley, pairs are at most this share of those on both sides, and the intervals do not

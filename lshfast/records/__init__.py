@@ -13,7 +13,7 @@ are the commands, and docs/how-to/records.md has the guide.
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.records.assignment import assigned

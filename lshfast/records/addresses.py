@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 from lshfast.records.fields import Field, Kind
 from lshfast.records.forms import latin_texts
 from lshfast.records.phones import EXTRA

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast._common.checks import check_int
+from lshfast._common.types import UInt64Array
 from lshfast.banding import Bands
-from lshfast.common.checks import check_int
-from lshfast.common.types import UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels.sets import similarities
 from lshfast.records.blocks import (

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import pairs as kernels
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock

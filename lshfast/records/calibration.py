@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison import MISSING_LEVEL, FieldComparer

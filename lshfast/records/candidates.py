@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import pairs as kernels
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs, SkippedBlock
 

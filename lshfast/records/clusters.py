@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 
 FOR_BITS, AGAINST_BITS = 4.0, 2.5  # the evidence of one pair that its records are the same, or not, at most

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.visible import visible
+from lshfast._common.threads import ordered_map
+from lshfast._common.visible import visible
 from lshfast.records.fields import Field
 from lshfast.records.missing import MissingValues
 from lshfast.records.tables import CodedField, RecordTable, code_field, without_values

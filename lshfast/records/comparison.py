@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.dates import digits_of
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind

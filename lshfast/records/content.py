@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.records.tables import CodedField
 
 SAMPLED_ROWS = 400  # of each table

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.records.choices import DateOrder
 from lshfast.records.months import NamedDate, named_date
 

@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import KeyGroups, combined_keys
 from lshfast.records.calibration import MOST_ROWS

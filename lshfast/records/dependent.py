@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast.common.types import Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.types import Int64Array
+from lshfast._common.visible import visible
 from lshfast.records.tables import RecordTable, as_text, plain_value
 from lshfast.records.values import normal_forms
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lshfast.common.display import counted
-from lshfast.common.visible import visible
+from lshfast._common.display import counted
+from lshfast._common.visible import visible
 from lshfast.records.candidates import RuleReport
 from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut

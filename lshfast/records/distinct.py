@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.kernels import bands as kernels
 
 MOST_KEYS = 2**62  # keys of rows are below

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import objects_of
-from lshfast.common.extras import optional
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import Int64Array
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.extras import optional
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.types import Int64Array
 from lshfast.kernels.pairs import codes_of_keys
 from lshfast.kernels.text import Texts, tokens_of_texts
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.display import counted
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.display import counted
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.field_pairs import FieldPair, text_of
 from lshfast.records.labels import NO_LABELS, PairLabels

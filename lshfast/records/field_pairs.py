@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from lshfast._io.pages.differences import Differences, compare
 from lshfast.records.fields import Field
 from lshfast.records.tables import as_text, is_missing
-from lshfast.reports.differences import Differences, compare
 
 
 class FieldPair(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_bool, check_number
+from lshfast._common.checks import check_bool, check_number
 from lshfast.kernels import bands
 from lshfast.records.ages import written_as
 from lshfast.records.choices import DateOrder

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lshfast.common.extras import optional
-from lshfast.common.types import Float64Array
+from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array
 from lshfast.records.ages import AgeForm, age_form, age_forms
 from lshfast.records.dates import DateForm, date_forms, day_of, days_of
 from lshfast.records.fields import Field

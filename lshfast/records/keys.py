@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
 from lshfast.records.linkage import Linkage
 from lshfast.records.overlap import TermVectors
 from lshfast.records.tables import CodedField, Int32Array

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lshfast.common.errors import DataError
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.errors import DataError
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 from lshfast.records.record_ids import RecordIds

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
 
 PIECE = 1 << 15  # strings whose letters are counted at a time

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.common.visible import visible
+from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.visible import visible
 from lshfast.records.record_texts import RecordTexts, WrittenTexts
 from lshfast.records.tables import CodedField, RecordTable, as_written, part_changed
 

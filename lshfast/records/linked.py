@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut
 from lshfast.records.options import LinkOptions

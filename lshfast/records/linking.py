@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.common.visible import visible
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.visible import visible
 from lshfast.records.addresses import with_address_parts
 from lshfast.records.assignment import likely_assignment
 from lshfast.records.blocking import EveryPair

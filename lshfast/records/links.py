@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.assignment import assigned, equally_good, one_to_one
 from lshfast.records.calibration import Calibration
 from lshfast.records.candidates import CandidatePairs

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.addresses import PARTS
 from lshfast.records.choices import KEEP_RECORD

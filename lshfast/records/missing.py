@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.nearest import no_column
-from lshfast.common.types import Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.nearest import no_column
+from lshfast._common.types import Int64Array
+from lshfast._common.visible import visible
 from lshfast.records.dates import day_of
 from lshfast.records.values import normal_form
 

@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison import EXACT_LEVEL, MISSING_LEVEL, close_levels
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Kind

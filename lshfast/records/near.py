@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.choices import Assignment
 from lshfast.records.explain import Explainer
 from lshfast.records.links import CandidateScores, links_above

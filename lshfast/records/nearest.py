@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast.common.checks import check_int
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.records.blocks import check_total, distinct_places, pairs_of_values
 from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
 from lshfast.records.linkage import Linkage, RulePairs

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.comparison import EXACT_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.mixture import Edge, fit_mixture

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lshfast.common.checks import check_bool, check_number, check_seed
-from lshfast.common.threads import thread_count
+from lshfast._common.checks import check_bool, check_number, check_seed
+from lshfast._common.threads import thread_count
 from lshfast.records.assignment import check_assignment
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.fields import Field, as_field

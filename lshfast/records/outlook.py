@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lshfast.common.display import counted
-from lshfast.common.types import Float64Array
+from lshfast._common.display import counted
+from lshfast._common.types import Float64Array
 from lshfast.records.fields import Field
 from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import BoolArray, Int64Array
+from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import terms as kernels
 from lshfast.records.distinct import distinct_hashes
 from lshfast.shingling import Unit, shingle

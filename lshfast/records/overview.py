@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lshfast.common.display import counted
-from lshfast.common.visible import NONE, one_line, visible, without_secrets
+from lshfast._common.display import counted
+from lshfast._common.visible import NONE, one_line, visible, without_secrets
+from lshfast._io.pages.page import short
 from lshfast.records.display import all_notes
 from lshfast.records.explain import Explainer, PairScore
 from lshfast.records.field_pairs import FieldPair
@@ -18,7 +19,6 @@ from lshfast.records.near import NearPairs, margin_of
 from lshfast.records.outlook import ThresholdStep
 from lshfast.records.review import doubtful_links
 from lshfast.records.tables import RecordTable
-from lshfast.reports.page import short
 
 DOUBTFUL, MOST_NOTES = 3, 4  # pairs, and lines on columns, in a terminal
 LEAST_VALUE_COLUMNS, VALUE_COLUMNS = 4, 24  # of a value in a terminal

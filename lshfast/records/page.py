@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.display import Figure, counted
+from lshfast._common.display import Figure, counted
+from lshfast._io.pages.drawing import Drawing, Panel
+from lshfast._io.pages.page import render, short
+from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 from lshfast.records.display import all_notes
 from lshfast.records.explain import Explainer
 from lshfast.records.fields import as_field
@@ -28,9 +31,6 @@ from lshfast.records.rates import RateTable
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
-from lshfast.reports.drawing import Drawing, Panel
-from lshfast.reports.page import render, short
-from lshfast.reports.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 
 # What is shown: levels in tables, and skipped blocks.
 MOST_LEVELS = 240

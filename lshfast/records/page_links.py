@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.display import counted
-from lshfast.common.types import Int64Array
+from lshfast._common.display import counted
+from lshfast._common.types import Int64Array
+from lshfast._io.pages.diagrams import Edge, Scale, graph, step
+from lshfast._io.pages.differences import Span
+from lshfast._io.pages.page import short
 from lshfast.kernels.sets import components
 from lshfast.records.explain import ComparedField, Explainer, PairScore
 from lshfast.records.linked import Linked
 from lshfast.records.near import NearPairs
 from lshfast.records.review import doubtful_links
 from lshfast.records.tables import as_text, is_missing
-from lshfast.reports.diagrams import Edge, Scale, graph, step
-from lshfast.reports.differences import Span
-from lshfast.reports.page import short
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields of a pair, groups
 # of each kind, records of a group, and fields and characters of a record.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 from lshfast.records.values import normal_form
 
 EXTRA = "contacts"

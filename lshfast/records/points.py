@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 from lshfast.records.fields import Field
 
 MISSING_SHARE = 0.5  # of its points, for a field that is missing: neither for nor against a match

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lshfast.common.types import Float64Array
+from lshfast._common.types import Float64Array
 
 MARGIN_BITS = 10.0  # pairs whose score is lower than the threshold by more are left out of the mean
 MOST_STEPS, TOLERANCE = 100, 1e-4

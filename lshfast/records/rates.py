@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int, check_number
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.checks import array_of, check_int, check_number
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
 
 LEAST_SURE = 30  # pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
 MOST_SURE = 0.1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, MOST_ROWS
 from lshfast.records.candidates import CandidatePairs, rules_of

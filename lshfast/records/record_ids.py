@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lshfast.common.visible import visible
+from lshfast._common.visible import visible
 from lshfast.records.tables import RecordTable
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Field
 from lshfast.records.overlap import TermVectors, TextSimilarity, distinct_counts

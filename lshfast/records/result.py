@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from lshfast.common.checks import check_bool, check_int
-from lshfast.common.display import Figure, Shown, counted
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.checks import check_bool, check_int
+from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
+from lshfast._io.pages.drawing import Drawing
+from lshfast._io.pages.page import check_page, short, write_page
 from lshfast.kernels.sets import components
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import KEEP_RECORD, REVIEWED
@@ -35,8 +37,6 @@ from lshfast.records.scoring import PairScorer
 from lshfast.records.summary import LinkSummary
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
-from lshfast.reports.drawing import Drawing
-from lshfast.reports.page import check_page, short, write_page
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.explain import Explainer
 from lshfast.records.field_pairs import columns_of_field, text_of
 from lshfast.records.near import NearPairs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.choices import Assignment
 
 MARGIN = 0.75  # of the similarity of a seed, which those of its rivals are below

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
 from lshfast.records.comparison import EXACT_LEVEL, LEVELS, MISSING_LEVEL, Agreement, FieldComparer
 from lshfast.records.linkage import Linkage

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.arrow_columns import checked_column, chunks_of
-from lshfast.common.extras import optional
+from lshfast._common.arrow_columns import checked_column, chunks_of
+from lshfast._common.extras import optional
 
 
 def columns_of(source: Any, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from lshfast.common.display import Figure, Shown, counted
+from lshfast._common.display import Figure, Shown, counted
 from lshfast.records.candidates import RuleReport
 from lshfast.records.clusters import Clusters
 from lshfast.records.outlook import ThresholdStep

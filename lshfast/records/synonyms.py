@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from lshfast.common.extras import optional
-from lshfast.common.types import BoolArray
+from lshfast._common.extras import optional
+from lshfast._common.types import BoolArray
 from lshfast.kernels.pairs import codes_of_keys
 from lshfast.records.values import normal_form
 from lshfast.shingling import shingle

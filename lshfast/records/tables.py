@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import objects_of
-from lshfast.common.nearest import no_column
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.common.visible import visible
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.nearest import no_column
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
 from lshfast.records.distinct_values import MISSING as MISSING
 from lshfast.records.distinct_values import Int32Array as Int32Array
 from lshfast.records.distinct_values import as_text as as_text

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.comparison import EXACT_LEVEL, GRADED, MISSING_LEVEL, FieldComparer
 from lshfast.records.distinct import distinct_rows

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
+from lshfast._common.checks import array_of
 from lshfast.tokens import TokenSets
 
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, numbers_of
-from lshfast.common.threads import for_each_piece, ordered_map, thread_count
-from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.checks import check_int, numbers_of
+from lshfast._common.threads import for_each_piece, ordered_map, thread_count
+from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import bits as kernels
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, best_rows, compared

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast.common.container import is_sealed, sealed
-from lshfast.common.threads import for_each_piece, ordered_map, thread_count
-from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.container import is_sealed, sealed
+from lshfast._common.threads import for_each_piece, ordered_map, thread_count
+from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import cardinality as kernels
 from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import numbers_of
-from lshfast.common.types import AnyShape, BoolArray, Float64Array, Int64Array, UInt64Array, Vector
+from lshfast._common.checks import numbers_of
+from lshfast._common.types import AnyShape, BoolArray, Float64Array, Int64Array, UInt64Array, Vector
 from lshfast.kernels import simhash as kernels
 from lshfast.sketch.arrays import checked
 from lshfast.sketch.compare import Int32Array, compared

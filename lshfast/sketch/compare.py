@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
 
 Int32Array: TypeAlias = npt.NDArray[np.int32]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, array_of, check_int
-from lshfast.common.choices import Scheme as Scheme
-from lshfast.common.types import UInt64Array
+from lshfast._common.checks import SEED, SeedField, array_of, check_int
+from lshfast._common.choices import Scheme as Scheme
+from lshfast._common.types import UInt64Array
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import are_texts
 from lshfast.sketch.sketcher import SlotSketcher

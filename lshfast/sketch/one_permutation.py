@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from lshfast.common.checks import SEED, SeedField, check_int
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import SEED, SeedField, check_int
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.compare import compared

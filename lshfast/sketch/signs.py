@@ -8,9 +8,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, Seed, SeedField, array_of, check_int
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import SEED, Seed, SeedField, array_of, check_int
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import made_by

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, array_of, check_int
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Int64Array, Matrix, UInt64Array
+from lshfast._common.checks import SEED, SeedField, array_of, check_int
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Int64Array, Matrix, UInt64Array
 from lshfast.kernels import simhash as kernels
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.codes import PIECE_TOKENS, CodeSketcher, as_int64, check_sums

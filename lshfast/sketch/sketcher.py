@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import equal_slots, fitted
 from lshfast.tokens import TokenSets

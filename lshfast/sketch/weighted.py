@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.arrow_columns import checked_column
-from lshfast.common.checks import SEED, SeedField, array_of, check_int
-from lshfast.common.threads import for_each_piece
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.arrow_columns import checked_column
+from lshfast._common.checks import SEED, SeedField, array_of, check_int
+from lshfast._common.threads import for_each_piece
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels import sketch as slot_kernels
 from lshfast.kernels import weighted as kernels

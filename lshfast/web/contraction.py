@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int
-from lshfast.common.display import Figure, Shown, counted
-from lshfast.common.progress import Progress
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import array_of, check_int
+from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.thresholds import Rule, Threshold, rule_of
 from lshfast.kernels.bands import sorted_numbers

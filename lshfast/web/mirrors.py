@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast._common.checks import Seed, check_int
+from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.growing import GrowingArray
+from lshfast._common.progress import Progress
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.threads import thread_count
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._io.pages.page import check_page, write_page
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
-from lshfast.common.checks import Seed, check_int
-from lshfast.common.display import Figure, Shown, counted
-from lshfast.common.growing import GrowingArray
-from lshfast.common.progress import Progress
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.threads import thread_count
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.set_distances import overlaps
 from lshfast.join.banded import find_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import star_groups
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
-from lshfast.reports.page import check_page, write_page
 from lshfast.sketch.minhash import EMPTY, MinHasher
 from lshfast.tokens import TokenSets
 from lshfast.web.page import PathsOf, page_of, paths_of_hosts

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lshfast.common.display import Figure
-from lshfast.common.types import Float64Array, Int64Array
-from lshfast.reports.page import render, short
-from lshfast.reports.svg import Bar, Bin, bars, histogram
+from lshfast._common.display import Figure
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._io.pages.page import render, short
+from lshfast._io.pages.svg import Bar, Bin, bars, histogram
 from lshfast.web.urls import split_url
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,

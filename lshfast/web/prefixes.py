@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.thresholds import Rule
 
 _HALF = np.uint64(32)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.checks import check_seed_number
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import check_seed_number
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels.text import Texts, tokens_of_integers, word_shingles
 from lshfast.tokens import TokenSets
 

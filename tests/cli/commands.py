@@ -12,7 +12,7 @@ from functools import cache
 from typer import testing
 from typer.testing import CliRunner
 
-from lshfast.cli.main import app
+from lshfast._cli.main import app
 
 testing._get_command = cache(testing._get_command)  # prepares all commands, which takes longer than most of them run
 

@@ -7,8 +7,8 @@ import pytest
 import typer.main
 
 import lshfast
-from lshfast.cli.main import app
-from lshfast.engine.options import OPTIONS
+from lshfast._cli.main import app
+from lshfast._engine.options import OPTIONS
 from tests.cli.commands import failing, run
 
 

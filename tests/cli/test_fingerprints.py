@@ -6,10 +6,10 @@ import signal
 import numpy as np
 import pytest
 
-from lshfast.drivers.inputs import Inputs
+from lshfast._engine.inputs import Inputs
 from lshfast.families import GridSquares
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
-from lshfast.jobs.fingerprints import match_fingerprints
+from lshfast.fingerprints.job import match_fingerprints
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
 
 

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lshfast import LSHIndex, MinHasher, shingle
-from lshfast.cli.console import MatchPrinter
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.index import add_to_index, build_index, compact_index
+from lshfast._cli.console import MatchPrinter
+from lshfast._engine.index_files import add_to_index, build_index, compact_index
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.plan import make_plan
 from tests import corpora
 from tests.cli.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl, write_long
 

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
-from lshfast.cli.errors import one_line_errors
-from lshfast.common.extras import optional
-from lshfast.common.value_codes import MOST_VALUES, ValueCodes
-from lshfast.drivers.budget import COSTS, bytes_of_values
+from lshfast._cli.errors import one_line_errors
+from lshfast._common.extras import optional
+from lshfast._common.value_codes import MOST_VALUES, ValueCodes
+from lshfast._engine.budget import COSTS, bytes_of_values
 from tests import corpora
 from tests.cli.commands import (
     ENDINGS,
@@ -365,7 +365,7 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
 
     with monkeypatch.context() as patch:
-        patch.setattr("lshfast.drivers.files.writing.write_rows", full)
+        patch.setattr("lshfast._engine.executors.local.writing.write_rows", full)
         result = run(*command)
     assert result.exit_code == 1
     assert f"{tmp_path / 'work'} holds what is done; the same command with --resume goes on" in result.stderr
@@ -516,7 +516,7 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
 
 LITTLE_MEMORY = """
 import resource, sys
-import lshfast.cli.main, lshfast.drivers.files.run, pyarrow.parquet
+import lshfast._cli.main, lshfast._engine.executors.local.run, pyarrow.parquet
 from lshfast.__main__ import main
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = held + (int(sys.argv.pop(1)) << 20)
@@ -581,7 +581,7 @@ main()
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
-@pytest.mark.parametrize("module", ["typer", "lshfast.cli.index", "matplotlib.artist"])
+@pytest.mark.parametrize("module", ["typer", "lshfast._cli.index", "matplotlib.artist"])
 def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
     command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), "tune", "--plot", tmp_path / "curve.png"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **HEEDING)

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.common.nearest import files_of, nearest, nearest_file, no_column
-from lshfast.readers.contents import content_of, not_compressed, unknown_suffix
-from lshfast.readers.files import reason_of
+from lshfast._common.nearest import files_of, nearest, nearest_file, no_column
+from lshfast._io.contents import content_of, not_compressed, unknown_suffix
+from lshfast._io.files import reason_of
 from tests.cli.commands import failing, run, write_jsonl
 
 ROWS = [{"id": i % 8, "text": f"one two three four five six seven {i // 2}", "url": f"u{i}"} for i in range(10)]

@@ -7,8 +7,8 @@ import shlex
 import pytest
 from typer.main import get_command
 
-from lshfast.cli.main import app
-from lshfast.cli.overview import GROUPS
+from lshfast._cli.main import app
+from lshfast._cli.overview import GROUPS
 from tests.cli.commands import failing, on_terminal, run, write_jsonl
 
 TEXT = "one two three four five six seven eight nine ten number"

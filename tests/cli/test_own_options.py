@@ -5,7 +5,7 @@ import re
 import pytest
 import typer
 
-from lshfast.cli.main import app
+from lshfast._cli.main import app
 from tests.cli.commands import run
 
 FILES = {

@@ -55,7 +55,7 @@ def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, py
         rf"\(missing: {'affine, [a-z]+, [a-z]+, [.]{3}' if there == 'none' else absent}\): "
         r"build them with `pip install -e \.` in the checkout, or leave the checkout to import an installed lshfast\n"
     )
-    for module in ("lshfast", "lshfast.cli.main", "lshfast.kernels.text", "lshfast.datasketch"):
+    for module in ("lshfast", "lshfast._cli.main", "lshfast.kernels.text", "lshfast.datasketch"):
         said = python("-c", f"import {module}").stderr
         assert advice.fullmatch(said.rpartition("ImportError: ")[2])
         assert said.count('File "') == 4  # the import, and three files of the package

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lshfast.cli.stage import ranges
+from lshfast._cli.stage import ranges
 from tests.cli.commands import failing, run, write_jsonl
 
 

@@ -8,7 +8,7 @@ import pytest
 typer = pytest.importorskip("typer")
 from typer.main import get_command  # noqa: E402
 
-from lshfast.cli.main import app, app_for  # noqa: E402
+from lshfast._cli.main import app, app_for  # noqa: E402
 
 
 @pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"], ["index"], ["stage"]])
@@ -37,7 +37,7 @@ def test_dedup_imports_only_what_it_needs(tmp_path):
     options = ["--dry-run", "--quiet", "--threads", "1", "--threshold", "0.7", "--seed", "3"]
     status, out, _ = run(code, "dedup", str(path), *options)
     assert status == 0
-    assert {"lshfast.drivers.files.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
+    assert {"lshfast._engine.executors.local.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
 
 
 @pytest.mark.parametrize(("error", "status"), [("", 0), ("SystemExit(3)", 3), ("SystemExit('x')", 1), ("OSError()", 1)])

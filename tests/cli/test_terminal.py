@@ -13,9 +13,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import lshfast
-from lshfast.cli.main import app
-from lshfast.common.visible import visible
-from lshfast.readers import DataError
+from lshfast._cli.main import app
+from lshfast._common.visible import visible
+from lshfast._io import DataError
 from lshfast.records import match_records
 from tests.cli.commands import read_jsonl, run, write_jsonl
 

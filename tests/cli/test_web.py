@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.cli.console import Watch
-from lshfast.drivers.inputs import Inputs
-from lshfast.jobs import columns
-from lshfast.jobs.web import contract_files, mirrors_of_files
+from lshfast._cli.console import Watch
+from lshfast._engine import name_columns as columns
+from lshfast._engine.inputs import Inputs
+from lshfast.web.job import contract_files, mirrors_of_files
 from lshfast.web.mirrors import mirror_plan
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped, write_jsonl
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import lshfast.kernels
+from lshfast._common.errors import FormatError
 from lshfast.banding.bands import Bands
-from lshfast.common.errors import FormatError
 from lshfast.datasketch import LeanMinHash, MinHash, bBitMinHash
 from lshfast.datasketch.lsh_bloom import HEADER, NAME, BloomTable, MinHashLSHBloom
 from lshfast.kernels.bands import filters_add, filters_hold

@@ -24,11 +24,11 @@ import pytest
 
 import lshfast
 from lshfast import dedup_files, stages
-from lshfast.drivers.budget import Budget
-from lshfast.drivers.files import capped
-from lshfast.engine.options import OPTIONS
-from lshfast.engine.parts import divide
-from lshfast.engine.plan import make_plan
+from lshfast._engine.budget import Budget
+from lshfast._engine.executors.local import capped
+from lshfast._engine.options import OPTIONS
+from lshfast._engine.parts import divide
+from lshfast._engine.plan import make_plan
 from tests.cli.commands import run as run_command
 from tests.corpora import pack, similar_texts, unpack
 from tests.drivers.files.capped_runs import Ended, end_at

@@ -161,7 +161,7 @@ def test_what_a_run_over_groups_refuses(tmp_path):
 def test_limits_hold_for_groups(tmp_path):
     write_csv(tmp_path / "in.csv", purchases()[0])
     options = {"group_by": "customer", "item": "product", "threshold": 0.9, "exact": True}
-    with pytest.raises(lshfast.common.errors.TooManyRemovedError):
+    with pytest.raises(lshfast._common.errors.TooManyRemovedError):
         lshfast.dedup_files(tmp_path / "in.csv", tmp_path / "kept.csv", max_removed=0.3, **options)
     assert not (tmp_path / "kept.csv").exists()
     assert lshfast.dedup_files(tmp_path / "in.csv", max_removed=0.34, **options).summary.removed == 20

@@ -15,8 +15,8 @@ import pytest
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.drivers.inputs import Inputs
-from lshfast.readers import DataError
+from lshfast._engine.inputs import Inputs
+from lshfast._io import DataError
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 
 N = 60

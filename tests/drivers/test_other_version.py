@@ -7,13 +7,13 @@ import shutil
 import pytest
 
 import lshfast
-from lshfast.common.code_version import PACKAGE, SOURCES_DIGEST, code_version
+from lshfast._common.code_version import PACKAGE, SOURCES_DIGEST, code_version
 from tests import corpora
 from tests.drivers.other_version import copy_package, run_other
 
 pytest.importorskip("pyarrow")
 
-VERSION = "import lshfast.common.code_version as module; print(module.code_version())"
+VERSION = "import lshfast._common.code_version as module; print(module.code_version())"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_the_version_is_that_of_the_code(other, tmp_path):
     assert changed != code_version()
 
 
-@pytest.mark.parametrize("name", ["kernels/sources.digest", "common/run_key.py", "index/stores/lmdb.py"])
+@pytest.mark.parametrize("name", ["kernels/sources.digest", "_common/run_key.py", "index/stores/lmdb.py"])
 def test_each_part_of_the_code_counts(tmp_path, name):
     shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("__pycache__"))
     assert run_other(tmp_path, VERSION).stdout.strip() == code_version()
@@ -102,7 +102,7 @@ lshfast.dedup_files(sys.argv[1], memory="500M", work=sys.argv[2], resume=True)
 
 SENT = """
 import pickle, sys
-from lshfast.drivers.spark.tasks import ChainTask, RecordTask, ScreenTask
+from lshfast.spark.tasks import ChainTask, RecordTask, ScreenTask
 
 tasks = {"chain": ChainTask(), "record": RecordTask(), "screen": ScreenTask(3)}
 print(pickle.dumps(tasks[sys.argv[1]]).hex())

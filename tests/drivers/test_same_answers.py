@@ -1,6 +1,6 @@
 """Each way of running gives the answer of a run over files in memory, for each option that it takes, or refuses it.
 
-Which way takes which option is declared in `lshfast.engine.options`. An option that is added there needs a case here.
+Which way takes which option is declared in `lshfast._engine.options`. An option that is added there needs a case here.
 """
 
 import re
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast.engine.options import NAMES, OPTIONS, taken_by
+from lshfast._engine.options import NAMES, OPTIONS, taken_by
 from lshfast.spark import Limits
 from tests.cli.commands import failing
 from tests.drivers.conftest import little_costs

@@ -18,9 +18,9 @@ from lshfast import (
     pairs,
     shingle,
 )
-from lshfast.engine.clock import Clock
-from lshfast.engine.plan import make_plan
-from lshfast.engine.sketching import sketch_rows
+from lshfast._engine.clock import Clock
+from lshfast._engine.plan import make_plan
+from lshfast._engine.sketching import sketch_rows
 from lshfast.kernels.text import Texts
 from lshfast.sketch import OnePermutation
 from tests.reference import text as reference

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex, MinHasher, Removal, dedup, shingle
-from lshfast.engine import against
-from lshfast.engine.plan import make_plan, plan_of_index
+from lshfast._engine import against
+from lshfast._engine.plan import make_plan, plan_of_index
 from lshfast.index.stores.values import Parameters
 from tests.reference import text as reference
 

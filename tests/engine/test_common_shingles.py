@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lshfast.engine.common_shingles as counting
+import lshfast._engine.common_shingles as counting
 from lshfast import LSHIndex, TokenSets, dedup, dedup_files, pairs
-from lshfast.common.run_key import draw_hash_key
-from lshfast.drivers.files.outputs import Outputs
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.clock import Clock
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.paragraphs import run_paragraphs
+from lshfast._common.run_key import draw_hash_key
+from lshfast._engine.clock import Clock
+from lshfast._engine.executors.local.outputs import Outputs
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.paragraphs import run_paragraphs
+from lshfast._engine.plan import make_plan
 from lshfast.kernels.text import Texts
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import ShortTextsWarning, component_groups, dedup, pairs
-from lshfast.engine.clock import Clock
-from lshfast.engine.plan import make_plan
-from lshfast.engine.run import find_duplicates
-from lshfast.engine.sketching import sketch_rows
+from lshfast._engine.clock import Clock
+from lshfast._engine.plan import make_plan
+from lshfast._engine.run import find_duplicates
+from lshfast._engine.sketching import sketch_rows
 from lshfast.join import PAIR
 from lshfast.kernels.text import Texts, tokens_of_texts
 from tests.reference import sets

@@ -7,8 +7,8 @@ import pytest
 
 import lshfast
 from lshfast import exact
-from lshfast.engine import exact_pairs
-from lshfast.engine.plan import make_plan
+from lshfast._engine import exact_pairs
+from lshfast._engine.plan import make_plan
 from lshfast.join.groups import climbing_pairs, larger_first
 
 

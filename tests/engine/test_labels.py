@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from lshfast.engine.labels import FIRST_LABELS, Labels, _rising, next_band
-from lshfast.engine.pair_sample import SAMPLE_PAIRS, PairSample, band_of
+from lshfast._engine.pair_sample import SAMPLE_PAIRS, PairSample, band_of
 from lshfast.join.jaccard import PAIR
-from lshfast.labelling import edges_from, threshold_of
+from lshfast.quality import edges_from, threshold_of
+from lshfast.quality.labels import FIRST_LABELS, Labels, _rising, next_band
 
 EDGES = edges_from(0.5)
 BANDS = len(EDGES) - 1

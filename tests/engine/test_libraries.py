@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lshfast
-from lshfast.engine.libraries import LIBRARIES
+from lshfast._engine.libraries import LIBRARIES
 from tests.cli.commands import failing, run
 
 NAME = "{http://www.w3.org/2000/svg}"

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lshfast.engine.listed_pairs as listing
+import lshfast._engine.listed_pairs as listing
 from lshfast import pairs
-from lshfast.engine.plan import make_plan
+from lshfast._engine.plan import make_plan
 from lshfast.join import PAIR
 
 rows_of_pairs = st.lists(

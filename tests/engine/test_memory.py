@@ -11,8 +11,8 @@ import pytest
 
 import lshfast
 import lshfast.join.all_pairs
-from lshfast.common.growing import GrowingArray
-from lshfast.engine.plan import make_plan
+from lshfast._common.growing import GrowingArray
+from lshfast._engine.plan import make_plan
 
 WORDS = [f"word{number}" for number in range(50_000)]
 

@@ -8,9 +8,9 @@ import typer.main
 
 import lshfast
 from lshfast import spark, stages
-from lshfast.cli.main import app
-from lshfast.engine.options import OPTIONS, table, taken_by
-from lshfast.engine.plan import make_plan
+from lshfast._cli.main import app
+from lshfast._engine.options import OPTIONS, table, taken_by
+from lshfast._engine.plan import make_plan
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lshfast.engine.plan import described_plan, make_plan
+from lshfast._engine.plan import described_plan, make_plan
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import dedup, dedup_files
-from lshfast.engine import run, sketching
-from lshfast.engine.plan import make_plan
+from lshfast._engine import run, sketching
+from lshfast._engine.plan import make_plan
 from lshfast.join import short_rows
 from lshfast.kernels.text import Texts
 

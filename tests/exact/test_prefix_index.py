@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from lshfast import FormatError, TokenSets, exact
-from lshfast.common.container import sealed
+from lshfast._common.container import sealed
 from lshfast.exact import PrefixIndex
 from lshfast.exact.prefix_file import FILE, NUMBERED
 from lshfast.index.keys import DuplicateKeyError

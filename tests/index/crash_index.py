@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
-from lshfast.common import container
-from lshfast.common.errors import FormatError
+from lshfast._common import container
+from lshfast._common.errors import FormatError
 from tests.reference import index_file
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.common import atomic_files
+from lshfast._common import atomic_files
 from lshfast.index.stores import file as file_store
 from lshfast.index.stores import file_sections
 from lshfast.index.stores import lmdb as lmdb_store

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.common import atomic_files
+from lshfast._common import atomic_files
 from tests.index.index_files import ROOT, saved
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 from lshfast.families import SimHashFamily
 from tests.index.fuzz_index import mended
 from tests.index.index_files import ROOT, content, held, posix, python, shared

@@ -15,9 +15,9 @@ from lshfast import (
     WeightedMinHasher,
     WeightedSets,
 )
-from lshfast.cli.console import index_table
-from lshfast.common.errors import FormatError
-from lshfast.engine.plan import plan_of_index
+from lshfast._cli.console import index_table
+from lshfast._common.errors import FormatError
+from lshfast._engine.plan import plan_of_index
 from lshfast.families import (
     MinHashFamily,
     SimHashFamily,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from lshfast import LSHIndex, MinHasher, TokenSets
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 from lshfast.index.stores import file as file_store
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.file import FileStore

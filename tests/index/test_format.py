@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 from lshfast.families import SimHashFamily
 from tests.index.index_files import ROOT, shared, small
 from tests.reference.index_file import FAMILY, HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from lshfast.common.container import sealed
-from lshfast.common.errors import FormatError
+from lshfast._common.container import sealed
+from lshfast._common.errors import FormatError
 from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.hamming.segments import method_of
 from lshfast.index.keys import DuplicateKeyError

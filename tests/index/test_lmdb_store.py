@@ -260,7 +260,7 @@ def test_damage_is_named(tmp_path):
 CUT = """
 import sys
 from lshfast import LSHIndex
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 from lshfast.index.stores.lmdb import LmdbStore
 try:
     with LSHIndex.on(LmdbStore(sys.argv[1])) as index:
@@ -325,7 +325,7 @@ def test_no_environment(tmp_path):
 
 
 def test_without_lmdb_the_extra_is_named(monkeypatch):
-    from lshfast.common.extras import optional
+    from lshfast._common.extras import optional
 
     monkeypatch.setitem(sys.modules, "lmdb", None)
     optional.cache_clear()

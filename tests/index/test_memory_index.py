@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast import FormatError, HammingIndex, LSHEnsemble, LSHForest, LSHIndex, MinHasher, TanimotoIndex, TokenSets
-from lshfast.common.container import sealed
+from lshfast._common.container import sealed
 
 ROWS = [range(i, i + 50 + i % 7) for i in range(0, 900, 3)]
 SETS = TokenSets.from_sets(ROWS)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from lshfast import LSHIndex
-from lshfast.common.errors import FormatError
-from lshfast.common.extras import optional
+from lshfast._common.errors import FormatError
+from lshfast._common.extras import optional
 from lshfast.index.stores import redis as redis_store
 from lshfast.index.stores.redis import RedisStore
 from lshfast.index.stores.values import Parameters

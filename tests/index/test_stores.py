@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex, MinHasher, TokenSets
-from lshfast.common.errors import FormatError
+from lshfast._common.errors import FormatError
 from lshfast.index import DuplicateKeyError
 from lshfast.index.stores.memory import MemoryStore
 from tests.index.index_files import content, shared, small

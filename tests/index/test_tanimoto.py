@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.common.container import sealed
-from lshfast.common.errors import FormatError
+from lshfast._common.container import sealed
+from lshfast._common.errors import FormatError
 from lshfast.index.hamming import rows as hamming_rows
 from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.hamming.hits import rows_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lshfast.engine import labels
-from lshfast.jobs import forecast
+from lshfast._engine.forecasts import texts as forecast
+from lshfast.quality import labels
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from lshfast.cli.console import account_table
-from lshfast.common.display import Figure, figure
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.clock import Stage
-from lshfast.engine.display import Account
-from lshfast.jobs.frame import Job
+from lshfast._cli.console import account_table
+from lshfast._common.display import Figure, figure
+from lshfast._engine.clock import Stage
+from lshfast._engine.display import Account
+from lshfast._engine.frame import Job
+from lshfast._engine.inputs import Inputs
 from tests.cli.commands import read_jsonl
 
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.label import label_files
-from lshfast.readers import DataError
-from lshfast.readers.whole_tables import read_whole
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.plan import make_plan
+from lshfast._io import DataError
+from lshfast._io.whole_tables import read_whole
+from lshfast.quality.label_job import label_files
 from tests.cli.commands import failing, run, write_jsonl
 from tests.corpora import WORDS
 

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from lshfast.common.errors import FormatError
-from lshfast.drivers.inputs import Inputs
-from lshfast.jobs.label_records import label_records, review_of, short_between
-from lshfast.readers import DataError
-from lshfast.readers.whole_tables import read_whole
+from lshfast._common.errors import FormatError
+from lshfast._engine.inputs import Inputs
+from lshfast._io import DataError
+from lshfast._io.whole_tables import read_whole
+from lshfast.records.label_job import label_records, review_of, short_between
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.corpora import WORDS

@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast.drivers.files.outputs import Outputs
-from lshfast.drivers.indexes import Indexes
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.paragraphs import join_paragraphs, run_paragraphs, split_paragraphs
-from lshfast.readers import DataError
+from lshfast._engine.executors.local.outputs import Outputs
+from lshfast._engine.indexes import Indexes
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.paragraphs import join_paragraphs, run_paragraphs, split_paragraphs
+from lshfast._engine.plan import make_plan
+from lshfast._io import DataError
 from tests.cli.commands import ENDINGS, failing, run, stopped, write_long
 from tests.corpora import load, make
 

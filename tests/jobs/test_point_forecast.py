@@ -10,7 +10,7 @@ import pytest
 
 import lshfast
 from lshfast import HammingIndex, NearNeighbors, TanimotoIndex
-from lshfast.jobs.point_forecast import share_read, shares_of_ones
+from lshfast._engine.forecasts.points import share_read, shares_of_ones
 from tests.cli.commands import failing, on_terminal, run, write_jsonl
 
 N, DIM = 3000, 32

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lshfast.drivers.budget import Budget
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine.plan import make_plan
-from lshfast.jobs import forecast as forecasts
-from lshfast.jobs import samples
-from lshfast.jobs.forecast import forecast
+from lshfast._engine import samples
+from lshfast._engine.budget import Budget
+from lshfast._engine.forecasts import texts as forecasts
+from lshfast._engine.forecasts.texts import forecast
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.plan import make_plan
 
 
 def corpus_of(paths, **others):
@@ -77,7 +77,7 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
 @pytest.mark.parametrize("in_file", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
     """The first and the last row of one file in ten are alike; other files are not alike."""
-    monkeypatch.setattr("lshfast.jobs.sharing.OF_ROOT", 25)
+    monkeypatch.setattr("lshfast._engine.forecasts.sharing.OF_ROOT", 25)
     for number in range(1000):
         lines = [line.replace("w", f"{number}w") for line in rows(in_file, 0)]
         if number % 10 == 0:

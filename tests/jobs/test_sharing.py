@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lshfast.engine.marks import RowMarks
-from lshfast.jobs.sharing import Sample, Sharing, rows_wanted, sharing
+from lshfast._engine.forecasts.sharing import Sample, Sharing, rows_wanted, sharing
+from lshfast._engine.marks import RowMarks
 
 ROWS, BANDS, PLACE = 200_000, 3, 100
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshfast.common.run_key import RunKey
+from lshfast._common.run_key import RunKey
 from lshfast.kernels import text
 from lshfast.kernels.text import Texts
 from tests.conftest import rows_of

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from lshfast import dedup
 from lshfast import pairs as pairs_of
+from lshfast._items.bucket_join import SIZES, BucketJoin, JoinSizes
+from lshfast._items.buckets import choose_buckets, one_bucket
+from lshfast._items.held_points import HeldPoints
+from lshfast._items.items import PointReader
+from lshfast._items.measures import make_point_plan
 from lshfast.join import component_groups, star_groups
 from lshfast.join.jaccard import joined_pairs, sort_pairs
-from lshfast.kinds.bucket_join import SIZES, BucketJoin, JoinSizes
-from lshfast.kinds.buckets import choose_buckets, one_bucket
-from lshfast.kinds.held_points import HeldPoints
-from lshfast.kinds.items import PointReader
-from lshfast.kinds.measures import make_point_plan
 
 
 def crowds(n, dim, spread, seed=1):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast.kinds.buckets import SCREEN_BITS, _missed, _screen_bits, choose_buckets, plan_buckets, sampled_distances
-from lshfast.kinds.items import PointReader
-from lshfast.kinds.measures import make_point_plan
+from lshfast._items.buckets import SCREEN_BITS, _missed, _screen_bits, choose_buckets, plan_buckets, sampled_distances
+from lshfast._items.items import PointReader
+from lshfast._items.measures import make_point_plan
 
 PAIRS = 600
 

@@ -15,7 +15,7 @@ import lshfast.hf
 import lshfast.pandas
 import lshfast.polars
 from lshfast import dedup, dedup_files, pairs
-from lshfast.readers import DataError
+from lshfast._io import DataError
 from tests.cli.commands import failing, read_jsonl, run
 
 if not hasattr(pa, "list_view"):

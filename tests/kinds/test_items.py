@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 
 import lshfast
+from lshfast._items.items import PointReader
+from lshfast._items.kind import ambiguous, kind_of, kind_of_arrow, kind_of_value
+from lshfast._items.sets import read_sets
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.text import Texts
-from lshfast.kinds.items import PointReader
-from lshfast.kinds.kind import ambiguous, kind_of, kind_of_arrow, kind_of_value
-from lshfast.kinds.sets import read_sets
 
 VECTORS = [[0.5, -1.0, 2.0], None, [3.0, 4.0, -5.5]]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lshfast._items.measures import make_point_plan
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.kinds.measures import make_point_plan
 
 COSINE = PointFormat("angle", 4, "float64", None)
 

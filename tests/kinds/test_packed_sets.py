@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.engine.columns import ArrowLists, Elements, PackedSets
+from lshfast._engine.columns import ArrowLists, Elements, PackedSets
+from lshfast._items import sets
+from lshfast._items.packed_sets import counts_of, pack, unpack
+from lshfast._items.sets import SetReader
 from lshfast.kernels.text import Texts
-from lshfast.kinds import sets
-from lshfast.kinds.packed_sets import counts_of, pack, unpack
-from lshfast.kinds.sets import SetReader
 
 STRINGS = st.lists(st.lists(st.text(max_size=5), max_size=6), max_size=6)
 INTEGERS = st.lists(st.lists(st.integers(-(2**63), 2**64 - 1), max_size=6), max_size=6)

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import WeightedSets
+from lshfast._items import rare_elements, weighted
+from lshfast._items.buckets import choose_set_buckets
+from lshfast._items.held_points import HeldSets, PointFile
+from lshfast._items.kind import kind_of
+from lshfast._items.measures import make_point_plan
+from lshfast._items.weighted import ELEMENT_WORDS, WeightedReader
 from lshfast.join import component_groups, star_groups
 from lshfast.kernels import weighted as kernels
 from lshfast.kernels.text import tokens_of_integers, tokens_of_texts
-from lshfast.kinds import rare_elements, weighted
-from lshfast.kinds.buckets import choose_set_buckets
-from lshfast.kinds.held_points import HeldSets, PointFile
-from lshfast.kinds.kind import kind_of
-from lshfast.kinds.measures import make_point_plan
-from lshfast.kinds.weighted import ELEMENT_WORDS, WeightedReader
 
 
 def similarity_of(a, b):

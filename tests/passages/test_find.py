@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import passages
-from lshfast.engine.clock import Clock
+from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import make_passage_plan
 from lshfast.passages.result import SharedPassages

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast.engine.plan import make_plan
-from lshfast.jobs.check import check_files
+from lshfast._engine.plan import make_plan
 from lshfast.quality import CheckResult, Estimate
 from lshfast.quality.estimates import measured
 from lshfast.quality.excerpts import differing
+from lshfast.quality.job import check_files
 from lshfast.quality.near_pairs import Near, Tally, finder
 from lshfast.quality.run import CheckOptions, edges_of
 from lshfast.quality.sampling import degrees, draw
@@ -288,7 +288,7 @@ def test_files(tmp_path, held):
     path, out = tmp_path / "texts.jsonl", tmp_path / "check.json"
     texts = corpus("templates", 300)
     path.write_text("".join(json.dumps({"text": text, "id": f"k{row}"}) + "\n" for row, text in enumerate(texts)))
-    from lshfast.drivers.inputs import Inputs
+    from lshfast._engine.inputs import Inputs
 
     options = CheckOptions(examples=1)
     result = check_files(Inputs([str(path)], id_column="id"), str(out), make_plan(), options, held_bytes=held)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lshfast.readers import DataError, open_corpus, write_rows
+from lshfast._io import DataError, open_corpus, write_rows
 from tests.corpora import pack
 
 KINDS = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lshfast.readers import DataError, open_corpus
+from lshfast._io import DataError, open_corpus
 from tests.cli.commands import failing
 from tests.corpora import bad_row, pack, read
 

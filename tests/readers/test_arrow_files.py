@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import lshfast
-from lshfast.readers import DataError, open_corpus, write_rows
+from lshfast._io import DataError, open_corpus, write_rows
 from tests.cli.commands import failing, run
 from tests.corpora import BATCH_BYTES, ROWS, TEXTS, bad_row, keep_all, load, pa, read
 

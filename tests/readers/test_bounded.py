@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from lshfast.readers import jsonl, open_corpus, text_lines, write_rows
+from lshfast._io import jsonl, open_corpus, text_lines, write_rows
 from tests.corpora import keep_all, pa, pq
 
 LONG = "lorem ipsum dolor " * 2000

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.readers import DataError, open_corpus, write_rows
-from lshfast.readers.cells import CellType, converter
+from lshfast._io import DataError, open_corpus, write_rows
+from lshfast._io.cells import CellType, converter
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.corpora import keep_all, load, pa, pack, pq, read
 

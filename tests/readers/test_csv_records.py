@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lshfast.readers import DataError, open_corpus, write_rows
+from lshfast._io import DataError, open_corpus, write_rows
 from tests.corpora import BATCH_BYTES, bad_row, keep_all, pack, read
 
 FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

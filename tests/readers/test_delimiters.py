@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import lshfast
-from lshfast.readers import write_rows
+from lshfast._io import write_rows
 from tests.cli.commands import failing, run
 from tests.corpora import BATCH_BYTES, bad_row, keep_all, load, pack, read
 

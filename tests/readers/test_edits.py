@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lshfast.readers import Edits, open_corpus, write_rows
+from lshfast._io import Edits, open_corpus, write_rows
 from tests.corpora import FORMATS, ROWS, load, make
 
 pa = pytest.importorskip("pyarrow")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lshfast.readers import DataError, open_corpus, write_rows
+from lshfast._io import DataError, open_corpus, write_rows
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.corpora import BATCH_BYTES, FORMATS, ROWS, TEXTS, bad_row, keep_all, load, make, pa, pack, pq, read
 
@@ -261,7 +261,7 @@ def test_a_url_whose_package_is_missing_says_what_to_install(
 
 
 def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lshfast.common.extras import optional
+    from lshfast._common.extras import optional
 
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     optional.cache_clear()
@@ -454,7 +454,7 @@ def test_a_bomb_is_refused_by_name(tmp_path: Path) -> None:
 
 LITTLE_MEMORY = """
 import resource, sys
-from lshfast.readers import open_corpus
+from lshfast._io import open_corpus
 corpus = open_corpus(sys.argv[1])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), used + (200 << 20)))

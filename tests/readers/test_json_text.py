@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.readers.json_text import dumps, loads
+from lshfast._io.json_text import dumps, loads
 
 UTC = datetime.timezone.utc
 INDIA = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
@@ -114,7 +114,7 @@ def test_orjson_reads_and_writes_the_same(value):
 
 LITTLE_MEMORY = """
 import resource, sys
-import lshfast.cli.main, lshfast.drivers.files.run, pyarrow.parquet
+import lshfast._cli.main, lshfast._engine.executors.local.run, pyarrow.parquet
 from lshfast.__main__ import main
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = held + (int(sys.argv.pop(1)) << 20)

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lshfast.readers import (
+from lshfast._io import (
     DataError,
     open_corpus,
     write_rows,
 )
-from lshfast.readers.whole_tables import read_whole
+from lshfast._io.whole_tables import read_whole
 from tests.corpora import BATCH_BYTES, FORMATS, ROWS, TEXTS, bad_row, keep_all, load, make, pa, pack, pq, read, texts_of
 
 # Pass one: texts, keys and places
@@ -416,7 +416,7 @@ def test_the_package_imports_without_its_extras() -> None:
 
 WITHOUT_MODULE = """
 import sys
-from lshfast.readers import open_corpus
+from lshfast._io import open_corpus
 sys.modules[sys.argv[1]] = None
 list(open_corpus(sys.argv[2]).batches())
 """

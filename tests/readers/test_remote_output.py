@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import lshfast
-from lshfast.drivers.stored_options import BESIDE
-from lshfast.readers import check_outputs, write_table
+from lshfast._engine.stored_options import BESIDE
+from lshfast._io import check_outputs, write_table
 from tests.readers.hub import Hub, running_hub
 
 fsspec = pytest.importorskip("fsspec")
@@ -119,7 +119,7 @@ def test_nothing_is_uploaded_by_a_run_that_fails(held: Path, memory: Any, texts:
 
 
 def test_other_file_systems_get_a_file_by_its_rename(held: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lshfast.readers import remote_output
+    from lshfast._io import remote_output
 
     seen: list[list[str]] = []
     move = type(memory).mv

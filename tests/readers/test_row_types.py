@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lshfast.readers import Corpus, DataError, check_rows, open_corpus, write_rows
-from lshfast.readers.whole_tables import read_whole
+from lshfast._io import Corpus, DataError, check_rows, open_corpus, write_rows
+from lshfast._io.whole_tables import read_whole
 from tests.corpora import load, pa, pack, pq
 
 SCALARS = st.sampled_from([None, True, 1, 1 << 53, (1 << 53) + 1, 1 << 63, 0.5, float("inf"), "s"])

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import dedup_files
+from lshfast._io import DataError, jsonl, open_corpus
+from lshfast._io.stored_texts import StoredTexts
 from lshfast.kernels.text import Texts
-from lshfast.readers import DataError, jsonl, open_corpus
-from lshfast.readers.stored_texts import StoredTexts
 from tests.cli.commands import write_jsonl
 from tests.corpora import TEXTS, texts_of
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.readers import string_file
-from lshfast.readers.string_file import HashedKeys, StringFile
+from lshfast._io import string_file
+from lshfast._io.string_file import HashedKeys, StringFile
 
 # Long common beginnings, zeros at the ends, characters of one to four bytes, and lone surrogates.
 strings = st.lists(

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lshfast.common.atomic_files import all_or_none, atomic_file
-from lshfast.readers import (
+from lshfast._common.atomic_files import all_or_none, atomic_file
+from lshfast._io import (
     DataError,
     Output,
     check_output,
@@ -418,7 +418,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, target: str) -> None:
 
 DISK_FULL = """
 import resource, sys
-from lshfast.readers import open_corpus, write_rows
+from lshfast._io import open_corpus, write_rows
 corpus = open_corpus(sys.argv[1])
 rows = sum(len(batch.texts) for batch in corpus.batches())
 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
@@ -513,7 +513,7 @@ def test_a_file_that_replaces_another_has_its_owner(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from lshfast.common.atomic_files import atomic_file
+from lshfast._common.atomic_files import atomic_file
 with atomic_file(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.jobs.records import LinkAccount, RecordInputs, RecordOutputs, link_files, read_synonyms
-from lshfast.readers import DataError
-from lshfast.readers.whole_tables import read_whole
+from lshfast._io import DataError
+from lshfast._io.whole_tables import read_whole
 from lshfast.records import LinkOptions
+from lshfast.records.job import LinkAccount, RecordInputs, RecordOutputs, link_files, read_synonyms
 from tests import corpora
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
 
@@ -364,7 +364,7 @@ def test_a_failing_output_leaves_none(a, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lshfast.jobs.frame.write_table", fail)
+    monkeypatch.setattr("lshfast._engine.frame.write_table", fail)
     inputs, outputs = RecordInputs(str(a), id_column="id"), (str(tmp_path / "links.csv"), str(tmp_path / "groups.csv"))
     with pytest.raises(OSError, match="No space left"):
         link_files(inputs, RecordOutputs(*outputs), LinkOptions(scoring="points", assign="many-to-many"))

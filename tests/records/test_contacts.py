@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 from lshfast.records import Field, LinkOptions, RecordTable, Synonyms, dedup_records, match_records
 from lshfast.records.addresses import PARTS, STATES, address_parts
 from lshfast.records.fields import guess_kind

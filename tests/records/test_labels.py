@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
-from lshfast.readers import DataError, write_table
-from lshfast.readers.whole_tables import read_whole
+from lshfast._io import DataError, write_table
+from lshfast._io.whole_tables import read_whole
 from lshfast.records import Field, dedup_records, match_records
 from lshfast.records.field_pairs import columns_of_pairs
 from tests import corpora

@@ -5,9 +5,9 @@ import csv
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.engine.cluster_file import ClusterOutput
-from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
+from lshfast._engine.cluster_file import ClusterOutput
 from lshfast.records import LinkOptions, parse_rule
+from lshfast.records.job import RecordInputs, RecordOutputs, link_files
 from tests import corpora
 from tests.cli.commands import failing, run
 

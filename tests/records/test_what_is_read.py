@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from lshfast.cli.main import app
+from lshfast._cli.main import app
 from lshfast.records import dedup_records, match_records
 
 NUMBERS = [5644477053 + 7919 * row for row in range(150)]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.reports import differences
-from lshfast.reports.differences import Span, compare, excerpt
+from lshfast._io.pages import differences
+from lshfast._io.pages.differences import Span, compare, excerpt
 
 
 def text(spans, *kinds):

@@ -11,8 +11,8 @@ import pytest
 
 import lshfast
 from lshfast import NearNeighbors
-from lshfast.reports.drawing import Drawing, Panel
-from lshfast.reports.svg import HEIGHT, Bar, bars, histogram
+from lshfast._io.pages.drawing import Drawing, Panel
+from lshfast._io.pages.svg import HEIGHT, Bar, bars, histogram
 
 NAME = "{http://www.w3.org/2000/svg}"
 TEXTS = ["one two three four five six", "One two three four five six!", "one two three four five seven", "other"]

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lshfast.reports.svg import Bar, Bin, bars, element, gauge, histogram
+from lshfast._io.pages.svg import Bar, Bin, bars, element, gauge, histogram
 
 
 def parsed(picture):

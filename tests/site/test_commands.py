@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("typer", reason="the commands need typer")
 import typer.main
 
-from lshfast.cli.main import app
+from lshfast._cli.main import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Generator
 from typing import Any
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
 from lshfast.datasketch.key_pickles import (
     check_bytes,

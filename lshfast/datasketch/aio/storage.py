@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from lshfast.common.extras import optional
+from lshfast._common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
 from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name, server_of
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.errors import FormatError
-from lshfast.common.image_hashes import ImageHash, check_same_hash, hash_named, hash_of_codes
-from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Matrix, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.errors import FormatError
+from lshfast._common.image_hashes import ImageHash, check_same_hash, hash_named, hash_of_codes
+from lshfast._common.threads import thread_count
+from lshfast._common.types import AnyShape, Matrix, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.hits import rows_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows

@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.checks import array_of, check_int
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.plan import fit_blocks
 from lshfast.kernels import hamming as kernels

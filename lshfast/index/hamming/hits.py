@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels.hamming import DISTANCE_BITS, ROW_BITS
 
 LOW32 = np.uint64(2**32 - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
-from lshfast.common.types import Int64Array
+from lshfast._common.types import Int64Array
 from lshfast.index.hamming.plan import Method
 from lshfast.index.keys import Column
 from lshfast.index.matches import AnswerLists

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import hamming as kernels
 
 Method: TypeAlias = Literal["scan", "blocks"]

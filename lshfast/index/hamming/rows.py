@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.hamming.plan import UInt8Array
 from lshfast.index.keys import Column, equal_int, listed, take
 from lshfast.index.stores.values import OnDuplicate, places_to_insert

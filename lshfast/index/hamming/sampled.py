@@ -18,8 +18,8 @@ from math import comb
 
 import numpy as np
 
-from lshfast.common.checks import check_number
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.checks import check_number
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
 from lshfast.index.hamming.plan import SAMPLE, choose_blocks, share_of
 from lshfast.kernels import hamming as kernels

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.hamming.plan import LEAST_GAIN, HammingPlan, Method, fit_blocks, plan_of, scan_of
 from lshfast.index.hamming.rows import CodeView
 from lshfast.kernels.hamming import Best, Blocks, scan_within

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_number
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.checks import check_number
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.rows import CodeView

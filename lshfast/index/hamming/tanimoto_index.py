@@ -10,10 +10,10 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.progress import Progress
-from lshfast.common.threads import ordered_map, thread_count
-from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.progress import Progress
+from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import rows_of

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lshfast.common.lazy import lazy_names
+from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.index.neighbors.answers import (

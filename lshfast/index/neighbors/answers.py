@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from lshfast.common.display import Figure
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast._common.display import Figure
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.index.index_stats import IndexStats
 from lshfast.index.key_pairs import Pairs
 from lshfast.index.keys import Column

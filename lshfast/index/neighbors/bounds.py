@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from lshfast.common.choices import usual_measure
+from lshfast._common.choices import usual_measure
 from lshfast.index.neighbors.points import (
     METRICS,
     FormatMetric,

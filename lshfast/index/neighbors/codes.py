@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.index.neighbors.plan import BUCKET_BYTES, KEY_BYTES, NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.values import HEAD_WORDS

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.keys import take
 from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.kernels.text import Texts, tokens_of_texts

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.tokens import places_of_rows

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import Seed, check_int, check_number, check_seed
-from lshfast.common.display import counted
-from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast._common.checks import Seed, check_int, check_number, check_seed
+from lshfast._common.display import counted
+from lshfast._common.threads import thread_count
+from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
 from lshfast.families.family import family_of
 from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.display import bands_and_rows, counted
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.display import bands_and_rows, counted
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.index.neighbors.points import PointFormat, angle_of, check_radius
 
 if TYPE_CHECKING:
-    from lshfast.reports.drawing import Drawing
+    from lshfast._io.pages.drawing import Drawing
 
 # Bytes of an entry for each bucket, its value and its place in the table; and for the key and its
 # place.
@@ -209,8 +209,8 @@ class NeighborsPlan(Family[Any]):
         >>> NearNeighbors("hamming", radius=4, dim=64, n=1000).plan.plot()
         <Drawing: Recall by distance: 0.9545 at the radius, 4>
         """
-        from lshfast.reports.drawing import Drawing, Panel
-        from lshfast.reports.svg import HEIGHT, histogram
+        from lshfast._io.pages.drawing import Drawing, Panel
+        from lshfast._io.pages.svg import HEIGHT, histogram
 
         longest = min(self.points.longest, max(3.0, 1.2 * (self.c or 0)) * self.radius or 1.0)
         distances = np.linspace(0, longest, 101)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int, check_number
-from lshfast.common.types import Float64Array
+from lshfast._common.checks import array_of, check_int, check_number
+from lshfast._common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.families.vectors import Hyperplanes

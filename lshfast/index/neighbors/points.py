@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.image_hashes import ImageHash
-from lshfast.common.types import Float64Array, UInt64Array
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.image_hashes import ImageHash
+from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.families.points import SparsePoints, dense_points
 from lshfast.index.measure import Measure

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int
-from lshfast.common.threads import thread_count
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import array_of, check_int
+from lshfast._common.threads import thread_count
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.family import Family
 from lshfast.families.points import SparsePoints
 from lshfast.index.neighbors.bounds import Bound

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.index.keys import as_column, listed
 from lshfast.index.measure import Measure
 from lshfast.index.stores.base import Store

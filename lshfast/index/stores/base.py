@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, check_number
-from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import check_int, check_number
+from lshfast._common.progress import Progress
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores.searching import search_all_codes, search_candidates

@@ -14,12 +14,12 @@ from typing import IO, Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common import container
-from lshfast.common.atomic_files import atomic_file
-from lshfast.common.container import mapped, named_format
-from lshfast.common.errors import FormatError
-from lshfast.common.progress import Progress
-from lshfast.common.types import UInt64Array
+from lshfast._common import container
+from lshfast._common.atomic_files import atomic_file
+from lshfast._common.container import mapped, named_format
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
+from lshfast._common.types import UInt64Array
 from lshfast.index.keys import Column, concatenate, kind_of
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Store

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.container import check_version, is_sealed, sealed
-from lshfast.common.errors import FormatError
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.container import check_version, is_sealed, sealed
+from lshfast._common.errors import FormatError
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.index.keys import Column, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
 from lshfast.index.stores.values import MOST_FAMILY, Parameters

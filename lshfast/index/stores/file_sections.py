@@ -17,10 +17,10 @@ from typing import IO, Any, NamedTuple
 
 import numpy.typing as npt
 
-from lshfast.common import container
-from lshfast.common.container import Bytes, Header, append, is_sealed, mapped
-from lshfast.common.errors import FormatError
-from lshfast.common.progress import Progress
+from lshfast._common import container
+from lshfast._common.container import Bytes, Header, append, is_sealed, mapped
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
 from lshfast.index.stores.file_format import (
     SECTIONS,
     VERSIONS,

@@ -25,10 +25,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.errors import FormatError
-from lshfast.common.extras import optional
-from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.errors import FormatError
+from lshfast._common.extras import optional
+from lshfast._common.progress import Progress
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.index.keys import Column
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import check_kind

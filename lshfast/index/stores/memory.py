@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lshfast.common.display import counted
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.display import counted
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, DuplicateKeyError
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.segment import Segment

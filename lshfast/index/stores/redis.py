@@ -32,10 +32,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lshfast.common.checks import INT64_RANGE
-from lshfast.common.errors import FormatError
-from lshfast.common.extras import optional
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.checks import INT64_RANGE
+from lshfast._common.errors import FormatError
+from lshfast._common.extras import optional
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, duplicate, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts

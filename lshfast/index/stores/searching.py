@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.index.keys import Column, as_column, kind_of, listed
 from lshfast.index.stores.segment import empty_segment
 from lshfast.index.stores.segments import Segments

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, equal_int
 from lshfast.index.stores.values import OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, take
 from lshfast.index.matches import best_first, nearest_first
 from lshfast.index.measure import measure_of

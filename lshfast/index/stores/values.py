@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
-from lshfast.common.choices import OnDuplicate as OnDuplicate
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.choices import OnDuplicate as OnDuplicate
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, duplicate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 

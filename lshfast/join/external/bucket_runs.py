@@ -9,7 +9,7 @@ from types import TracebackType
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
 from lshfast.kernels import runs as kernels

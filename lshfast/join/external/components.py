@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast._common.growing import GrowingArray
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.contraction import contract_links
 from lshfast.kernels.sets import Components, components

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast.common.checks import check_int
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.checks import check_int
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.sets import Components
@@ -91,7 +91,7 @@ def contract_links(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from lshfast.external import contract_links
+    >>> from lshfast.join import contract_links
     >>> links = [(np.array([1, 7]), np.array([4, 9])), (np.array([4]), np.array([30]))]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = list(contract_links(links, folder, "links", 1 << 22))

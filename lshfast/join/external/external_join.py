@@ -15,9 +15,9 @@ from types import TracebackType
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.checks import check_int
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.atomic_files import printable
+from lshfast._common.checks import check_int
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import MOST_PAIRS, check_copies
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.components import PIECE_RECORDS, components_of_runs
@@ -63,14 +63,14 @@ class ExternalJoin:
 
     See Also
     --------
-    lshfast.external.external_candidates : Find the pairs that share a bucket, in bounded memory.
-    lshfast.external.SortedRuns : Sort records that do not fit into memory.
+    lshfast.join.external_candidates : Find the pairs that share a bucket, in bounded memory.
+    lshfast.join.SortedRuns : Sort records that do not fit into memory.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from lshfast.external import ExternalJoin
+    >>> from lshfast.join import ExternalJoin
     >>> with tempfile.TemporaryDirectory() as folder, ExternalJoin(2, folder) as join:
     ...     join.add(np.array([[7, 1], [7, 2], [8, 2], [7, 2]], np.uint64))
     ...     [pair for part in join.pairs() for pair in zip(*(column.tolist() for column in part))]
@@ -288,13 +288,13 @@ def external_candidates(
     See Also
     --------
     lshfast.candidates : Find the pairs of rows that share a bucket.
-    lshfast.external.map_buckets : The map function: the buckets of signatures.
+    lshfast.join.map_buckets : The map function: the buckets of signatures.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from lshfast.external import external_candidates
+    >>> from lshfast.join import external_candidates
     >>> keys = np.array([[7, 1], [7, 2], [8, 2], [7, 2]], np.uint64)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     i, j = external_candidates([keys[:2], keys[2:]], folder)

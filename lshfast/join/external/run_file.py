@@ -18,11 +18,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.container import Header, named_format, write_all
-from lshfast.common.errors import FormatError
-from lshfast.common.private_files import private
-from lshfast.common.types import UInt64Array
+from lshfast._common.atomic_files import printable
+from lshfast._common.container import Header, named_format, write_all
+from lshfast._common.errors import FormatError
+from lshfast._common.private_files import private
+from lshfast._common.types import UInt64Array
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
 

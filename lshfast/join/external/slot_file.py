@@ -14,8 +14,8 @@ from types import TracebackType
 
 import numpy as np
 
-from lshfast.common.growing import GrowingArray
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.growing import GrowingArray
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.shared_slots import UInt32Array, shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels

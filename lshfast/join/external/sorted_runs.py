@@ -14,7 +14,7 @@ from types import TracebackType
 
 import numpy as np
 
-from lshfast.common.types import UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES, RunReader, write_run
 from lshfast.kernels import runs as kernels
 
@@ -52,14 +52,14 @@ class SortedRuns:
 
     See Also
     --------
-    lshfast.external.ExternalJoin : Find rows that share buckets in bounded memory.
-    lshfast.external.contract_links : Label the components of links in bounded memory.
+    lshfast.join.ExternalJoin : Find rows that share buckets in bounded memory.
+    lshfast.join.contract_links : Label the components of links in bounded memory.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from lshfast.external import SortedRuns
+    >>> from lshfast.join import SortedRuns
     >>> memory = np.empty((2, 4, 2), np.uint64)
     >>> with tempfile.TemporaryDirectory() as folder, SortedRuns(folder, "pairs", *memory) as runs:
     ...     for first in (7, 3, 5, 1, 4, 6):

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.atomic_files import printable
-from lshfast.common.container import write_all
-from lshfast.common.errors import FormatError
-from lshfast.common.private_files import private
+from lshfast._common.atomic_files import printable
+from lshfast._common.container import write_all
+from lshfast._common.errors import FormatError
+from lshfast._common.private_files import private
 from lshfast.kernels.checksum import checksum
 
 

@@ -5,7 +5,7 @@ import errno
 import io
 import os
 
-from lshfast.common import atomic_files
+from lshfast._common import atomic_files
 
 
 class FullDisk:

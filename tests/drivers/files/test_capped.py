@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.drivers import budget
-from lshfast.drivers.budget import Budget
-from lshfast.drivers.files import cap, capped
-from lshfast.drivers.inputs import Inputs
-from lshfast.engine import pair_runs, screening
-from lshfast.engine.pair_runs import PairRuns, merged_pairs
-from lshfast.engine.parts import NO_PART, divide
-from lshfast.engine.plan import make_plan
-from lshfast.engine.spool import PartWriter, read_part
-from lshfast.jobs.forecast import forecast
+from lshfast._engine import pair_runs, screening
+from lshfast._engine.budget import Budget
+from lshfast._engine.executors import budget
+from lshfast._engine.executors.local import cap, capped
+from lshfast._engine.forecasts.texts import forecast
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.pair_runs import PairRuns, merged_pairs
+from lshfast._engine.parts import NO_PART, divide
+from lshfast._engine.plan import make_plan
+from lshfast._engine.spool import PartWriter, read_part
 from lshfast.join.external import slot_file, sorted_runs
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
@@ -163,7 +163,7 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
 
 @pytest.fixture(autouse=True)
 def few_rows_to_measure(monkeypatch):
-    monkeypatch.setattr("lshfast.jobs.forecast.BENCH_ROWS", 1 << 12)
+    monkeypatch.setattr("lshfast._engine.forecasts.texts.BENCH_ROWS", 1 << 12)
 
 
 @pytest.mark.parametrize(("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)])

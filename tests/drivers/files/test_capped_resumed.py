@@ -14,14 +14,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import lshfast.engine.sketching
+import lshfast._engine.sketching
 from lshfast import FormatError, dedup_files
-from lshfast.drivers import budget, inputs
-from lshfast.drivers.files.input_sums import InputSums
-from lshfast.drivers.files.work_folder import VERSION, WorkFolder
-from lshfast.drivers.inputs import Inputs
+from lshfast._engine.executors import budget, inputs
+from lshfast._engine.executors.local.input_sums import InputSums
+from lshfast._engine.executors.local.work_folder import VERSION, WorkFolder
+from lshfast._engine.inputs import Inputs
+from lshfast._io import open_corpus
 from lshfast.join.external import slot_file
-from lshfast.readers import open_corpus
 from tests.corpora import WORDS
 from tests.drivers.files.capped_runs import MEMORY, Ended, corpus, end_at, outputs, write_jsonl
 from tests.drivers.files.full_disk import FullDisk
@@ -58,7 +58,7 @@ def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeyp
 def batches_of(monkeypatch, nbytes):
     """Let the batches and pieces of a run have so many bytes."""
     monkeypatch.setattr(Inputs, "open", lambda own, **others: OPEN(own, **{"batch_bytes": nbytes, **others}))
-    monkeypatch.setattr(lshfast.engine.sketching, "PIECE_BYTES", nbytes // 3)
+    monkeypatch.setattr(lshfast._engine.sketching, "PIECE_BYTES", nbytes // 3)
 
 
 OPEN = Inputs.open
@@ -174,7 +174,7 @@ def test_checksums_of_a_file_that_grows_end(tmp_path):
 
 def test_a_temporary_work_folder_needs_no_checksums_of_inputs(tmp_path, small_parts, monkeypatch):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 300))
-    monkeypatch.setattr("lshfast.drivers.files.input_sums.checksum", None)
+    monkeypatch.setattr("lshfast._engine.executors.local.input_sums.checksum", None)
     with pytest.raises(TypeError):
         dedup_files(source, memory=MEMORY, work=tmp_path / "work")
     dedup_files(source, memory=MEMORY)

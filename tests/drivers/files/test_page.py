@@ -6,8 +6,8 @@ import re
 import pytest
 
 from lshfast import DataError, dedup_files
-from lshfast.cli.options import command_line
-from lshfast.drivers.pages import named
+from lshfast._cli.options import command_line
+from lshfast._engine.pages import named
 from tests.cli.commands import process, run, write_jsonl
 
 HOSTILE = [
@@ -181,7 +181,7 @@ def table(path, columns):
     if path.suffix == ".arrow":
         pytest.importorskip("pyarrow.feather").write_feather(made, path, compression="uncompressed")
     else:
-        from lshfast.readers import write_table
+        from lshfast._io import write_table
 
         if path.suffix == ".parquet":
             pytest.importorskip("pyarrow.parquet").write_table(made, path)

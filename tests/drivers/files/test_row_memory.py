@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from lshfast import DataError, dedup_files
-from lshfast.drivers.budget import Budget
-from lshfast.engine.plan import make_plan
+from lshfast._engine.budget import Budget
+from lshfast._engine.plan import make_plan
 
 ROWS = 1_200_000
 

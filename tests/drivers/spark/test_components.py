@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lshfast.drivers.spark.components import components_of_buckets, components_of_edges
+from lshfast.spark.components import components_of_buckets, components_of_edges
 
 
 def edges_of(spark, pairs):

@@ -15,8 +15,8 @@ PACKAGE = str(Path(lshfast.__file__).parent.parent)
 PROGRAM = """
 import os, signal, sys
 from pyspark.sql import SparkSession
-import lshfast.drivers.spark.run as run
-from lshfast.drivers.spark.tasks import EngineTask, SketchTask
+import lshfast.spark.run as run
+from lshfast.spark.tasks import EngineTask, SketchTask
 from tests.drivers.spark.answers import corpus, distributed, native
 
 folder = sys.argv[1]

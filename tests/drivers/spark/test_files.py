@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast.drivers.spark.places import names_of_files
-from lshfast.drivers.stored_options import read_options
+from lshfast._engine.stored_options import read_options
+from lshfast.spark.places import names_of_files
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.drivers.spark.answers import corpus, native, native_pairs
 from tests.reports.pages import read_page

@@ -10,7 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, shingle
-from lshfast.drivers.spark.tasks import (
+from lshfast._engine.plan import make_plan
+from lshfast.join import all_pairs
+from lshfast.spark.tasks import (
     ChainTask,
     EngineTask,
     PairTask,
@@ -19,8 +21,6 @@ from lshfast.drivers.spark.tasks import (
     SketchTask,
     draw_content_key,
 )
-from lshfast.engine.plan import make_plan
-from lshfast.join import all_pairs
 from tests.drivers.spark.answers import corpus, native, native_pairs
 
 

@@ -18,7 +18,7 @@ PROGRAM = """
 import sys
 from pyspark.sql import SparkSession
 import lshfast.spark
-import lshfast.drivers.spark.run as run
+import lshfast.spark.run as run
 
 master, look = sys.argv[1:]
 spark = (

@@ -4,8 +4,8 @@ import json
 import random
 
 from lshfast import dedup_files, stages
-from lshfast.drivers.tasks.task_files import writing
-from lshfast.drivers.tasks.task_reader import TaskFile
+from lshfast.stages.task_files import writing
+from lshfast.stages.task_reader import TaskFile
 from tests.corpora import similar_texts
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from lshfast import DataError, FormatError, stages
-from lshfast.drivers.tasks.sketching import OF_ORDERS
-from lshfast.drivers.tasks.stage_plan import read_stage_plan
+from lshfast.stages.sketching import OF_ORDERS
+from lshfast.stages.stage_plan import read_stage_plan
 from tests.drivers.tasks.runs import rewritten, run_all, write_files
 
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from lshfast import DataError, dedup_files, stages
-from lshfast.drivers import budget
-from lshfast.drivers.tasks import verifying
-from lshfast.drivers.tasks.task_reader import TaskFile
-from lshfast.engine.plan import make_plan
-from lshfast.engine.spool import SpooledTexts
+from lshfast._engine.executors import budget
+from lshfast._engine.plan import make_plan
+from lshfast._engine.spool import SpooledTexts
+from lshfast.stages import verifying
+from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
 from tests.drivers.tasks.runs import corpus, in_memory, in_stages, run_all, write_files
 

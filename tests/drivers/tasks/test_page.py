@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast import FormatError, TooManyRemovedError, dedup_files, stages
-from lshfast.drivers.tasks.stage_plan import read_stage_plan
+from lshfast.stages.stage_plan import read_stage_plan
 from tests.cli.commands import failing, run, write_jsonl
 from tests.drivers.tasks.runs import corpus, rewritten, run_all, write_files
 from tests.reports.pages import read_page

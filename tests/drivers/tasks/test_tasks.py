@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from lshfast import DataError, FormatError, stages
-from lshfast.common import atomic_files
-from lshfast.drivers.tasks import sketching
-from lshfast.drivers.tasks.stage_plan import read_stage_plan
-from lshfast.drivers.tasks.task_files import COLUMNS
-from lshfast.engine.spool import SpooledTexts
+from lshfast._common import atomic_files
+from lshfast._engine.spool import SpooledTexts
 from lshfast.join.external import run_file
-from lshfast.stages import MissingTasksError
+from lshfast.stages import MissingTasksError, sketching
+from lshfast.stages.stage_plan import read_stage_plan
+from lshfast.stages.task_files import COLUMNS
 from tests.drivers.tasks.runs import corpus, in_memory, joined, rewritten, run_all, write_files
 
 SHARDS, TASKS = 3, 2
@@ -346,7 +345,7 @@ def test_a_full_disk_at_each_write(done, planned, monkeypatch):
 KILLER = """
 import os, signal, sys
 from lshfast import stages
-from lshfast.common import atomic_files
+from lshfast._common import atomic_files
 
 def killed_at(number, stage, task):
     pid = os.fork()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import FormatError
-from lshfast.external import contract_links
+from lshfast.join import contract_links
 from lshfast.join.external import run_file
 from lshfast.join.external.contraction import LEAST_CONTRACTION, StarContraction
 from lshfast.join.external.sorted_runs import LEAST_MEMORY

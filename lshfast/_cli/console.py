@@ -1,0 +1,542 @@
+"""Output for the user during and after a run: progress, closing tables, curves."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import log2
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.display import Figure, bands_and_rows, counted, figure
+from lshfast._common.visible import one_line, visible
+from lshfast.startup import INTERRUPTED
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from lshfast._engine.display import Account
+    from lshfast._engine.forecasts.texts import Expected, Forecast
+    from lshfast._engine.index_files import OpenedIndex
+    from lshfast._engine.libraries import LibraryDefaults
+    from lshfast._engine.plan import Plan
+    from lshfast._io import Reject
+
+UNITS = {
+    "read": "bytes",
+    "input": "bytes",
+    "texts": "bytes",
+    "hold": "bytes",
+    "sample": "bytes",
+    "compare": "pairs",
+    "verify": "rows",
+    "write": "bytes",
+    "save": "bytes",
+    "merge": "rows",
+    "link": "stages",
+    "hash": "images",
+    "dedup": "images",
+}
+TITLES = {
+    "read": "read and sketch",
+    "input": "read",
+    "texts": "read again",
+    "hold": "read and hold",
+    "sample": "read and sample",
+    "compare": "compare",
+    "verify": "verify",
+    "write": "write",
+    "save": "write the index",
+    "merge": "merged",
+    "link": "link",
+    "hash": "read and hash",
+    "dedup": "compare",
+}
+OPEN_ENDED = {"merge"}  # their total is not known
+PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
+
+
+def interruption(error: BaseException) -> tuple[str, int] | None:
+    """Return the message and the exit status of a run that was interrupted, or ended by the signal
+    in the error.
+
+    None if the error is not due to an interrupt. Python raises SystemError from an interrupt that a
+    C extension overlooks, and RuntimeError after one that comes while a thread waits for a lock
+    ("release unlocked lock").
+    """
+    interrupt: BaseException | None = error
+    while not isinstance(interrupt, KeyboardInterrupt):
+        if interrupt is None:
+            return None
+        interrupt = interrupt.__cause__ or interrupt.__context__
+    number = interrupt.args[0] if interrupt.args else signal.SIGINT
+    if number == signal.SIGINT:
+        return INTERRUPTED, 130
+    return (
+        f"stopped by {signal.Signals(number).name}; no output was left half-written",
+        128 + number,
+    )
+
+
+class Watch:
+    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s;
+    nothing if quiet.
+
+    Nothing either if `output` is standard output and that is a terminal, where bars would mix with
+    the rows.
+    """
+
+    def __init__(
+        self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None
+    ) -> None:
+        # Numpy must not be needed to report an interrupt.
+        from lshfast._io.streams import (
+            is_terminal,
+        )
+
+        self._quiet = quiet or (output is not None and is_terminal(output))
+        self._stream = stream or sys.stderr
+        self._bars: Bars | None = None
+        self._tasks: dict[str, Any] = {}
+        self._began: dict[str, float] = {}
+        self._said = time.perf_counter()
+
+    def __enter__(self) -> Watch:
+        if not self._quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                "[bold]{task.description:>16}",
+                "{task.percentage:>3.0f}%",
+                "{task.fields[rate]:>14}",
+            )
+            self._bars = Progress(
+                TextColumn(columns[0]),
+                BarColumn(),
+                TextColumn(columns[1]),
+                TextColumn(columns[2]),
+                TimeRemainingColumn(),
+                console=Console(file=self._stream),
+            )
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
+        if self._quiet or stage not in UNITS or not (total or stage in OPEN_ENDED):
+            return
+        now = time.perf_counter()
+        seconds = now - self._began.setdefault(stage, now)
+        rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
+        told = (
+            (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s")
+            if rate
+            else ""
+        )
+        if self._bars is not None:
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
+            self._bars.update(self._tasks[stage], completed=done, total=total, rate=told)
+        elif now - self._said >= PLAIN_EVERY:
+            self._said = now
+            left = f", {(total - done) / rate:.0f} s left" if rate and total else ""
+            share = f"{100 * done / total:.0f} %" if total else f"{done:,}"
+            print(f"lshfast: {TITLES[stage]}: {share} {told}{left}", file=self._stream, flush=True)
+
+
+BAR = 24  # characters of the longest bar; with it, a line fits 60 columns
+NOTE = 31  # the column where the notes of a table begin
+
+
+def show(text: str, stream: TextIO) -> None:
+    """Print lines of text; on a terminal, wrap long lines, with notes aligned below notes."""
+    if stream.isatty():
+        width = width_of(stream)
+        text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
+    say(text, stream)
+
+
+def width_of(stream: TextIO) -> int:
+    """Return the columns of a terminal, 80 if the stream is none."""
+    if not stream.isatty():
+        return 80
+    wanted = os.environ.get("COLUMNS", "")
+    return (
+        int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+    )
+
+
+def say(text: str, stream: TextIO) -> None:
+    """Print text, with the control characters of what it quotes as escapes."""
+    print(visible(text, lines=True), file=stream)
+
+
+@contextmanager
+def warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """Print the warnings of the block for users in lines on standard error at its end; none if
+    quiet.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if not quiet and issubclass(warning.category, UserWarning):
+            say(f"lshfast: warning: {visible(str(warning.message))}", sys.stderr)
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
+    return "\n".join(
+        wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    )
+
+
+def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = None) -> None:
+    """Print an account on standard error; if quiet, only how many rows were bad."""
+    from lshfast._engine.executors.local.run import peak_memory
+
+    if not quiet:
+        show(account_table(account, peak_memory(), figures), sys.stderr)
+    elif account.refused:
+        print(f"lshfast: {counted(account.refused, 'row')} rejected", file=sys.stderr)
+
+
+def account_table(
+    account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None
+) -> str:
+    """Return an account as lines of text: `figures`, by default all of them; advice, with options;
+    and times.
+    """
+    shown = account.figures() if figures is None else figures
+    lines = table_lines([*shown, *account.input_figures()])
+    if account.advice:
+        options = r"--unit \1 --size \2 --threshold \3"
+        lines.append(
+            "note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice)
+        )
+    lines += map("note: {}".format, notes(account))
+    stages = account.stages
+    total = account.seconds + sum(
+        stages[name].seconds for name in account.AFTERWARDS if name in stages
+    )
+    peak = "" if memory is None else f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"
+    if not stages:
+        return "\n".join([*lines, "", f"{'in all':<14}{total:>12.2f} s", *filter(None, [peak])])
+    lines += ["", f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
+    for name, stage in stages.items():
+        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
+        lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
+    nbytes = next(
+        stages[name].nbytes
+        for name in ("sketch", "sample", "hash", "compare", "read")
+        if name in stages
+    )
+    lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
+    if peak and nbytes > 50e6:
+        peak += f"   {(memory or 0) / nbytes:.2f} x the text"
+    return "\n".join([*lines, *filter(None, [peak])])
+
+
+def notes(account: Account) -> Iterator[str]:
+    """Yield why a run found nothing, and what to do: no rows, none but bad rows, or no pairs."""
+    if not account.read:
+        yield "the inputs have no rows"
+    elif account.read == account.rejected:
+        yield "all rows were rejected; --on-error stop shows the reason of the first"
+    elif not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0:
+        yield f"there is no such pair; {account.finding_more}"
+
+
+def table_lines(figures: Iterable[Figure]) -> list[str]:
+    """Return the lines of a table."""
+    return [_line(*each) for each in figures]
+
+
+def _line(name: str, value: object = "", *notes: str) -> str:
+    """Return a line of a table: name, figure, and the notes that are not empty."""
+    name, shown, note = map(visible, figure(name, value, *notes))
+    return f"{name:<14}{shown:>14}   {note}".rstrip()
+
+
+def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
+    """Return the settings of an index and its size, and a histogram of the buckets of signatures,
+    as lines of text.
+    """
+    from lshfast._engine.index_files import EXPECTED, KEYS
+    from lshfast._engine.indexes import WEIGHTED
+    from lshfast._engine.plan import SETS
+    from lshfast._engine.point_indexes import PointIndex
+    from lshfast.index.lsh_index import LSHIndex
+
+    if isinstance(index, PointIndex):
+        return "\n".join(
+            [
+                printable(path),
+                _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"),
+                index.describe(),
+            ]
+        )
+    index = index if isinstance(index, LSHIndex) else index.index
+    p = index.parameters
+    stats = index.stats()
+    threshold = "unknown"
+    recall = ""
+    if p.threshold is not None:
+        threshold = f"{p.threshold:g}"
+    if p.threshold is not None and not p.apart:
+        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
+    own = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
+    shingles = own or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    lines = [
+        printable(path),
+        _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
+        _line("shingles", "", shingles),
+        _line("family", "", p.family)
+        if p.family
+        else _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        _line("threshold", threshold),
+        _line(
+            "bands x rows",
+            f"{index.bands.bands} x {index.bands.rows_per_band}",
+            recall,
+            f"half found at {index.bands.half_point:.4f}",
+        ),
+        "",
+    ]
+    sizes = {name: size for name, size in stats.store.items() if name != "segments"}
+    lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
+    lines += [_line("segments", stats.store.get("segments", 1)), ""]
+    lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
+    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
+    widest = log2(1 + max(stats.bucket_sizes.values(), default=1))
+    for least, count in stats.bucket_sizes.items():
+        most = min(2 * least - 1, stats.largest_bucket)
+        label = f"{least:,}" if least == most else f"{least:,}-{most:,}"
+        lines.append(_line(label, count, "#" * round(BAR * log2(1 + count) / widest)))
+    return "\n".join(lines)
+
+
+def reject_line(fault: Reject) -> str:
+    """Return the line for a rejected row."""
+    return visible(
+        f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} "
+        f"{fault.reason}"
+    )
+
+
+class MatchPrinter:
+    """Print matches on standard output: immediately, separated by tabs; or on a terminal, as a
+    table at the end.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._name = "similarity"
+        self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
+
+    def __call__(self, *columns: Sequence[Any], name: str = "similarity") -> None:
+        """Add rows of matches: the last column, of this name, holds similarities or distances, the
+        others keys.
+        """
+        self._name = name
+        *keys, similarity = columns
+        rows = zip(
+            *([one_line(key) for key in column] for column in keys),
+            map(str, similarity),
+            strict=True,
+        )
+        if self._table is None:
+            self._stream.write("".join("\t".join(row) + "\n" for row in rows))
+        else:
+            self._table += rows
+
+    def close(self) -> None:
+        """Print the table on a terminal, and flush the stream."""
+        if self._table:
+            names = ("key", "match", self._name)[-len(self._table[0]) :]
+            self._table = [tuple(map(visible, row)) for row in self._table]
+            widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
+            for row in (names, *self._table):
+                cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+                self._stream.write("  ".join(cells).rstrip() + "\n")
+        self._stream.flush()
+
+
+def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return what a plan finds as lines of text; if the exact join is a default, also what bands
+    instead of it find.
+    """
+    joins_exactly = "exact join: every similar pair is found"
+    if not plan.exact:
+        return bands_table(plan, libraries)
+    if not plan.exact_by_default:
+        return joins_exactly
+    try:
+        by_bands = bands_table(plan, libraries)
+    except ValueError as error:  # their recall is out of reach of the slots
+        by_bands = str(error)
+    return f"{joins_exactly}\n\nwith --no-exact:\n{by_bands}"
+
+
+def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return what the bands of a plan find, beside what those of libraries find, as lines
+    of text.
+    """
+    bands = plan.bands
+    slots = counted(plan.hasher.num_perm, "slot")
+    place = f"at the threshold {plan.threshold:g}"
+    place += ", for texts of one size" if plan.measure == "containment" else ""
+    recall = f"recall {place}: {float(bands.probability(plan.equal_jaccard)):.4f}"
+    tables = [
+        f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {bands.slots} of {slots}\n"
+        f"{recall}; half of the pairs found at {bands.half_point:.4f}",
+        curve_table(plan, libraries),
+    ]
+    if libraries:
+        tables.append(library_table(plan, libraries))
+    if plan.measure == "containment":
+        tables.append(ratio_table(plan))
+    return "\n\n".join(tables)
+
+
+def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
+    """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside
+    those of libraries.
+    """
+    points = [round(0.05 * i, 2) for i in range(1, 21)]
+    threshold = plan.equal_jaccard
+    if threshold not in points:
+        points = sorted([*points, threshold])
+    curves = {"here" if libraries else "found": plan.bands} | {
+        library.name: library.banding for library in libraries
+    }
+    widths = [max(8, len(name)) for name in curves]
+    head = [f"{name:>{width}}" for name, width in zip(curves, widths, strict=True)]
+    lines = ["  ".join([f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head])]
+    for s in points:
+        found = [float(curve.probability(s)) for curve in curves.values()]
+        cells = [f"{each:>{width}.6f}" for each, width in zip(found, widths, strict=True)]
+        bar = "" if libraries else f"  {'#' * round(BAR * found[0]):<{BAR}}"
+        mark = "  <- threshold" if s == threshold else ""
+        lines.append(f"{'  '.join([f'{s:>10.4g}', *cells])}{bar}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+DECISIONS = {
+    "candidate": "pairs that share a band count as similar, and nothing is compared",
+    "estimate": "pairs that share a band are similar if their estimate is at least {threshold:g}",
+    "exact": "pairs that share a band are compared exactly",
+}
+
+# For shingles of other lengths, the similarity is shown that is left after some changes of single
+# words.
+CHANGES = 5
+WORDS = 500
+
+
+def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
+    """Return the settings of libraries, and what their similarity is beside that of a plan, as
+    lines of text.
+    """
+    from lshfast._engine.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
+
+    def left(unit: Any, size: int | None) -> str:
+        """Return the similarity that is left; "" if it does not follow from the number of words."""
+        if plan.sets or unit not in CHANGED or size is None or (unit, size) == ("word", 1):
+            return ""
+        length = WORDS * (BYTES_PER_WORD if unit == "char" else 1)
+        return f"{similarity_after(CHANGES, length, unit, size):.2f}"
+
+    lines = []
+    own = plan.shingles
+    for library in libraries:
+        chosen = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
+        bands = library.banding
+        slots = f"{bands.slots} of {counted(library.num_perm, 'slot')}"
+        lines += [
+            f"{library.name} {library.version}: "
+            f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{chosen}",
+            f"    {DECISIONS[library.decision].format(threshold=library.threshold)}",
+            f"    its similarity: of {library.shingles}",
+        ]
+        there = left(library.unit, library.size)
+        here = left(own.unit, own.size)
+        if there and here and (library.unit, library.size) != (own.unit, own.size):
+            lines.append(
+                f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, "
+                f"and {here} here"
+            )
+        lines.append(f"    set by {library.source}")
+    return "\n".join(lines)
+
+
+def forecast_table(found: Forecast, memory: int, threads: int) -> str:
+    """Return what a run within a cap of memory takes as lines of text."""
+    fits = "" if memory >= found.least_memory else f", more than {memory / 1e6:,.0f} MB"
+    texts = f"{counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all"
+    shared = "" if found.sharing is None else f", of which about {found.sharing:.0%} are read again"
+
+    def amount(expected: Expected, unit: float) -> tuple[str, str]:
+        value, least, most = (
+            None if number is None else f"{number / unit:,.0f}" for number in expected
+        )
+        return (
+            value or f"{least} to {most}",
+            f"{least} if no texts shared buckets, {most} if all did",
+        )
+
+    (disk, disk_range) = amount(found.disk, 1e6)
+    (seconds, seconds_range) = amount(found.seconds, 1)
+    return "\n".join(
+        [
+            f"with --memory, for {texts}{shared}:",
+            f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
+            f"{'work folder':>22}{disk:>12} MB ({disk_range})",
+            f"{'time':>22}{seconds:>12} s with {counted(threads, 'thread')} ({seconds_range})",
+        ]
+    )
+
+
+# How many times as long as a text is the text that contains it.
+RATIOS = 1, 1.25, 1.5, 2, 3, 5, 10
+
+
+def ratio_table(plan: Plan) -> str:
+    """Return the probabilities of finding pairs by containment, for texts of different lengths, as
+    lines of text.
+    """
+    lines = [
+        f"{'shingles, times':>15}  {'found, at the threshold':>23}  "
+        f"{'found, contained completely':>27}"
+    ]
+    for ratio in RATIOS:
+        jaccard = [c / (1 + ratio - c) for c in (plan.threshold, 1.0)]
+        at_threshold, complete = (float(plan.bands.probability(s)) for s in jaccard)
+        lines.append(f"{ratio:>15g}  {at_threshold:>23.6f}  {complete:>27.6f}")
+    return "\n".join(lines)
+
+
+def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True, values: int = 0) -> str:
+    """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of
+    --by.
+    """
+    parts = plan.memory(rows, nbytes, held) | ({"values of --by": values} if values else {})
+    size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
+    lines = [
+        f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs "
+        "about"
+    ]
+    lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
+    return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -1,0 +1,301 @@
+"""Errors of the command line: one line on standard error, and the exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lshfast._cli.console import interruption, say
+from lshfast._cli.own_options import options_below, own_options, with_own_options
+from lshfast._common.atomic_files import printable
+from lshfast._common.errors import DataError, FormatError, TooManyRemovedError
+from lshfast._common.nearest import nearest
+from lshfast.startup import CLOSED_PIPE
+
+if TYPE_CHECKING:
+    from lshfast._engine.any_plan import AnyPlan
+    from lshfast._engine.inputs import Inputs
+
+# The status of a run that ends because it would have removed too many rows.
+TOO_MANY_REMOVED = 3
+
+# The errors of the parser. Some versions of typer have click's class, others their own, which they
+# do not name.
+UsageError: Any = typer.BadParameter.__base__
+
+
+@contextmanager
+def one_line_errors(stream: Any = None) -> Iterator[None]:
+    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of
+    data or system.
+
+    A run that would have removed too many rows has a status of its own.
+    """
+
+    def leave(message: object, status: int, usage: bool = False) -> typer.Exit:
+        said = " ".join(str(message).split())
+        said = said if usage else with_own_options(said)
+        say(f"lshfast: error: {said}{next_step(said)}", stream or sys.stderr)
+        return typer.Exit(status)
+
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except UsageError as error:
+        # A command without arguments shows its help.
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        raise leave(usage_message(error), 2, usage=True) from None
+    except (DataError, FormatError) as error:
+        raise leave(error, 1) from None
+    except TooManyRemovedError as error:
+        raise leave(error, TOO_MANY_REMOVED) from None
+    except BrokenPipeError:  # the reader of the output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(CLOSED_PIPE) from None
+    except FileExistsError as error:
+        raise leave(f"{error} (--overwrite)", 2) from None
+    except (ValueError, TypeError, ImportError) as error:
+        raise leave(error, 2) from None
+    except OSError as error:
+        from lshfast._io.files import reason_of  # it needs numpy
+
+        named = error.filename is not None and error.strerror
+        raise leave(
+            f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1
+        ) from None
+    except MemoryError as error:
+        raise leave(str(error) or "out of memory", 1) from None
+    except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
+        ended = interruption(error)
+        if ended is None and isinstance(error, SystemError):
+            raise
+        raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
+
+
+# What comes before a value that is no number, in the words of click and in those of later versions
+# of Typer.
+NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
+
+# What to do about errors whose messages do not say it: options know nothing of percents, nor an
+# index of its maker.
+NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (
+        r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$",
+        lambda found: _percent(float(found[1])),
+    ),
+    (NOT_A_NUMBER + r"'(\d*),(\d+)'", lambda found: f"; write {found[1]}.{found[2]}"),
+    (NOT_A_NUMBER + r"'(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
+    (
+        r"(: an empty file; FASTA and FASTQ have at least one record|proteins \(amino acids\): "
+        r".*|: FASTQ: .*)$",
+        lambda _: "; --on-error skip leaves it out",
+    ),
+    (
+        r"header: not an index of lshfast$",
+        lambda _: "; lshfast index build INPUT -o FILE.lsh makes one",
+    ),
+)
+
+
+def next_step(message: str) -> str:
+    """Return what to do about an error, as the end of its message; "" if that says it already.
+
+    Examples
+    --------
+    >>> next_step("threshold must be in (0, 1], not 80.0")
+    '; 80 % is 0.8'
+    """
+    return next(
+        (step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), ""
+    )
+
+
+def _percent(value: float) -> str:
+    return f"; {value:g} % is {value / 100:g}" if 1 < value <= 100 else ""
+
+
+# Options of runs that a command does not have, and what to do instead.
+INSTEAD = {
+    (
+        "check",
+        "--memory",
+    ): "a run finds the same with and without it; if the rows do not fit, check some of the files",
+    (
+        "check",
+        "--exact",
+    ): "such a run finds all pairs, and lshfast check counts them; its recall is 1",
+    (
+        "check",
+        "--against",
+    ): "an index holds no texts; give the files that it was made of as further inputs",
+    ("check", "--verify"): "the table has the precision of a run with --verify none",
+    (
+        "check",
+        "--engine",
+    ): "Spark finds the same pairs, so check a part of the files on one machine",
+}
+
+
+def usage_message(error: Any) -> str:
+    """Return the message of a usage error, with the value and the command that shows help."""
+    option = getattr(error, "option_name", None)
+    context = getattr(error, "ctx", None)
+    if (
+        option is not None
+        and context is not None
+        and (instead := INSTEAD.get((context.command.name, option)))
+    ):
+        return f"{option} is not an option of lshfast {context.command.name}: {instead}"
+    said = (
+        error.format_message()
+        if option is None
+        else f"{error.message}{nearest_option(option, context)}"
+    )
+    said = said.rstrip(".").replace(": Value error, ", ": ")
+    with suppress(
+        AttributeError, LookupError
+    ):  # typer names the value only in the cause of its own error
+        value = repr(error.__cause__.errors()[0]["input"])
+        said += "" if value in said else f": {value}"
+    return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
+
+
+def nearest_option(name: str, context: Any) -> str:
+    """Return a question with the options that `name` may stand for, as the end of a message."""
+    options = [option for one in context.command.params for option in one.opts] if context else []
+    if name.startswith("--"):
+        near = nearest(name, options, 0.7)
+    else:  # a letter, which few options have
+        near = [option for option in options if option.startswith(f"-{name}")]
+    if near:
+        return f". Did you mean {' or '.join(near)}?"
+    if context and context.parent is None and name not in ("-h", "--help"):
+        return ". Options of a command come after its name: lshfast COMMAND OPTIONS"
+    return ""
+
+
+# What newcomers may call a command.
+OTHER_NAMES = {
+    "search": "index query",
+    "find": "pairs",
+    "link": "records match",
+    "cluster": "dedup",
+    "help": "--help",
+    "version": "--version",
+}
+
+
+class Commands(TyperGroup):
+    """Commands whose usage errors and interrupts are reported in one line, like all other
+    errors.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            resolved = super().resolve_command(ctx, args)
+            own_options.set(frozenset(options_below(resolved[1])))
+            return resolved
+        except UsageError as error:
+            if "Did you mean" not in error.message:
+                error.message = f"{error.message.rstrip('.')}{self._meant(args[0])}"
+            raise
+
+    def _meant(self, name: str) -> str:
+        """Return a question with the command that an unknown word may stand for, as the end of a
+        message.
+        """
+        inner = [
+            f"{group} {name}"
+            for group, one in self.commands.items()
+            if name in getattr(one, "commands", ())
+        ]
+        if inner or (name in OTHER_NAMES and "index" in self.commands):
+            return (
+                ". Did you mean "
+                f"{' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
+            )
+        if os.path.exists(name) and "dedup" in self.commands:
+            return f". A command comes first: lshfast dedup {shlex.quote(name)} -o OUT"
+        return f". There are {', '.join(self.commands)}"
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with one_line_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def memory_advice(inputs: Inputs, plan: AnyPlan | None = None) -> Iterator[None]:
+    """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options
+    that reduce it.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        said = str(error) or "out of memory"
+        cause: BaseException | None = error
+        while cause is not None:  # the variables of the run's functions hold its memory
+            traceback.clear_frames(cause.__traceback__)
+            cause = cause.__context__
+        raise MemoryError(f"{said}{needs(inputs, plan)}") from None
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        raise MemoryError(
+            "out of memory or of processes while starting a thread; fewer --threads need less"
+        ) from None
+
+
+@contextmanager
+def resume_advice(work: str | None) -> Iterator[None]:
+    """Print that a run can be resumed, if it ends early and its work folder holds something.
+
+    A ValueError says that the options, the inputs or the folder are wrong: the same command would
+    raise it again.
+    """
+    try:
+        yield
+    except (OSError, MemoryError, RuntimeError, KeyboardInterrupt) as error:
+        other = " and another --max-removed" if isinstance(error, TooManyRemovedError) else ""
+        with suppress(OSError):
+            if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
+                say(
+                    f"lshfast: {printable(work)} holds what is done; the same command with "
+                    f"--resume{other} goes on",
+                    sys.stderr,
+                )
+        raise
+
+
+def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
+    """Return the estimated memory of a run, and advice, as the end of a message."""
+    memory = getattr(plan, "memory", None)
+    if memory is None:
+        return "; fewer --threads need less"
+    advice = (
+        "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows "
+        "what takes how much"
+    )
+    with suppress(Exception):  # there may be too little memory even for that
+        from lshfast._engine.budget import bytes_of_values
+        from lshfast._engine.inputs import measure_inputs
+
+        corpus = inputs.sample()
+        rows, nbytes = measure_inputs(corpus)
+        total = sum(memory(rows, nbytes, corpus.held).values()) + bytes_of_values(corpus.by, rows)
+        return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
+    return f"; {advice}"

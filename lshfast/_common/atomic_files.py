@@ -1,0 +1,330 @@
+"""Files that appear whole: written under a hidden name in their folder, synced and renamed.
+
+Under its own name a file is complete or absent.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, BinaryIO, Protocol
+
+from lshfast._common.visible import visible
+
+
+def printable(path: str) -> str:
+    """Return a path as one line of valid Unicode, without control characters."""
+    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that gets its name, complete, when the block ends.
+
+    The file is written under a hidden name in the same folder. Hidden files that killed writers of
+    the same output left behind are removed first.
+
+    Parameters
+    ----------
+    path : path
+        The final name. A symbolic link is followed.
+    overwrite : bool
+        Whether a file of that name is replaced. The new file gets its permissions, and its owner
+        and group where the process may set them.
+
+    Yields
+    ------
+    BinaryIO
+        A binary stream. If the block raises (KeyboardInterrupt included), what it wrote is removed.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and `overwrite` is false, also if it was created meanwhile.
+    OSError
+        If the path is a folder, device, pipe or socket, which are never replaced, or the file
+        cannot be written (disk full, for example); the message names the final path. The file that
+        was there before is unchanged then, with one exception: if only the folder cannot be synced,
+        the new file is in place, and a power failure may bring back the old one.
+    """
+    name = printable(os.fspath(path))
+    real = os.path.realpath(path)
+    if overwrite:
+        _check_replaceable(real, name)
+    _remove_abandoned(real)
+    hidden = _HiddenFile(real, overwrite, name)
+    waiting = _waiting.get()
+    queued = False
+    try:
+        with _named(name):
+            hidden.create()
+        stream = io.BufferedWriter(hidden.raw, 1 << 20)
+        try:
+            yield stream
+            stream.flush()
+            with _named(name):
+                if overwrite:
+                    _copy_permissions(real, hidden.raw.fileno())
+                os.fsync(hidden.raw.fileno())
+        finally:
+            with suppress(OSError):
+                stream.close()
+        if waiting is None:
+            hidden.publish()
+        else:
+            waiting.append(hidden)
+            queued = True
+    finally:
+        if not queued:
+            hidden.discard()
+
+
+class Publishable(Protocol):
+    """Something that appears as a whole."""
+
+    def publish(self) -> None:
+        """Let it appear."""
+        ...
+
+    def discard(self) -> None:
+        """Release what it holds; remove it unless it has appeared."""
+        ...
+
+
+_waiting: ContextVar[list[Publishable] | None] = ContextVar("_waiting", default=None)
+
+
+def publish_at_end(made: Publishable) -> None:
+    """Publish something with the files of the surrounding `all_or_none`, or at once if there is
+    none.
+    """
+    waiting = _waiting.get()
+    if waiting is not None:
+        waiting.append(made)
+        return
+    try:
+        made.publish()
+    finally:
+        made.discard()
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """Rename the files that `atomic_file` writes in the block when it ends, and remove them if it
+    raises.
+
+    If renaming one of them fails, those renamed before it keep their new names, and the others are
+    removed.
+    """
+    waiting: list[Publishable] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+        for hidden in waiting:
+            hidden.publish()
+    finally:
+        _waiting.reset(token)
+        for hidden in waiting:
+            hidden.discard()
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Name the user's file in the error of a system call."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from error
+
+
+class _HiddenFile:
+    """A new file under a hidden name, locked until it is published or discarded.
+
+    It exists from `create` on, which is called where `discard` follows whatever interrupts it. The
+    lock tells other writers that the file is in use. It belongs to the open file, so it ends with
+    the process. On Windows there is no lock: an open file cannot be removed there.
+    """
+
+    raw: _NamedFile
+    _lock: int | None = None
+
+    def __init__(self, real: str, overwrite: bool, name: str) -> None:
+        self._real = real
+        self._overwrite = overwrite
+        self._name = name
+        self._hidden: str | None = None
+
+    def create(self) -> None:
+        """Create the file."""
+        # It may be less readable than the umask says.
+        private = self._overwrite and os.path.exists(self._real)
+        while True:
+            self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
+            self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)
+            self._lock = None if sys.platform == "win32" else os.dup(self.raw.fileno())
+            if self._lock is None or (_lock(self._lock) and os.path.exists(self._hidden)):
+                return
+            self.raw.close()  # another writer took it for abandoned before it was locked
+            self.discard()
+
+    def publish(self) -> None:
+        """Rename the file to its final name."""
+        assert self._hidden is not None
+        with _named(self._name):
+            _rename(self._hidden, self._real, self._overwrite)
+
+    def discard(self) -> None:
+        """Remove the file unless it is published, and release the lock."""
+        if self._hidden is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._hidden)
+        self._release()
+
+    def _release(self) -> None:
+        """Release the lock first: wherever this is interrupted, no locked file is left open."""
+        if self._lock is not None:
+            _unlock(self._lock)
+            number = self._lock
+            self._lock = None
+            os.close(number)
+
+    def __del__(self) -> None:
+        self._release()  # where `discard` was interrupted
+
+
+class _NamedFile(io.FileIO):
+    """A new file whose write errors name its final path."""
+
+    def __init__(self, hidden: str, name: str, mode: int) -> None:
+        super().__init__(hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode))
+        self.final = name
+
+    def write(self, data: Any, /) -> int:
+        with _named(self.final):
+            return super().write(data)
+
+
+if sys.platform == "win32":
+
+    def _lock(number: int) -> bool:
+        return True
+
+    def _unlock(number: int) -> None:
+        pass
+else:
+    import fcntl
+
+    def _lock(number: int) -> bool:
+        """Lock an open file; return False if another writer holds the lock."""
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        return True
+
+    def _unlock(number: int) -> None:
+        """Release the lock, also where a forked child has the file open."""
+        with suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_UN)
+
+
+def _check_replaceable(real: str, name: str) -> None:
+    """Raise OSError if the name is not that of a file: a privileged process could replace a device
+    by a file.
+    """
+    if os.path.isdir(real):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if os.path.exists(real) and not os.path.isfile(real):
+        raise OSError(errno.EINVAL, "this is a device, pipe or socket, not a file", name)
+
+
+def _hidden_prefix(real: str) -> str:
+    folder, base = os.path.split(real)
+    return os.path.join(folder, f".{base[:40]}.")
+
+
+def _remove_abandoned(real: str) -> None:
+    """Remove the hidden files of writers of this output that were killed; files that cannot be
+    removed stay.
+    """
+    folder, prefix = os.path.split(_hidden_prefix(real))
+    hidden = re.compile(re.escape(prefix) + r"[0-9a-f]{16}\.part")
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if hidden.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_if_abandoned(entry.path)
+
+
+def _remove_if_abandoned(path: str) -> None:
+    """Remove a hidden file unless it is locked, belongs to another user, or is no regular file."""
+    if sys.platform == "win32":
+        os.unlink(path)  # fails while it is open
+        return
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        state = os.fstat(number)
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+            return
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(state, os.lstat(path)):
+            os.unlink(path)
+    finally:
+        os.close(number)
+
+
+def _copy_permissions(real: str, number: int) -> None:
+    """Give an open file the owner, group and permissions of an existing one, as far as the process
+    may.
+    """
+    if sys.platform == "win32" or not os.path.exists(real):
+        return
+    old = os.stat(real)
+    new = os.fstat(number)
+    for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+        if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):
+            with suppress(PermissionError):
+                os.fchown(number, owner, group)
+    mode = old.st_mode & 0o777
+    # Another group than the old one gets what everyone has.
+    if os.fstat(number).st_gid != old.st_gid:
+        mode = mode & 0o707 | (mode & 0o007) << 3
+    with suppress(PermissionError):
+        os.fchmod(number, mode)
+
+
+def _rename(hidden: str, real: str, overwrite: bool) -> None:
+    """Rename a file to its final name, reserving the name first if nothing may be replaced; sync
+    the folder.
+    """
+    if not overwrite:
+        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    try:
+        os.replace(hidden, real)
+    except BaseException:
+        if not overwrite:
+            os.unlink(real)
+        raise
+    if os.name == "posix":
+        folder = os.open(os.path.dirname(real), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            # File systems that sync no folders.
+            if error.errno not in (
+                errno.EINVAL,
+                errno.ENOTSUP,
+            ):
+                reason = f"{error.strerror} while its folder was synced; the new file is in place"
+                raise OSError(error.errno, reason) from error
+        finally:
+            os.close(folder)

@@ -1,0 +1,322 @@
+"""Files with checksums: a header, and sections after it; nothing is returned before all of it was
+checked.
+
+A header is a magic number, a version, further fields of fixed width, and the checksum of all that
+before it. Numbers are little-endian. A manifest is the same for objects of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
+from lshfast.kernels.checksum import checksum
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Arrays: TypeAlias = Sequence[npt.NDArray[Any]]
+
+# Bytes that are written between two reports of progress.
+STEP_BYTES = 1 << 24
+
+_SUM = struct.Struct("<Q")
+
+
+def sealed(data: bytes) -> bytes:
+    """Return bytes with their checksum after them."""
+    return data + _SUM.pack(checksum(data))
+
+
+def is_sealed(data: bytes | memoryview) -> bool:
+    """Return whether the last eight bytes are the checksum of those before them."""
+    return len(data) >= _SUM.size and bool(
+        _SUM.unpack(data[-_SUM.size :])[0] == checksum(data[: -_SUM.size])
+    )
+
+
+def check_version(version: Any, known: Sequence[int], where: str) -> None:
+    """Raise FormatError if a version is not one of those that can be read."""
+    if version not in known:
+        named = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+        raise FormatError(f"{where}: version {version}; this library reads {named}")
+
+
+class Header:
+    """The header of one kind of file.
+
+    Parameters
+    ----------
+    magic : bytes
+        The magic number, 8 bytes.
+    versions : tuple of int
+        Those that can be read.
+    fields : str
+        The fields after the version, as for `struct`.
+    name : str
+        What the file is, for errors.
+
+    Attributes
+    ----------
+    struct : Struct
+        The magic number, the version and the fields.
+    size : int
+        Bytes of the header, with its checksum.
+    """
+
+    struct: struct.Struct
+    size: int
+
+    def __init__(self, magic: bytes, versions: tuple[int, ...], fields: str, name: str) -> None:
+        self.magic: bytes = magic
+        self.versions: tuple[int, ...] = versions
+        self.name: str = name
+        self.struct = struct.Struct(f"<8sI{fields}")
+        self.size = self.struct.size + _SUM.size
+
+    def pack(self, version: int, *fields: Any) -> bytes:
+        """Return a header as bytes."""
+        return sealed(self.struct.pack(self.magic, version, *fields))
+
+    def unpack(self, data: bytes) -> tuple[Any, ...]:
+        """Return the version and the fields of the header at the beginning of some bytes, or raise
+        FormatError.
+        """
+        head = data[: self.size]
+        if not head.startswith(self.magic) or len(head) < self.size:
+            raise FormatError(f"header: not {self.name}")
+        if not is_sealed(head):
+            raise FormatError("header: its checksum is wrong")
+        _, version, *fields = self.struct.unpack_from(head)
+        check_version(version, self.versions, "header")
+        return version, *fields
+
+
+class Container(Header):
+    """A kind of file that is written once: a header, which ends with the checksum of each section,
+    and the sections.
+
+    Parameters
+    ----------
+    magic, versions, fields, name
+        As for `Header`; the fields without the checksums of the sections.
+    sections : tuple of str
+        Their names, for errors.
+    alignment : int
+        Each section begins at a multiple of it; zeros are before it.
+    first : int
+        The least place of the first section, a multiple of `alignment`.
+    note_bytes : int
+        The most bytes of a note: a text of UTF-8 without control characters. With a note, a file
+        has the last version and, after its header, the note with zeros behind it and a checksum.
+        Without one, it has the first version.
+    """
+
+    def __init__(
+        self,
+        magic: bytes,
+        versions: tuple[int, ...],
+        fields: str,
+        name: str,
+        sections: tuple[str, ...],
+        alignment: int,
+        first: int = 0,
+        note_bytes: int = 0,
+    ) -> None:
+        super().__init__(magic, versions, f"{fields}{len(sections)}Q", name)
+        self.note_bytes: int = note_bytes
+        self.sections: tuple[str, ...] = sections
+        self.alignment: int = alignment
+        self.first: int = first
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        fields: Sequence[Any],
+        sections: Sequence[Arrays],
+        overwrite: bool,
+        progress: Progress | None = None,
+        note: str = "",
+    ) -> None:
+        """Write a file, which appears under its name when it is complete.
+
+        A section is the bytes of several arrays. `progress` is called with ("save", bytes done,
+        bytes in total).
+        """
+        done = 0
+        total = sum(array.nbytes for arrays in sections for array in arrays)
+
+        def tell(nbytes: int) -> None:
+            nonlocal done
+            done += nbytes
+            if progress:
+                progress("save", done, total)
+
+        with atomic_file(path, overwrite) as file:
+            sums = [checksum(*map(_bytes, arrays)) for arrays in sections]
+            noted = not self.note_bytes or bool(note)
+            head = self.pack(self.versions[-1 if noted else 0], *fields, *sums)
+            if note:
+                head += self._packed_note(note)
+            file.write(head.ljust(self.first, b"\0"))
+            for arrays in sections:
+                file.write(bytes(-file.tell() % self.alignment))
+                append(file, arrays, tell)
+
+    def _packed_note(self, note: str) -> bytes:
+        data = note.encode()
+        if len(data) > self.note_bytes or not note.isprintable():
+            raise ValueError(
+                f"a note has at most {self.note_bytes} bytes and no control characters, not "
+                f"{note!r}"
+            )
+        return sealed(data.ljust(self.note_bytes, b"\0"))
+
+    def _unpacked_note(self, data: bytes) -> str:
+        if not is_sealed(data):
+            raise FormatError("note: its checksum is wrong")
+        try:
+            note = data[: self.note_bytes].rstrip(b"\0").decode()
+        except UnicodeDecodeError:
+            raise FormatError("note: not valid UTF-8") from None
+        if not note or not note.isprintable():
+            raise FormatError("note: it is empty, or has control characters")
+        return note
+
+    def read(
+        self, path: str | os.PathLike[str], sizes: Callable[..., Sequence[int]]
+    ) -> tuple[tuple[Any, ...], list[Bytes]]:
+        """Return the fields and the sections of a file; the file is mapped as long as they exist.
+
+        If there may be a note, it is the last of the fields, "" without one. `sizes` checks the
+        fields, and returns the bytes of each section. It is called with the fields.
+
+        Raises
+        ------
+        FormatError
+            If the file is of another kind or version, or damaged; the error names the file and the
+            part.
+        OSError
+            If it cannot be read.
+        """
+        with open(path, "rb") as file, named_format(path):
+            data = mapped(file)
+            version, *fields = self.unpack(bytes(data[: self.size]))
+            own = tuple(fields[: -len(self.sections)])
+            sums = fields[-len(self.sections) :]
+            places = []
+            padding = []
+            end = self.size
+            if self.note_bytes:
+                noted = version != self.versions[0]
+                end += (self.note_bytes + _SUM.size) * noted
+                own += (self._unpacked_note(bytes(data[self.size : end])) if noted else "",)
+            for nbytes in sizes(*own):
+                start = max(end, self.first)
+                start += -start % self.alignment
+                padding.append(slice(end, start))
+                end = start + nbytes
+                places.append(slice(start, end))
+            if end != len(data):
+                raise FormatError(f"the file has {len(data)} bytes; the header requires {end}")
+            if any(data[gap].any() for gap in padding):
+                raise FormatError("the bytes between the sections are not 0")
+            for name, place, wanted in zip(self.sections, places, sums, strict=True):
+                if checksum(data[place]) != wanted:
+                    raise FormatError(f"{name}: the checksum is wrong")
+            return own, [data[place] for place in places]
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether a file is of this kind, or empty, so that a new one may replace it."""
+        try:
+            with open(path, "rb") as file:
+                return file.read(len(self.magic)) in (self.magic, b"")
+        except FileNotFoundError:
+            return False
+
+
+class Manifest:
+    """A record of objects of JSON, with a version and a checksum.
+
+    Parameters
+    ----------
+    version : int
+    names : str
+        The names of its objects, with spaces between them.
+    """
+
+    def __init__(self, version: int, names: str) -> None:
+        self.version: int = version
+        self._names = names.split()
+
+    def sum_of(self, *values: Mapping[str, Any]) -> int:
+        """Return the checksum of objects."""
+        return checksum(json.dumps(values if values[1:] else values[0], sort_keys=True).encode())
+
+    def pack(self, *values: Mapping[str, Any], indent: int | None = 1) -> bytes:
+        """Return objects as a record."""
+        named = dict(zip(self._names, values, strict=True))
+        record = {"version": self.version, "checksum": self.sum_of(*values), **named}
+        return json.dumps(record, indent=indent).encode()
+
+    def unpack(self, data: bytes, path: str) -> list[dict[str, Any]]:
+        """Return the objects of a record, or raise FormatError, which names the file."""
+        shown = printable(path)
+        try:
+            found = json.loads(data)
+            version = found["version"]
+            own = found["checksum"]
+            values = [dict(found[name]) for name in self._names]
+        except (ValueError, KeyError, TypeError):
+            raise FormatError(f"{shown}: damaged") from None
+        check_version(version, [self.version], shown)
+        if own != self.sum_of(*values):
+            raise FormatError(f"{shown}: damaged: its checksum differs")
+        return values
+
+
+def append(file: Any, arrays: Arrays, tell: Callable[[int], None]) -> None:
+    """Write the bytes of arrays, and call `tell` with the number of further bytes that are
+    written.
+    """
+    for array in arrays:
+        whole = _bytes(array)
+        for at in range(0, len(whole), STEP_BYTES):
+            write_all(file, whole[at : at + STEP_BYTES].data)
+            tell(len(whole[at : at + STEP_BYTES]))
+
+
+def write_all(file: Any, data: Any) -> None:
+    """Write all bytes; an unbuffered file may need several calls of its method `write`."""
+    view = memoryview(data)
+    while len(view):
+        view = view[file.write(view) :]
+
+
+def mapped(file: IO[bytes]) -> Bytes:
+    """Map a file, and return its bytes as a read-only array."""
+    if not os.fstat(file.fileno()).st_size:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+@contextmanager
+def named_format(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the path of the file to a FormatError."""
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{printable(os.fspath(path))}: {error}") from None
+
+
+def _bytes(array: npt.NDArray[Any]) -> Bytes:
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,83 @@
+"""Lock files: one process at a time works on a folder or a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.private_files import private
+
+
+@contextmanager
+def locked(path: str, refusal: str, remove: bool = False) -> Iterator[None]:
+    """Hold a lock file, which is created if it does not exist; the lock ends with the process.
+
+    Windows, and file systems without locks, have none: there, the file is only created.
+
+    Parameters
+    ----------
+    path : str
+        The lock file.
+    refusal : str
+        The message of the error if another process holds it.
+    remove : bool, default False
+        Whether the lock file is removed at the end.
+
+    Raises
+    ------
+    ValueError
+        If another process holds the lock.
+    OSError
+        If the file cannot be created.
+    """
+    file = _lock_file(path, refusal)
+    try:
+        yield
+    finally:
+        # While it is locked, so that no other process removes it.
+        if remove and sys.platform != "win32":
+            with suppress(OSError):
+                os.unlink(path)
+        os.close(file)
+        if remove and sys.platform == "win32":  # which removes no open files
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def _lock_file(path: str, refusal: str) -> int:
+    while True:
+        try:
+            file = private(path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(path)) from error
+        try:
+            _lock(file, refusal)
+            if _is_at(file, path):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # its holder has removed it meanwhile
+
+
+def _lock(file: int, refusal: str) -> None:
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(refusal) from None
+        except OSError:
+            pass  # a file system without locks
+
+
+def _is_at(file: int, path: str) -> bool:
+    """Return whether an open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except FileNotFoundError:
+        return False

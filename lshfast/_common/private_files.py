@@ -1,0 +1,60 @@
+"""Folders and files that only their owner can write to, so that nobody else decides what a run
+reads or overwrites.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+from lshfast._common.atomic_files import printable
+
+
+def check_folder(path: str) -> None:
+    """Raise an error unless a folder is private.
+
+    Raises
+    ------
+    NotADirectoryError
+        If it is no folder, or a symbolic link.
+    PermissionError
+        If it belongs to another user, or its group or others can write to it. Windows has other
+        permissions; there, they are not checked.
+    """
+    shown = printable(path)
+    state = os.lstat(path.rstrip(os.sep) or os.sep)
+    if stat.S_ISLNK(state.st_mode):
+        raise NotADirectoryError(
+            errno.ENOTDIR, "the work folder is a symbolic link; name the folder itself", shown
+        )
+    if not stat.S_ISDIR(state.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "the work folder is a file", shown)
+    if sys.platform == "win32":
+        return
+    if state.st_uid != os.geteuid():
+        owner = f"user {state.st_uid}, not to user {os.geteuid()}, who runs this"
+        raise PermissionError(errno.EACCES, f"the work folder belongs to {owner}", shown)
+    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = f"{stat.S_IMODE(state.st_mode):o}"
+        reason = (
+            f"other users can write to the work folder (its mode is {mode}): `chmod go-w` "
+            "forbids it"
+        )
+        raise PermissionError(errno.EACCES, reason, shown)
+
+
+def make_folder(path: str) -> None:
+    """Create a private folder, or check one that exists: see `check_folder`."""
+    try:
+        os.makedirs(path, mode=0o700)
+    except FileExistsError:
+        check_folder(path)
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file as an opener of `open`: a new one is private, and a symbolic link is not
+    followed.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

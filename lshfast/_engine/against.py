@@ -1,0 +1,167 @@
+"""Runs against an index of earlier rows: rows removed for earlier entries, and rows inserted into
+the index.
+
+An earlier entry takes precedence over every new row under every `keep` policy, because an earlier
+run has kept it. The index stores only the signature of its text, so the similarity to it is an
+estimate. A row that was removed for an earlier entry is not compared with other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._engine.plan import Plan
+from lshfast.join.groups import Groups
+from lshfast.sketch.minhash import EMPTY
+
+if TYPE_CHECKING:
+    from lshfast.index.keys import Column
+    from lshfast.index.lsh_index import LSHIndex
+
+# Rows per query. It limits the memory of the answers.
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The rows that are removed for an earlier entry, the key of the entry, and the estimated
+    similarity to it.
+    """
+
+    rows: Int64Array
+    keys: list[Any]
+    similarity: Float64Array
+
+    def fill_in(self, groups: Groups) -> None:
+        """Put the rows, each a group of its own before, into groups of rows that were removed for
+        the same entry.
+        """
+        first: dict[Any, int] = {}
+        groups.keeper[self.rows] = -1
+        groups.similarity[self.rows] = self.similarity
+        for row, key in zip(self.rows.tolist(), self.keys, strict=True):
+            groups.labels[row] = first.setdefault(key, row)
+
+    def column(self, n: int) -> list[Any]:
+        """Return for each of n rows the key of its earlier entry, or None if it was not removed for
+        one.
+        """
+        column: list[Any] = [None] * n
+        for row, key in zip(self.rows.tolist(), self.keys, strict=True):
+            column[row] = key
+        return column
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the rows as arrays for `of_arrays`. The keys are all int, or all str."""
+        found: dict[str, npt.NDArray[Any]] = {"rows": self.rows, "similarity": self.similarity}
+        if self.keys and isinstance(self.keys[0], str):
+            keys = [key.encode(errors="surrogatepass") for key in self.keys]
+            found["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
+            return found | {"ends": np.cumsum([len(key) for key in keys], dtype=np.int64)}
+        return found | {"keys": np.array(self.keys, np.int64)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Earlier:
+        """Return the rows that `arrays` describes."""
+        if "keys" in arrays:
+            return cls(arrays["rows"], arrays["keys"].tolist(), arrays["similarity"])
+        data = arrays["bytes"].tobytes()
+        ends = arrays["ends"].tolist()
+        parts = (data[low:high] for low, high in zip([0, *ends], ends, strict=False))
+        return cls(
+            arrays["rows"],
+            [part.decode(errors="surrogatepass") for part in parts],
+            arrays["similarity"],
+        )
+
+
+NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))
+
+
+def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlier:
+    """Return the rows that are similar to an entry, each with its most similar entry; the smallest
+    key breaks ties.
+
+    A row is similar if the estimate is at least the threshold. With verify="none", every candidate
+    is similar.
+    """
+    least = 0.0 if plan.verify == "none" else plan.threshold
+    rows = [NOTHING_EARLIER.rows]
+    keys = []
+    similarity = [NOTHING_EARLIER.similarity]
+    for start in range(0, len(signatures), BATCH_ROWS):
+        best = index.query(
+            signatures[start : start + BATCH_ROWS], k=1, threshold=least, threads=plan.threads
+        )
+        rows.append(np.flatnonzero(np.diff(best.offsets)) + start)
+        keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
+        similarity.append(best.similarity)
+    return Earlier(np.concatenate(rows), keys, np.concatenate(similarity))
+
+
+class EarlierRows:
+    """The rows of a run that are similar to an entry of an index, found a piece at a time.
+
+    Parameters
+    ----------
+    index : LSHIndex
+    plan : Plan
+    """
+
+    def __init__(self, index: LSHIndex, plan: Plan) -> None:
+        self._index, self._plan = index, replace(plan, threads=1)
+        self._found: list[Earlier] = [NOTHING_EARLIER]
+        self._known: dict[Any, Any] = {}
+
+    def take_from(self, keys: UInt64Array, signatures: UInt64Array) -> Earlier:
+        """Return the rows of a piece, whose bucket keys are emptied; several threads may
+        call this.
+        """
+        found = find_earlier(self._index, signatures, self._plan)
+        keys[found.rows] = EMPTY
+        return found
+
+    def add(self, found: Earlier, first_row: int) -> None:
+        """Add the rows of a piece that begins with this row. A key is in memory once, however many
+        rows have it.
+        """
+        keys = [self._known.setdefault(key, key) for key in found.keys]
+        self._found.append(Earlier(found.rows + first_row, keys, found.similarity))
+
+    def finished(self) -> Earlier:
+        """Return the rows of all pieces."""
+        keys = list(chain.from_iterable(part.keys for part in self._found))
+        rows, similarity = (
+            np.concatenate([getattr(part, name) for part in self._found])
+            for name in ("rows", "similarity")
+        )
+        return Earlier(rows, keys, similarity)
+
+
+def new_keys(index: LSHIndex, keys: Sequence[Any], rows: Int64Array) -> Column:
+    """Return the keys under which rows of a run are inserted into an index.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the index does not support a key, or contains it and `on_duplicate` is "error".
+    """
+    from lshfast.index.keys import as_column
+
+    column = as_column([keys[row] for row in rows.tolist()])
+    known = index.store.contains(column)
+    if known.any() and index.on_duplicate == "error":
+        row = int(rows[known.argmax()])
+        raise ValueError(
+            f"keys[{row}] = {keys[row]!r} is in the index already: use an index with "
+            "on_duplicate='replace' or "
+            "'skip' to allow this"
+        )
+    return column

@@ -1,0 +1,310 @@
+"""Deduplication of files within a given amount of memory.
+
+The first reading (`FirstReading`) sketches and bands all rows, and finds their components. The
+second reading takes the different texts that share buckets, and writes them to the files of their
+parts. Each part is then deduplicated by itself. The result is that of a run in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array
+from lshfast._common.value_codes import ValueCodes
+from lshfast._engine.account import Findings
+from lshfast._engine.budget import Budget
+from lshfast._engine.clock import Clock
+from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
+from lshfast._engine.executors.local.work_folder import WorkFolder
+from lshfast._engine.inputs import order_ranks, texts_again
+from lshfast._engine.listed_pairs import PairArray, lists_copies
+from lshfast._engine.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
+from lshfast._engine.parts import NO_PART, Merged, PartResult, compare_part, compared_copies, divide
+from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.report import DedupResult
+from lshfast._engine.short_texts import LONG_BYTES, advice_of, lengths_of_sample, sample_for
+from lshfast._engine.spool import PartWriter, part_path, read_part
+from lshfast._io import Corpus
+from lshfast.join.external.summed_file import SummedFile
+from lshfast.kernels.text import Texts
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+
+
+class CountedPairs:
+    """All similar pairs, in batches; `found` is the number of those that were yielded."""
+
+    def __init__(self, batches: Iterator[PairArray]) -> None:
+        self._batches = batches
+        self.found: int = 0
+
+    def __iter__(self) -> Iterator[PairArray]:
+        for pairs in self._batches:
+            self.found += len(pairs)
+            yield pairs
+
+
+class FoundInParts(NamedTuple):
+    """The findings of a run in parts, its similar pairs if they are wanted, the advice of
+    `Summary`, and the plan.
+    """
+
+    found: Findings
+    similar: CountedPairs | None
+    advice: str
+    plan: Plan
+
+    def result(
+        self,
+        clock: Clock,
+        keys: Sequence[Any],
+        read: int,
+        rejected: int,
+        by: ValueCodes | None = None,
+    ) -> DedupResult:
+        """Return the result of the run, whose similar pairs have been taken; see
+        `Findings.result`.
+        """
+        found = (
+            self.found
+            if self.similar is None
+            else replace(self.found, pairs_found=self.similar.found)
+        )
+        return found.result(
+            self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice, by=by
+        )
+
+
+def find_in_parts(
+    corpus: Corpus,
+    keep: str,
+    budget: Budget,
+    longest: int,
+    folder: WorkFolder,
+    clock: Clock,
+    index: LSHIndex | None = None,
+    progress: Progress | None = None,
+) -> FoundInParts:
+    """Find the groups of the rows of a corpus in bounded memory.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        It need not have been read.
+    keep : str
+        As for `run_files`.
+    budget : Budget
+        The memory, the plan, and whether all similar pairs are wanted.
+    longest : int
+        Longer rows, in bytes, are bad rows; a run that is resumed has the limit of its first
+        attempt.
+    folder : WorkFolder
+        Stages that are over are not repeated.
+    clock : Clock
+    index : LSHIndex, optional
+        Rows that are similar to one of its entries are removed first.
+    progress : callable, optional
+        As for `run_files`; "texts" is the second reading.
+    """
+    reading = FirstReading(corpus, budget, longest, folder, clock, index, progress)
+    return _CappedRun(corpus, keep, budget, folder, clock, progress).run(reading)
+
+
+@dataclass
+class _CappedRun:
+    """The stages of a run; the plan is known after the first reading."""
+
+    corpus: Corpus
+    keep: str
+    budget: Budget
+    folder: WorkFolder
+    clock: Clock
+    progress: Progress | None
+    plan: Plan = field(init=False)
+
+    def run(self, reading: FirstReading) -> FoundInParts:
+        self.budget.work(0)
+        rows = reading.rows()
+        self.plan = rows.plan
+        most = self.budget.work(len(rows.nbytes), int(rows.nbytes.max(initial=0)))
+        if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
+            raise ValueError(
+                f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not "
+                f"{len(rows.nbytes)}"
+            )
+        ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
+        chosen = compared_copies(rows.first, self.keep, ranks)
+        own = np.flatnonzero((chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone)
+        part_of = np.full(len(chosen), NO_PART, np.int32)
+        part_memory = self._part_memory(most)
+        part_of[own] = divide(
+            rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory
+        )
+        rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
+        files, advice = self._read_again(rows, part_of, most)
+        return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
+
+    def _part_memory(self, most: int) -> int:
+        """Return the memory by which rows are divided: that of the attempt that wrote the texts of
+        the parts.
+        """
+        done = self.folder.done("texts")
+        return most if done is None else int(done["part_memory"])
+
+    def _read_again(
+        self, rows: RowsRead, part_of: npt.NDArray[np.int32], most: int
+    ) -> tuple[list[SummedFile], str]:
+        """Write the texts of all parts to files, and measure a sample of all texts; return the
+        files and the advice.
+        """
+        folder = self.folder
+        done = self.folder.done("texts")
+        parts = int(part_of.max(initial=NO_PART)) + 1
+        if done is not None:
+            arrays = folder.load("texts", "texts.npz")
+            sums = (
+                np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1])
+                if parts
+                else []
+            )
+            sizes = arrays["nbytes"].tolist()
+            piece = int(done["piece_bytes"])
+            files = [
+                SummedFile(part_path(folder.path, number), piece, size, part)
+                for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
+            ]
+            return files, done["advice"]
+        sample = sample_for(0 if self.plan.sets else len(rows.nbytes), self.plan)
+        short = sample[rows.nbytes[sample] <= LONG_BYTES]
+        wanted = part_of != NO_PART
+        wanted[short] = True
+        sampled: list[Texts] = []
+        writer = PartWriter(folder.path, parts, most)
+        with self.clock.stage("texts", int(rows.nbytes[wanted].sum())):
+            for found, texts in texts_again(
+                self.corpus, np.flatnonzero(wanted), rows.nbytes, self.progress
+            ):
+                member = part_of[found] != NO_PART
+                writer.add(part_of[found][member], texts.take(member))
+                chosen = texts.take(np.isin(found, short))
+                sampled.append(Texts([chosen[row] for row in range(len(chosen))]))
+            files = writer.finish()
+            measured = lengths_of_sample(sample, rows.nbytes[sample], Texts.concatenate(sampled))
+        advice = advice_of(measured, self.plan)
+        saved = folder.save(
+            "texts.npz",
+            {
+                "nbytes": np.array([file.nbytes for file in files], np.int64),
+                "counts": np.array([len(file.sums) for file in files], np.int64),
+                "sums": np.concatenate(
+                    [np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]
+                ),
+            },
+        )
+        names = {f"part-{number}.texts": None for number in range(parts)}
+        figures = {"advice": advice, "part_memory": most, "piece_bytes": writer.piece_bytes}
+        folder.finish("texts", figures, saved | names)
+        return files, advice
+
+    def _run_parts(
+        self,
+        rows: RowsRead,
+        chosen: Int64Array,
+        part_of: npt.NDArray[np.int32],
+        ranks: Int64Array | None,
+        most: int,
+        files: list[SummedFile],
+        advice: str,
+    ) -> FoundInParts:
+        """Run all parts, and put their results together."""
+        whole = Merged(chosen, rows.first)
+        total = int((part_of != NO_PART).sum())
+        done = 0
+        order = np.argsort(part_of, kind="stable")
+        starts = np.searchsorted(part_of[order], np.arange(len(files) + 1, dtype=np.int64))
+        for number, file in enumerate(files):
+            own = order[starts[number] : starts[number + 1]].astype(np.int64)
+
+            def tell(stage: str, of_part: int, _: int | None, before: int = done) -> None:
+                if self.progress and stage == "verify":
+                    self.progress(stage, before + of_part, total)
+
+            found = self._result_of(number)
+            if found is None:
+                preferred_rows = cast(Keep, self.keep) if ranks is None else ranks[own]
+                found = self._run_part(
+                    number, file, rows.nbytes[own], whole.first[own], preferred_rows, most, tell
+                )
+            whole.add(own, found)
+            done += len(own)
+            if self.progress:
+                self.progress("verify", done, total)
+        del order
+        findings, first = whole.findings(rows.empty, rows.earlier)
+        similar = self._similar(len(files), first, most) if self.budget.pairs else None
+        return FoundInParts(findings, similar, advice, self.plan)
+
+    def _similar(self, parts: int, first: Int64Array, memory: int) -> CountedPairs:
+        """Return all similar pairs of all parts."""
+        path = self.folder.path
+        names = [f"pairs-{number}.run" for number in range(parts)]
+        names += [write_copies(path, "pairs-copies", first)] if lists_copies(self.plan) else []
+        return CountedPairs(merged_pairs(path, names, memory))
+
+    def _run_part(
+        self,
+        number: int,
+        file: SummedFile,
+        nbytes: Int64Array,
+        first: Int64Array,
+        keep: Keep | Int64Array,
+        most: int,
+        progress: Progress,
+    ) -> PartResult:
+        """Run a part of rows with these lengths and first rows with the same bytes."""
+        texts = read_part(file, nbytes)
+        path = self.folder.path
+        # A component that takes more than the memory: the system may take the pages of its files
+        # back.
+        large = file.nbytes + len(nbytes) * self.budget.row_bytes > most
+        with PairRuns(path, f"pairs-{number}") if self.budget.pairs else nullcontext() as runs:
+            found = compare_part(
+                texts,
+                first,
+                self.plan,
+                self.clock,
+                keep=keep,
+                pairs=runs,
+                signatures=os.path.join(path, f"part-{number}.signatures") if large else None,
+                progress=progress,
+            )
+            if runs is not None:
+                runs.finish()
+        del texts  # Windows removes no mapped file
+        stage = f"part-{number}"
+        arrays = {
+            name: getattr(found, name) for name in ("keeper", "similarity", "copies", "pairs")
+        }
+        saved = self.folder.save(f"{stage}.npz", arrays) | (
+            {} if runs is None else {runs.name: None}
+        )
+        self.folder.finish(stage, {"candidates": found.candidates}, saved)
+        os.unlink(file.path)
+        return found
+
+    def _result_of(self, number: int) -> PartResult | None:
+        """Return the result of a part that has been run."""
+        stage = f"part-{number}"
+        done = self.folder.done(stage)
+        if done is None:
+            return None
+        return PartResult(**dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done)

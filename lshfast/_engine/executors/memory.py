@@ -1,0 +1,563 @@
+"""`dedup` and `pairs`: near-duplicates among texts or sets in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.checks import Seed
+from lshfast._common.choices import ItemMeasure, Kind, plural
+from lshfast._common.progress import Progress
+from lshfast._common.value_codes import ValueCodes
+from lshfast._engine.account import named_pairs
+from lshfast._engine.against import new_keys
+from lshfast._engine.any_plan import AnyPlan, plan_for
+from lshfast._engine.any_run import run_items
+from lshfast._engine.clock import Clock
+from lshfast._engine.columns import ShingledTexts, column_of
+from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.crowds import warn_of_crowd
+from lshfast._engine.guard import check_max_removed, check_result
+from lshfast._engine.indexes import holds_weighted
+from lshfast._engine.listed_pairs import listed, not_above
+from lshfast._engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run
+from lshfast._engine.preference import check_keep
+from lshfast._engine.report import DedupResult
+from lshfast._engine.run import PartRun
+from lshfast._engine.short_texts import advice_for, warn_of
+from lshfast._engine.similar_pairs import SimilarPairs
+from lshfast._engine.sketching import sketch_rows
+from lshfast._items.kind import collected, kind_in_memory
+from lshfast._items.measures import PointPlan
+from lshfast.join.copies import with_copies
+from lshfast.join.jaccard import joined_pairs
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from lshfast._engine.points import PointRun
+    from lshfast._engine.weighted_indexes import WeightedIndex
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.neighbors.points import PointFormat
+
+
+def dedup(
+    texts: Any,
+    *,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float | None = None,
+    bands: int | None = None,
+    rows_per_band: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    keep: Keep | KeepValues = "first",
+    keys: Sequence[Any] | None = None,
+    against: LSHIndex | None = None,
+    add: bool = False,
+    threads: int | None = None,
+    seed: Seed = 1,
+    exact: bool | None = None,
+    measure: ItemMeasure | None = None,
+    ignore_common: float | None = None,
+    max_candidates: int | None = None,
+    by: Any = None,
+    max_removed: float | None = None,
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Find near-duplicates among texts, and choose the texts to keep.
+
+    Two texts are similar if the Jaccard similarity of their sets of shingles is at least the
+    threshold. Candidates come from banded MinHash signatures. By default, the exact similarity of
+    each candidate is computed, so no dissimilar pair is reported. A pair whose similarity equals
+    the threshold is found with probability at least `recall`, and a more similar pair with a higher
+    probability.
+
+    Parameters
+    ----------
+    texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see
+        `TokenSets.from_sets`), or the lists of an Arrow column of lists of strings, binary values
+        or integers; a null inside a list is an error. A null is a text without shingles, or an
+        empty set. Such rows are kept, and `summary.empty` counts them. Also weighted sets, vectors
+        and codes (docs/how-to/kinds.md).
+    kind : {"text", "set", "weighted", "vector", "code"}, optional
+        What the items are. The default follows from their type. Lists of integers of 8 bits, and
+        integers of other widths than int64 in an array of two dimensions, can be several kinds:
+        without `kind`, they are an error.
+    threshold : float, default 0.8
+        Least similarity of a pair, in (0, 1].
+    unit : {"word", "char", "stopword"}, default "word"
+        Unit of the shingles (see `shingle`). For sets, leave the default.
+    size : int, optional
+        Words or characters per shingle, in 1..256; by default 5, and 3 for unit "stopword". For
+        sets, leave the default.
+    stop_words : str or iterable of str, optional
+        For unit "stopword", the language (default "english") or the stop words; see `shingle`.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
+    recall : float, default 0.95
+        Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
+    bands, rows_per_band : int, optional
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be
+        at most `num_perm`.
+    verify : {"exact", "signature", "none"}, default "exact"
+        "exact" computes the exact similarity of each candidate. "signature" uses the estimate from
+        the signatures. "none" accepts all candidates.
+    groups : {"star", "components"}, default "star"
+        With "star", each removed text is similar to the text that is kept instead of it. With
+        "components", a chain of similar texts connects the two; with measure="containment", a chain
+        in which no text is shorter than the one before it, and each contains the one before it.
+    keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
+        The text of a group to keep: by row number, by length in bytes of UTF-8 (for sets, the
+        number of elements), or by the greatest value of an array. Among texts of the same length, a
+        hash of the text decides, so the result does not depend on the order of the input. Among
+        equal values, and equal texts, the first row is kept.
+    keys : sequence, optional
+        Keys of the texts in `removed`, all different. The default is the row number.
+    against : LSHIndex, optional
+        Index of earlier texts or sets. Before the texts are compared with each other, each text
+        that is similar to an earlier one, by the estimate from the signatures, is removed for the
+        most similar one. The index must have the same parameters. Its shingles are checked if it
+        names them (``LSHIndex(shingles="word:5")``). If its seed is random, pass the number:
+        ``seed=index.hasher.seed``. For weighted sets, an index with the family
+        `WeightedMinHashFamily` of this seed, whose threshold is not above that of the run.
+    add : bool, default False
+        Insert the kept texts into `against`, under their keys, at the end of the run.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write
+        near-duplicates that the run is sure to miss.
+    exact : bool, optional
+        If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair
+        is missed, so `recall`, `bands` and `rows_per_band` have no effect, except for `against`. It
+        needs verify="exact", memory for the tokens of all texts, and mostly more time. If there are
+        more than 64 similar pairs for each text, the join ends, and texts are compared one after
+        the other until each has a keeper; the groups are the same. The default is False for
+        measure="jaccard", and True for "containment".
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", a text is removed only if a text that is not shorter contains at least
+        the threshold of its shingles: |A ∩ B| / |B| for the removed text B and the kept text A,
+        which has at least as many different shingles. Of two texts with equally many shingles,
+        `keep` decides which one is kept, and keep="shortest" is an error. It needs verify="exact",
+        and no index. With exact=False, `recall` is the probability for two texts with equally many
+        shingles at the threshold, and few pairs of very different lengths are found
+        (docs/understand/how-it-works.md has the measured shares).
+    ignore_common : float, optional
+        Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that
+        templates and navigation do not make pages similar. A text that has no others is without
+        shingles. The texts are read twice more, and their shingles are hashed twice. Only for
+        texts, and without an index.
+    max_candidates : int, optional
+        For vectors, weighted sets, and codes with a `recall`. A row that shares buckets with more
+        than so many others, at least 256, counted in each bucket, is compared with those of them
+        that do too in small cells only, so that hostile rows cannot make the time grow with the
+        square of their number. Rows with fewer candidates are found as before. `summary.limited`
+        and `summary.left_out` say what was left out (docs/how-to/kinds.md). In a run of stars a row
+        has as many candidates as rows that are kept.
+    by : sequence of length n, optional
+        A value of each text, such as its source: `summary.by` says how many texts with each value
+        were removed.
+    max_removed : float, optional
+        If a larger share of all texts, in (0, 1], would be removed, or of the texts with a value of
+        `by` that at least 20 texts have, the run raises `TooManyRemovedError`, and adds nothing to
+        `against`.
+    progress : callable, optional
+        Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes
+        and `total` is None. In stage "verify", they count rows (in `pairs`, pairs).
+
+    Returns
+    -------
+    DedupResult
+
+    Raises
+    ------
+    TypeError
+        If a text or an argument has the wrong type; the error names the argument and the row.
+    ValueError
+        If a text is not valid, or an argument is out of range; the error names the value, its row
+        and the range; if the items can be several kinds, or the offsets of an Arrow column lie
+        outside of its data. Also if a parameter of `against` differs from that of the run (the
+        error names both), or `against` contains a key that would be added; then nothing is added.
+    TooManyRemovedError
+        If more would be removed than `max_removed`.
+
+    Warns
+    -----
+    CrowdWarning
+        If rows have more candidates than `max_candidates`, so that comparisons were left out.
+    ShortTextsWarning
+        If there are at least 100 texts, and most are so short that a change of one word leaves a
+        similarity below the threshold. The warning and `summary.advice` name better values (see
+        `recommend`).
+    DecimalCodesWarning
+        If all codes are texts of decimal digits, which are read as hexadecimal.
+
+    See Also
+    --------
+    lshfast.pairs : Find all pairs of similar items.
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+    lshfast.check : Measure what a deduplication finds and misses.
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.LSHIndex : An index of signatures, in memory or in a file.
+    lshfast.hf.dedup : Remove near-duplicate rows of a data set of Hugging Face.
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997; J. Leskovec, A.
+    Rajaraman, J. D. Ullman, "Mining of Massive Datasets", chapter 3.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> result = lshfast.dedup(
+    ...     ["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog", ""],
+    ...     keys=["a", "b", "c", "d"],
+    ... )
+    >>> result.keep.tolist()
+    [True, False, True, True]
+    >>> result.removed
+    [Removal(key='b', kept_key='a', similarity=1.0)]
+
+    Remove texts that longer texts contain:
+
+    >>> page = "we moved our office to a bigger house near the station in May and invite you all"
+    >>> lshfast.dedup([page[:50], page], measure="containment", size=2).removed
+    [Removal(key=0, kept_key=1, similarity=0.9)]
+
+    Sets instead of texts:
+
+    >>> lshfast.dedup(
+    ...     [{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6
+    ... ).keep.tolist()
+    [True, False, True]
+
+    Remove the duplicates of each day's texts, and of the texts of all days before:
+
+    >>> seen = lshfast.LSHIndex(shingles="word:5")
+    >>> days = [["the cat sat on the mat today", "a dog"], ["A dog!", "a bird sat there"]]
+    >>> for number, day in enumerate(days):
+    ...     names = [f"{number}/{row}" for row in range(len(day))]
+    ...     print(lshfast.dedup(day, keys=names, against=seen, add=True).removed)
+    []
+    [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
+    """
+    items, plan = _items_and_plan(
+        texts,
+        kind,
+        threshold=threshold,
+        radius=radius,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        exact=exact,
+        measure=measure,
+        ignore_common=ignore_common,
+        max_candidates=max_candidates,
+    )
+    check_against(against, add, plan)
+    check_max_removed(max_removed)
+    names = None if keys is None else key_list(keys, len(items))
+    values = None if by is None else value_codes(by, len(items))
+    check_keep(keep, len(items), plan.measure)
+    clock = Clock()
+    indexed = None
+    earlier = _weighted(against) if against is not None and isinstance(plan, PointPlan) else against
+    part = run_items(
+        [items.batch],
+        plan,
+        clock,
+        format_of=items.format_of,
+        keep=keep,
+        against=earlier,
+        progress=progress,
+    )
+    if max_removed is not None:
+        check_result(max_removed, part.result(clock, keys=names, read=len(items)), values)
+    if against is not None and add:
+        with clock.stage("index"):
+            indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
+    result = part.result(clock, keys=names, read=len(items), indexed=indexed, by=values)
+    if items.advice:
+        result = replace(result, summary=replace(result.summary, advice=items.advice))
+    warn_of(result.summary.advice)
+    warn_of_crowd(result.summary.limits)
+    rule = keep if isinstance(keep, str) else "values"
+    return replace(result, options=result.options | {"keep": rule})
+
+
+def pairs(
+    texts: Any,
+    *,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    radius: float | None = None,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float | None = None,
+    bands: int | None = None,
+    rows_per_band: int | None = None,
+    verify: Verify = "exact",
+    copies: Literal["first", "all"] = "first",
+    threads: int | None = None,
+    seed: Seed = 1,
+    exact: bool | None = None,
+    measure: ItemMeasure | None = None,
+    ignore_common: float | None = None,
+    max_candidates: int | None = None,
+    top: int | None = None,
+    most: float | None = None,
+    progress: Progress | None = None,
+) -> npt.NDArray[np.void]:
+    """Find all pairs of similar texts or sets.
+
+    Parameters
+    ----------
+    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band,
+    verify, threads, seed, exact, ignore_common, max_candidates, progress
+        As for `dedup`.
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", the similarity of a pair is the share of the text with fewer shingles
+        that the other text contains.
+    copies : {"first", "all"}, default "first"
+        With "first", an exact copy is paired only with the first row that has the same tokens. With
+        "all", it is also paired with every row that this first row is paired with; a thousand
+        copies then give half a million pairs.
+    top : int, optional
+        Only the pairs with the so many most similar rows of each row, at least 1: a pair is
+        returned if it is one of them for either row. Among equally similar rows the first ones are
+        chosen. Copies do not count for this, and are paired as without `top`.
+    most : float, optional
+        Only the pairs whose similarity is at most this, from the threshold to 1: texts that are
+        close, but no copies.
+
+    Returns
+    -------
+    ndarray of shape (m,) with fields i, j (int64, i < j) and similarity (float64)
+        The pairs, sorted by (i, j); similarities are in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `dedup`.
+
+    Warns
+    -----
+    CrowdWarning, ShortTextsWarning, DecimalCodesWarning
+        As for `dedup`.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.exact.pairs : Find all similar pairs of sets, exactly.
+    lshfast.hamming_pairs : Find all pairs of codes within a Hamming distance.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.pairs(
+    ...     ["one two three four", "two three four five", "One two three four."],
+    ...     threshold=0.3,
+    ...     size=2,
+    ... )
+    array([(0, 1, 0.5), (0, 2, 1. )],
+          dtype=[('i', '<i8'), ('j', '<i8'), ('similarity', '<f8')])
+
+    The most similar text of each text, without copies:
+
+    >>> texts = ["a b c d e", "a b c d f", "a b c g h", "a b c d e"]
+    >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
+    [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
+    """
+    items, any_plan = _items_and_plan(
+        texts,
+        kind,
+        threshold=threshold,
+        radius=radius,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        threads=threads,
+        seed=seed,
+        exact=exact,
+        measure=measure,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+        max_candidates=max_candidates,
+    )
+    if copies not in ("first", "all"):
+        raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
+    clock = Clock()
+    if isinstance(any_plan, PointPlan):
+        from lshfast._engine.points import pairs_of_points
+
+        warn_of(items.advice)
+        near, limited = pairs_of_points(
+            [items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress
+        )
+        warn_of_crowd(limited)
+        return named_pairs(near, any_plan.measure)
+    batches, plan = ignoring_common([items.batch], any_plan, clock, progress)
+    found = sketch_rows(batches, plan, clock, progress)
+    warn_of(advice_for(found.rows.column, plan))
+    every = SimilarPairs(found, plan, clock, progress)
+    if copies == "all":
+        return not_above(
+            with_copies(
+                joined_pairs(listed(every.of_different_rows(), plan)), found.copies, copies
+            ),
+            plan,
+        )
+    return joined_pairs(every.batches())
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Items in memory, and the format of their words if they are vectors or codes."""
+
+    batch: Any  # Column or PointBatch
+    format: PointFormat | None = None
+    advice: str = ""  # about vectors or codes
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def format_of(self) -> PointFormat | None:
+        return self.format
+
+
+def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[_Items, AnyPlan]:
+    """Return the items of a caller, and the plan of a run over them; the kind follows from the
+    items.
+    """
+    if kind is not None and kind not in get_args(Kind):
+        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+    source = collected(source)
+    plan = plan_for(kind_in_memory(source, kind), options)
+    if isinstance(plan, PointPlan):
+        from lshfast._items.reading import read_points
+
+        return _Items(*read_points(source, plan.kind, plan.measure)), plan
+    column = column_of(source, plan.shingles, kind)
+    if kind is not None and isinstance(column, ShingledTexts) != (kind == "text"):
+        raise TypeError(
+            f"texts must be {kind}s for kind={kind!r}, not {'texts' if kind == 'set' else 'sets'}"
+        )
+    return _Items(column), replace(plan, sets=not isinstance(column, ShingledTexts))
+
+
+def _weighted(index: LSHIndex) -> WeightedIndex:
+    from lshfast._engine.weighted_indexes import WeightedIndex
+
+    return WeightedIndex("against", index, index.on_duplicate)
+
+
+def _insert_kept(index: LSHIndex, part: PartRun | PointRun, keys: Sequence[Any]) -> int:
+    """Insert the kept rows of a run under their keys, and return the number of new or replaced
+    entries.
+    """
+    if isinstance(part, PartRun):
+        kept = part.found.kept_rows
+        return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
+    numbers = part.rows.numbers
+    places = np.flatnonzero(part.found.kept[numbers])
+    # All of them are checked before the first ones are inserted.
+    new_keys(index, keys, numbers[places])
+    pieces = _weighted(index).pieces_of(part.rows, places, part.plan)
+    return sum(
+        index.insert(new_keys(index, keys, numbers[some]), signatures)
+        for some, signatures in pieces
+    )
+
+
+def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
+    """Raise an error that names the argument if a run with this plan cannot use the index."""
+    if against is None:
+        if add:
+            raise ValueError("add needs an index to add to: against=LSHIndex(...)")
+        return
+    from lshfast.index.lsh_index import LSHIndex
+
+    if not isinstance(against, LSHIndex):
+        raise TypeError(f"against must be an LSHIndex, not {against!r}")
+    if isinstance(plan, PointPlan) and plan.kind != "weighted":
+        raise ValueError(
+            f"against is for texts and sets, weighted or not, not for {plural(plan.kind)}"
+        )
+    if holds_weighted(against) != isinstance(plan, PointPlan):
+        own, others = ("texts or sets", "weighted sets")[:: 1 if isinstance(plan, Plan) else -1]
+        raise ValueError(f"against is an index of {others}, and the run is over {own}")
+    if isinstance(plan, Plan):
+        check_same_run(against.parameters, plan)
+        return
+    own_seed = _weighted(against).seed
+    if plan.seed != own_seed:
+        raise ValueError(f"seed is {own_seed} in this index, not {plan.seed}")
+
+
+def value_codes(by: Any, n: int) -> ValueCodes:
+    """Return the values of `by`, or raise an error if there are not n of them."""
+    try:
+        values = objects_of(None if isinstance(by, (str, bytes)) else by, "by")
+    except TypeError:
+        raise TypeError(f"by must be a sequence with one value per text, not {by!r}") from None
+    if len(values) != n:
+        raise ValueError(f"by must have one value per text: {n} values, not {len(values)}")
+    return ValueCodes("value", values)
+
+
+def key_list(keys: Any, n: int) -> list[Any]:
+    """Return keys as a list of Python objects, or raise an error if there are not n of them or two
+    are equal.
+    """
+    try:
+        names = objects_of(keys, "keys")
+    except TypeError:
+        raise TypeError(f"keys must be a sequence with one key per text, not {keys!r}") from None
+    if len(names) != n:
+        raise ValueError(f"keys must have one key per text: {n} keys, not {len(names)}")
+    seen: dict[Any, int] = {}
+    for row, key in enumerate(names):
+        try:
+            first = seen.setdefault(key, row)
+        except TypeError:
+            raise TypeError(f"keys must be hashable, not {key!r}, that of texts[{row}]") from None
+        if first != row:
+            raise ValueError(f"keys must differ: {key!r} is the key of texts {first} and {row}")
+    return names

@@ -1,0 +1,194 @@
+"""The search of an index for texts, sets, vectors or codes: what is wanted, and what is found for
+some rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lshfast._common.choices import ItemMeasure, Kind
+from lshfast._common.decimal_codes import warn_of_decimal_codes
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._engine.frame import Job
+from lshfast._engine.index_files import plan_of_any
+from lshfast._engine.inputs import text_batches
+from lshfast._engine.sketching import as_column, sketched
+from lshfast._io import Corpus
+from lshfast._items.sets import SetReader
+from lshfast.index.keys import listed
+from lshfast.kernels.text import Texts
+from lshfast.sketch.minhash import EMPTY
+
+if TYPE_CHECKING:
+    from lshfast._engine.index_files import OpenedIndex
+    from lshfast._engine.item_indexes import ItemIndex
+    from lshfast._items.items import PointBatch
+    from lshfast.index.lsh_index import LSHIndex
+
+
+@dataclass(frozen=True)
+class NearQuery:
+    """What is wanted of the entries near to a row.
+
+    Attributes
+    ----------
+    k : int, optional
+        Only the k most similar entries.
+    threshold, radius : float, optional
+        Only entries with this least similarity, or greatest distance. By default those of the
+        index; none with `k`.
+    measure : str, optional
+        One of the measures of the index, by default the first one.
+    """
+
+    k: int | None = None
+    threshold: float | None = None
+    radius: float | None = None
+    measure: ItemMeasure | None = None
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether entries may be at any distance."""
+        return self.threshold == 0 or (
+            self.k is not None and self.threshold is None and self.radius is None
+        )
+
+
+class FoundEntries(NamedTuple):
+    """The matches of consecutive rows: those of row i have the numbers ``offsets[i]:offsets[i +
+    1]``.
+
+    `values` are similarities or distances, and `empty` is the number of rows that have nothing to
+    be looked up.
+    """
+
+    offsets: Int64Array
+    keys: list[Any]
+    values: list[float]
+    empty: int
+
+
+class SetSearch:
+    """The search of an index of texts or sets.
+
+    Attributes
+    ----------
+    plan : Plan
+    bound : float or None
+        The least similarity; None if there is none.
+    """
+
+    def __init__(
+        self, index: LSHIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+    ) -> None:
+        if wanted.radius is not None:
+            raise ValueError(f"radius is for distances: give a threshold, not {wanted.radius}")
+        if wanted.measure not in (None, "jaccard"):
+            raise ValueError(f"measure must be jaccard for this index, not {wanted.measure!r}")
+        self.plan: Any = plan_of_any(index, path, kind, threads)
+        self._index = index
+        self._k = wanted.k
+        self._least = wanted.threshold
+        if wanted.k is None and wanted.threshold is None:
+            self._least = index.parameters.threshold or 0.0
+        self.bound: float | None = self._least or None
+
+    @property
+    def recall(self) -> float:
+        """The probability that an entry at the bound is a candidate."""
+        return float(self._index.bands.probability(self._least or 0.0))
+
+    def one(self, text: str) -> FoundEntries:
+        """Look up one text, or one set in a text."""
+        one = _read_one(text, SetReader().read) if self.plan.sets else Texts([text])
+        column = as_column(one, self.plan)
+        return self._found(self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1))
+
+    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
+        """Look up the rows of a corpus, some at a time."""
+        texts = text_batches(corpus, progress)
+        pieces = sketched(
+            texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress
+        )
+        with closing(pieces) as found:
+            yield from found
+
+    def _found(self, signatures: UInt64Array) -> FoundEntries:
+        found: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
+        empty = int((signatures[:, 0] == EMPTY).sum())
+        return FoundEntries(found.offsets, listed(found.keys), found.similarity.tolist(), empty)
+
+
+class PointSearch:
+    """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
+
+    def __init__(
+        self, index: ItemIndex[Any], wanted: NearQuery, kind: Kind | None, threads: int | None
+    ) -> None:
+        self.plan = index.plan(
+            kind,
+            wanted.measure,
+            wanted.threshold,
+            wanted.radius,
+            unbounded=wanted.unbounded,
+            threads=threads,
+        )
+        self._index = index
+        self._k = wanted.k
+        self.bound: float | None = None if wanted.unbounded else self.plan.bound
+
+    @property
+    def recall(self) -> float:
+        """The probability that an entry at the bound is found."""
+        return 1.0 if self.bound is None else self._index.recall(self.plan)
+
+    def one(self, text: str) -> FoundEntries:
+        """Look up one vector, code or weighted set in a text."""
+        reader = self._index.reader(self.plan)
+        item = _read_one(text, reader.read)
+        warn_of_decimal_codes(reader.advice)
+        return self._found(item)
+
+    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
+        """Look up the rows of a corpus, some at a time."""
+        for batch in job.points(corpus, progress):
+            with job.clock.stage("query", batch.nbytes):
+                found = self._found(batch)
+            yield found
+
+    def _found(self, batch: PointBatch) -> FoundEntries:
+        offsets, keys, values = self._index.answers(
+            self._index.points_of(batch.words), self.plan, self._k
+        )
+        places = np.cumsum(np.concatenate([[False], ~batch.missing]), dtype=np.int64)
+        return FoundEntries(
+            offsets[places], keys, values.tolist(), int(np.count_nonzero(batch.missing))
+        )
+
+
+Search: TypeAlias = SetSearch | PointSearch
+
+
+def search_of(
+    index: OpenedIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+) -> Search:
+    """Return the search of an index in a file; `kind` is what the user says that the items are."""
+    from lshfast.index.lsh_index import LSHIndex
+
+    if isinstance(index, LSHIndex):
+        return SetSearch(index, path, wanted, kind, threads)
+    return PointSearch(index, wanted, kind, threads)
+
+
+def _read_one(text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]) -> Any:
+    """Return the item in a text, in a batch of its own."""
+    items, bad = convert([text])
+    if bad:
+        raise ValueError(f"text: {bad[0]}")
+    return items

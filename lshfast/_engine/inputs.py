@@ -1,0 +1,406 @@
+"""The rows of a run over files, as batches of texts; errors name files and lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.choices import Kind
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array
+from lshfast._engine.any_plan import AnyPlan
+from lshfast._engine.plan import Keep, Plan
+from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
+from lshfast._io.advice import advising
+from lshfast._io.corpus import Batch
+from lshfast._io.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast._io.folder import files_of_lines
+from lshfast._io.hash_lists import hash_of_lists
+from lshfast._io.jsonl import first_value
+from lshfast._io.listing import left_out_of
+from lshfast._io.parquet import schema_of, type_of
+from lshfast._io.sources import Source
+from lshfast._io.stored_texts import ReadTexts
+from lshfast._io.streams import is_stream
+from lshfast._io.string_file import StringFile
+from lshfast._items.kind import (
+    ambiguous,
+    choice_of_kind,
+    decoded_lists,
+    kind_of_arrow,
+    kind_of_value,
+)
+from lshfast._items.measures import PointPlan
+from lshfast._items.sets import SetReader
+from lshfast.kernels.checksum import checksum
+from lshfast.kernels.text import TextError, Texts
+
+if TYPE_CHECKING:
+    from lshfast._items.items import PointReader
+    from lshfast._items.weighted import SignatureReader, WeightedReader
+    from lshfast.index.neighbors.points import PointFormat
+    from lshfast.sketch.weighted import WeightedMinHasher
+
+    AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader
+
+SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
+SET_BYTES = 1 << 20  # of rows of sets that are read at a time
+
+# Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
+END_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs and the options of reading; see `lshfast._io.open_corpus`."""
+
+    paths: Sequence[str]
+    column: str = "text"
+    id_column: str | None = None
+    glob: str | None = None
+    on_error: OnError = "stop"
+    encoding: str = "utf-8"
+    format: Format | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
+    by: str | None = None
+    kind: Kind | None = None
+    group_by: str | None = None
+    item: str | None = None
+    weight: str | None = None
+    # For the next corpus.
+    listed: list[File] = field(default_factory=list, repr=False, compare=False)
+
+    def open(self, **others: Any) -> Corpus:
+        """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
+        left = ("paths", "kind", "group_by", "item", "weight", "listed")
+        options = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in left
+        }
+        files = self.listed.copy()
+        self.listed.clear()
+        return open_corpus(self.paths, **options | others, files=files or None)
+
+    def open_kind(
+        self,
+        plan: AnyPlan,
+        *,
+        format: PointFormat | WeightedMinHasher | None = None,
+        indexed: bool = False,
+        **others: Any,
+    ) -> tuple[Corpus, AnyReader | None]:
+        """List the inputs as a corpus of the items of a plan.
+
+        For points, also return the reader of their format; all of them must have the `format`, if
+        one is given. If the run has an index, `indexed`, elements of weighted sets are hashed under
+        the seed of the plan.
+        """
+        if isinstance(plan, PointPlan):
+            from lshfast._items.reading import reader_of
+
+            seed = {"seed": plan.seed} if indexed else {}
+            reader = reader_of(plan.kind, plan.measure, format, **seed, threads=plan.threads)
+            how: dict[str, Any] = {
+                "kind": plan.kind,
+                "convert": reader.read,
+                "advice": lambda: reader.advice,
+            }
+            if plan.kind == "weighted":
+                how["batch_bytes"] = SET_BYTES
+            corpus = self.open(**how | others)
+            if plan.kind == "code":
+                reader.image_hash = hash_of_lists(corpus.files)
+            return corpus, reader
+        return self.open(**(_of_sets() if plan.sets else {}) | others), None
+
+    def kind_of_items(self) -> Kind:
+        """Return the kind of items in the column: what the user says, or else what its type or
+        first value says.
+
+        Raises
+        ------
+        DataError
+            If the type can be that of several kinds.
+        """
+        for name in ("item", "weight"):
+            if getattr(self, name) is not None and self.group_by is None:
+                raise ValueError(f"{name} needs group_by (--group-by), the column of the groups")
+        if self.group_by is not None:
+            if self.kind not in (None, "set"):
+                raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+            return "set" if self.weight is None else "weighted"
+        if self.kind is not None and self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        if self.kind == "set":
+            return "weighted" if self._has_weights() else "set"
+        if self.kind is not None:
+            return self.kind
+        # The run raises it again, after its options were checked.
+        with suppress(DataError, OSError, MemoryError):
+            self.listed[:] = self.open().files
+            found = [first_value(file) for file in self.listed[:1] if file.format == "jsonl"]
+            if found:
+                return kind_of_value(found[0]) or "text"
+        for file in self.listed[:1]:
+            if file.columnar:
+                with advising(file):
+                    return _kind_of_type(file, type_of(file, schema_of(file), self.column))
+        return "text"
+
+    def _has_weights(self) -> bool:
+        """Return whether the sets of the column are weighted, by its type or its first value that
+        is not empty.
+        """
+        with suppress(DataError, OSError, MemoryError):
+            self.listed[:] = self.open().files
+            for file in self.listed[:1]:
+                if file.columnar:
+                    found = kind_of_arrow(type_of(file, schema_of(file), self.column))
+                    if found != "text":
+                        return found == "weighted"
+                values = (
+                    iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                )
+                first = next((item for item in decoded_lists(values) if item), None)
+                return isinstance(first, dict)
+        return False
+
+    def _first_cells(self) -> Iterator[str]:
+        """Yield the values of a column of strings, from the first ones on."""
+        corpus = self.open(kind="set", batch_bytes=SET_BYTES)
+        self.listed[:] = corpus.files  # standard input cannot be listed again
+        for batch in corpus.batches():
+            yield from batch.strings()
+
+    def sample(self, plan: AnyPlan | None = None) -> Corpus:
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its
+        first few megabytes.
+
+        The items are those of the plan, by default texts. The values of `by` of these rows are
+        known after `measure_inputs`.
+        """
+        source = replace(self, id_column=None)
+        if plan is None:
+            return source.open(batch_bytes=SAMPLE_BYTES)
+        small = isinstance(plan, Plan) and plan.sets
+        options: dict[str, Any] = {} if small else {"batch_bytes": SAMPLE_BYTES}
+        return source.open_kind(plan, **options)[0]
+
+
+def _of_sets() -> dict[str, Any]:
+    """Return how sets are read: in small batches, since their rows are lists of Python objects."""
+    return {"kind": "set", "convert": SetReader().read, "batch_bytes": SET_BYTES}
+
+
+def _kind_of_type(file: File, found: Any) -> Kind:
+    kind = kind_of_arrow(found)
+    if kind is None and ambiguous(found):
+        raise file.fault(
+            None,
+            choice_of_kind(f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"),
+        )
+    return kind or "text"
+
+
+# The formats of outputs for inputs of each format; texts and lines are written as JSONL.
+_WRITTEN_AS: dict[Format | None, OutputFormat] = {
+    "jsonl": "jsonl",
+    "csv": "csv",
+    "tsv": "tsv",
+    "parquet": "parquet",
+    "arrow": "parquet",
+    "npy": "parquet",
+}
+
+
+@overload
+def output_of(
+    path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output: ...
+@overload
+def output_of(
+    path: str | os.PathLike[str] | None,
+    inputs: Inputs,
+    kind: OutputFormat | None = None,
+    defuse: bool = False,
+) -> Output | None: ...
+def output_of(
+    path: str | os.PathLike[str] | None,
+    inputs: Inputs,
+    kind: OutputFormat | None = None,
+    defuse: bool = False,
+) -> Output | None:
+    """Return an output with its options; a pipe without a format gets that of the first input, or
+    else JSONL.
+    """
+    if path is None:
+        return None
+    if kind is None and is_stream(path) and file_format(path) is None:
+        first = inputs.format
+        if first is None and inputs.paths:
+            known = file_format(inputs.paths[0])
+            first = (
+                known[0]
+                if known
+                else replace(inputs, paths=inputs.paths[:1], listed=[]).open().files[0].format
+            )
+        kind = _WRITTEN_AS.get(first, "jsonl")
+    return Output(os.fspath(path), kind, defuse)
+
+
+def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
+    """Read a corpus of texts once; `progress` is called with ("read", bytes of input read, total
+    bytes).
+    """
+    for batch in _batches(corpus, progress):
+        texts = Texts(batch.texts)
+        yield texts if batch.places is None else ReadTexts(texts, batch.places)
+
+
+def item_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Any]:
+    """Read a corpus once, as `text_batches` does, and yield what its values were converted to."""
+    return (batch.texts for batch in _batches(corpus, progress) if len(batch.texts))
+
+
+def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
+    done = 0
+    for batch in corpus.batches():
+        yield batch
+        done += batch.source_bytes
+        if progress:
+            progress("read", done, corpus.total_bytes)
+
+
+def measure_inputs(corpus: Corpus) -> tuple[int, int]:
+    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few
+    megabytes.
+    """
+    first = next(corpus.batches(), None)
+    if first is None or first.source_bytes == 0:
+        return 0, 0
+    column = Texts(first.texts) if corpus.layout.kind == "text" else first.texts
+    scale = corpus.total_bytes / first.source_bytes
+    return round(len(column) * scale), round(int(np.sum(column.nbytes)) * scale)
+
+
+class ReadFiles(Protocol):
+    """Inputs that were read."""
+
+    @property
+    def files(self) -> Sequence[object]:
+        """All input files."""
+        ...
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        ...
+
+
+def input_notes(*sources: ReadFiles) -> dict[str, Any]:
+    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread`
+    and `lines`.
+
+    It has also `advice`, if there is some about the values that were read.
+    """
+    files = [file for source in sources for file in source.files if isinstance(file, File)]
+    advice = dict.fromkeys(
+        source.advice for source in sources if isinstance(source, Corpus) and source.advice
+    )
+    return {
+        "delimiters": {
+            name: delimiter for source in sources for name, delimiter in source.delimiters.items()
+        },
+        "unread": left_out_of(files),
+        "lines": files_of_lines(files),
+        **({"advice": "; ".join(advice)} if advice else {}),
+    }
+
+
+@contextmanager
+def faults_of(corpus: Corpus) -> Iterator[None]:
+    """Convert the error of a text that cannot be shingled to an error with its file and line."""
+    try:
+        yield
+    except TextError as error:
+        raise corpus.fault(error.row, error.reason) from None
+
+
+def texts_again(
+    corpus: Corpus, rows: Int64Array, nbytes: Int64Array, progress: Progress | None = None
+) -> Iterator[tuple[Int64Array, Texts]]:
+    """Read the texts of some rows again, and check that they have the lengths that they had,
+    `nbytes` of all rows.
+
+    Yields some of the rows and their texts. `progress` is called with ("texts", bytes of input
+    read, total bytes).
+    """
+    done = 0
+    for found, batch, source_bytes in corpus.texts_of(rows):
+        texts = Texts(batch)
+        changed = np.flatnonzero(texts.lengths != nbytes[found])
+        if len(changed):
+            raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
+        yield found, texts
+        done += source_bytes
+        if progress:
+            progress("texts", done, corpus.total_bytes)
+
+
+def policy_of(keep: str) -> tuple[str, str | None]:
+    """Return the policy of a value of `keep`, and the column by whose values max and min prefer
+    rows.
+    """
+    policy, _, column = keep.partition(":")
+    if bool(column) != (policy in ("max", "min")) or policy not in (*get_args(Keep), "max", "min"):
+        raise ValueError(
+            f"keep must be {', '.join(get_args(Keep))}, max:COLUMN or min:COLUMN, not {keep!r}"
+        )
+    return policy, column or None
+
+
+def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
+    """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
+    return ranks_of(corpus.order, keep)
+
+
+def ranks_of(values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str) -> Int64Array:
+    """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the
+    column.
+    """
+    if isinstance(values, StringFile):
+        ranks = values.ranks()
+    elif isinstance(
+        values, list
+    ):  # an array of strings would take the length of the longest one for each
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+    else:
+        _, ranks = np.unique(np.asarray(values), return_inverse=True)
+    return (ranks if keep.startswith("max") else -ranks).astype(np.int64)
+
+
+def state_of(file: File) -> list[Any]:
+    """Return the size, the version and the checksum of both ends of an input."""
+    try:
+        return [file.size, str(file.version), checksum_of_ends(file.source, file.size)]
+    except OSError as error:
+        raise file.fault(None, f"cannot be read: {error.strerror or error}") from error
+
+
+def checksum_of_ends(source: Source, size: int) -> int:
+    """Return the checksum of the first and the last END_BYTES of a file."""
+    with closing(source.open()) as stream:
+        head = stream.read(END_BYTES)
+        stream.seek(max(0, size - END_BYTES))
+        return checksum(head, stream.read(END_BYTES))

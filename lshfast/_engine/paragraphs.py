@@ -1,0 +1,236 @@
+"""Deduplication of the paragraphs of rows: similar paragraphs are removed, and the rows put
+together again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from lshfast._common.display import Figure, figure
+from lshfast._common.growing import GrowingArray
+from lshfast._common.progress import Progress
+from lshfast._common.threads import quick_switches
+from lshfast._common.types import BoolArray, Int64Array
+from lshfast._engine.display import SIMILARITY_NAMES, empty_note, groups_figure
+from lshfast._engine.executors.local.cap import Cap
+from lshfast._engine.executors.local.outputs import Outputs
+from lshfast._engine.frame import Job, ShortenedRows
+from lshfast._engine.indexes import Indexes
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.options import refuse
+from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.report import DedupResult, Summary
+from lshfast._engine.run import run_part
+from lshfast._io import Corpus, id_kind
+from lshfast.kernels.text import TextError, Texts
+
+# A line break, and one or more blank lines: lines of nothing but white space.
+_BORDER = re.compile(r"\n(?:[ \t\r\f\v]*\n)+")
+_SPACE = " \t\r\n\f\v"
+
+
+def split_paragraphs(text: str) -> list[str]:
+    r"""Split a text behind its blank lines; the paragraphs, joined, are the text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        At least one. Each but the last ends with a line break and one or more blank lines: lines of
+        spaces, tabs, carriage returns, form feeds and vertical tabs only.
+
+    Examples
+    --------
+    >>> split_paragraphs("One.\nStill one.\n\n \nTwo.")
+    ['One.\nStill one.\n\n \n', 'Two.']
+    """
+    borders = [0, *(found.end() for found in _BORDER.finditer(text)), len(text)]
+    if borders[-2] == len(text) > 0:
+        borders.pop()
+    return [text[start:end] for start, end in pairwise(borders)]
+
+
+def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
+    """Join the paragraphs that are kept, without white space at the end if the last one is not
+    kept.
+    """
+    text = "".join(paragraph for paragraph, kept in zip(paragraphs, keep, strict=True) if kept)
+    return text if keep[-1] else text.rstrip(_SPACE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParagraphsSummary(ShortenedRows):
+    """Hold the figures of a deduplication of paragraphs.
+
+    A row is removed if some of its paragraphs are, and those that stay have no words.
+
+    Attributes
+    ----------
+    paragraphs : Summary
+        The figures of the paragraphs, as of rows.
+    """
+
+    paragraphs: Summary
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        p = self.paragraphs
+        yield figure("read", self.read)
+        yield from self.removal()
+        yield figure("paragraphs", p.read, empty_note(p.empty))
+        yield figure("", "", f"{p.kept:,} kept, {p.removed:,} removed")
+        yield groups_figure(p.groups, p.largest_group, "paragraph")
+
+
+class _Split:
+    """The paragraphs of a corpus; `first` holds the number of the first one of each row, and how
+    many there are.
+    """
+
+    def __init__(self, corpus: Corpus, progress: Progress | None) -> None:
+        self._corpus = corpus
+        self._progress = progress
+        self._counts = GrowingArray(np.int64)
+        self.first: Int64Array = np.zeros(1, np.int64)
+
+    def batches(self) -> Iterator[Texts]:
+        """Read the corpus, and yield its paragraphs without white space at their ends."""
+        done = 0
+        for batch in self._corpus.batches():
+            parts = [split_paragraphs(text) for text in batch.strings()]
+            self._counts.extend(np.array([len(part) for part in parts], np.int64))
+            yield Texts([paragraph.rstrip(_SPACE) for part in parts for paragraph in part])
+            done += batch.source_bytes
+            if self._progress:
+                self._progress("read", done, self._corpus.total_bytes)
+        self.first = np.append(np.int64(0), np.cumsum(self._counts.finished(), dtype=np.int64))
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """Convert the error of a paragraph that cannot be shingled to an error with the file and
+        line of its row.
+        """
+        try:
+            yield
+        except TextError as error:
+            ends = np.cumsum(self._counts.finished(), dtype=np.int64)
+            raise self._corpus.fault(
+                int(np.searchsorted(ends, error.row, side="right")), error.reason
+            ) from None
+
+
+def run_paragraphs(
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    *,
+    keep: str = "first",
+    indexes: Indexes | None = None,
+    cap: Cap | None = None,
+    progress: Progress | None = None,
+) -> ParagraphsSummary:
+    """Remove near-duplicate paragraphs of the rows of files, and write the rows without them.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    outputs : Outputs
+        ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each
+        removed paragraph, those of the paragraph that is kept in its place, and their similarity
+        (or containment). The others must not be given.
+    plan : Plan
+    keep : {"first", "last", "longest", "shortest"}, default "first"
+        Which paragraph of a group is kept.
+    indexes, cap : Indexes and Cap, optional
+        Must be without an index, and None.
+    progress : callable, optional
+        As for `run_files`; the rows of "verify" are paragraphs.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
+    """
+    if keep not in ("first", "last", "longest", "shortest"):
+        raise ValueError(
+            f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}"
+        )
+    if inputs.by is not None or outputs.max_removed is not None:
+        raise ValueError("by and max_removed are for rows, not paragraphs")
+    if (
+        outputs.pairs
+        or outputs.annotate
+        or outputs.page
+        or (indexes and (indexes.against or indexes.save))
+    ):
+        raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
+    if outputs.clusters is not None:
+        raise ValueError("clusters are groups of rows, not of paragraphs")
+    if cap is not None:
+        refuse("cap", ["split"])
+    job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)
+    corpus = job.open(inputs, outputs.rows)
+    job.check()
+    split = _Split(corpus, progress)
+    with split.faults(), quick_switches():
+        part = run_part(split.batches(), plan, job.clock, keep=cast(Keep, keep), progress=progress)
+        result = part.found.result(plan, job.clock, keys=None, read=len(part.sketches))
+    with job.writing():
+        rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
+        if outputs.removed:
+            similarity = SIMILARITY_NAMES[plan.measure]
+            kinds = {"key": id_kind(corpus), "kept_key": id_kind(corpus), similarity: "double"}
+            job.write(outputs.removed, _removed(corpus, result, split.first, similarity), kinds)
+
+        def new_text(row: int, text: str) -> str:
+            own = result.keep[split.first[row] : split.first[row + 1]]
+            return join_paragraphs(split_paragraphs(text), own.tolist())
+
+        job.write_rows(rows, shortened, new_text, plan.threads, progress)
+    kept = int(rows.sum())
+    return job.account(
+        ParagraphsSummary,
+        kept=kept,
+        removed=corpus.accepted - kept,
+        shortened=int(shortened.sum()),
+        seconds=result.summary.seconds,
+        paragraphs=result.summary,
+        advice=result.summary.advice,
+    )
+
+
+def _rows_to_keep(
+    keep: BoolArray, empty: BoolArray, first: Int64Array
+) -> tuple[BoolArray, BoolArray]:
+    """Return which rows are kept, and which of these have lost paragraphs."""
+    removed = np.append(np.int64(0), np.cumsum(~keep, dtype=np.int64))
+    left = np.append(np.int64(0), np.cumsum(keep & ~empty, dtype=np.int64))
+    changed = removed[first[1:]] > removed[first[:-1]]
+    kept = ~changed | (left[first[1:]] > left[first[:-1]])
+    return kept, changed & kept
+
+
+def _removed(
+    corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str
+) -> dict[str, Any]:
+    """Return the table of the removed paragraphs, and of those that are kept in their places."""
+    gone = np.flatnonzero(~result.keep)
+    table: dict[str, Any] = {}
+    for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
+        rows = np.searchsorted(first, paragraphs, side="right") - 1
+        table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
+        table[f"{prefix}paragraph"] = paragraphs - first[rows]
+    return table | {similarity: result.similarity[gone]}

@@ -1,0 +1,358 @@
+"""One pass over batches of rows: each piece is hashed, sketched and processed while its tokens are
+in the cache.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from lshfast._common.growing import GrowingArray
+from lshfast._common.progress import Progress
+from lshfast._common.run_key import RunKey
+from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._engine.clock import Clock, naming_stage
+from lshfast._engine.columns import Column, KeyedRows, PackedSets, ShingledTexts, joined
+from lshfast._engine.plan import Plan
+from lshfast.join.banded import copy_marks, equal_rows, number_buckets
+from lshfast.join.short_crowds import LEAST_SHARE, SAMPLE_ROWS, are_crowd
+from lshfast.join.short_rows import are_short
+from lshfast.kernels import text
+from lshfast.shingling import PIECE_BYTES
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import TokenSets
+
+Result = TypeVar("Result")
+
+# A shorter text counts as so many bytes of a piece: its signature takes memory too, 1 KB by
+# default.
+LEAST_ROW_BYTES = 512
+
+
+class Sketched(NamedTuple):
+    """Some rows, their tokens, and their signatures."""
+
+    column: Column
+    tokens: TokenSets
+    signatures: UInt64Array
+
+
+def sketched(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    finish: Callable[[Sketched], Result],
+    progress: Progress | None = None,
+) -> Generator[Result, None, None]:
+    """Yield finish(piece) for each sketched piece of the rows, in order; several threads process
+    pieces at once.
+    """
+
+    def process(column: Column) -> Result:
+        tokens = column.tokens(plan.hasher.seed)
+        return finish(Sketched(column, tokens, plan.hasher.sketch(tokens, threads=1)))
+
+    return processed(batches, plan, clock, process, progress)
+
+
+def processed(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    process: Callable[[Column], Result],
+    progress: Progress | None,
+    stage: str = "sketch",
+) -> Generator[Result, None, None]:
+    """Yield process(piece) for each piece of the rows, in order.
+
+    The stage "read" and the given one measure the time that the caller waits for results. The time
+    that the caller itself takes between results is not included.
+    """
+    row = 0
+    done = 0
+    elsewhere = 0.0
+    reading = 0.0
+    start = time.perf_counter()
+    # These come first, even if the caller measures a stage between results.
+    for name in (
+        "read",
+        stage,
+    ):
+        clock.add(name, 0.0, 0)
+
+    def portions() -> Iterator[tuple[int, Column]]:
+        """Split the batches into pieces of work, and yield each with the number of its
+        first row.
+        """
+        nonlocal row, reading
+        source = iter(batches)
+        while True:
+            before = time.perf_counter()
+            with naming_stage("read"):
+                batch = next(source, None)
+            reading += time.perf_counter() - before
+            if batch is None:
+                return
+            column = as_column(batch, plan)
+            for rows in pieces(np.maximum(column.nbytes, LEAST_ROW_BYTES), PIECE_BYTES):
+                yield row + rows.start, column.take(rows)
+            row += len(column)
+
+    def work(portion: tuple[int, Column]) -> tuple[int, Result]:
+        first_row, column = portion
+        with naming_stage(stage):
+            try:
+                return int(column.nbytes.sum()), process(column)
+            except text.TextError as error:
+                raise text.TextError(error.row + first_row, error.reason) from None
+
+    for nbytes, made in ordered_map(
+        work, portions(), plan.threads, is_long if plan.capped else None
+    ):
+        done += nbytes
+        if progress:
+            progress(stage, done, None)
+        before = time.perf_counter()
+        yield made
+        elsewhere += time.perf_counter() - before
+    clock.add("read", reading, done)
+    clock.add(stage, time.perf_counter() - start - reading - elsewhere, done)
+
+
+def is_long(portion: tuple[int, Column]) -> bool:
+    """Return whether a portion of work is one long row, which takes much memory."""
+    return int(portion[1].nbytes.sum()) > PIECE_BYTES
+
+
+def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
+    """Return a batch as a column; texts are packed sets, or are split into the shingles of the
+    plan.
+    """
+    if not isinstance(batch, text.Texts):
+        return batch
+    return PackedSets(batch) if plan.sets else ShingledTexts(batch, plan.shingles)
+
+
+@dataclass
+class SketchedRows:
+    """The rows of a run, their signatures, bucket keys and copies, and which of them are empty.
+
+    For an exact join, and for a crowd of short rows, `signatures` and `keys` have no columns, and
+    `tokens` holds the sets, hashed with the key of the run, until `take_tokens` is called.
+    """
+
+    rows: KeyedRows
+    signatures: UInt64Array
+    keys: UInt64Array
+    copies: Int64Array
+    empty: BoolArray
+    tokens: TokenSets | None = None
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def meeting(self, threads: int) -> Int64Array:
+        """Return the first copies that share a bucket with another one."""
+        members = np.flatnonzero(self.copies == np.arange(len(self), dtype=np.int64)).astype(
+            np.int64
+        )
+        buckets, _ = number_buckets(self.keys, members, threads)
+        return np.asarray(members[(buckets >= 0).any(axis=1)])
+
+    def set_sizes(self, of: Int64Array, threads: int) -> Int64Array:
+        """Return the number of different tokens of some first copies and their copies, as
+        verification counts them.
+
+        Other rows have 0. The tokens are made with the key of the run, so nobody can choose texts
+        whose sets appear larger or smaller.
+        """
+        sizes = np.zeros(len(self), np.int64)
+        done = 0
+        for counts in self.rows.in_pieces(
+            lambda rows: self.rows.take(rows).distinct().counts, of, threads
+        ):
+            sizes[of[done : done + len(counts)]] = counts
+            done += len(counts)
+        return np.asarray(sizes[self.copies])
+
+    def set_aside(self, rows: Int64Array) -> None:
+        """Exclude rows from all later comparisons; `rows` must include all copies of each row."""
+        self.keys[rows] = EMPTY
+        self.copies[rows] = rows
+
+    def take_tokens(self) -> TokenSets | None:
+        """Return the sets of all rows, and do not hold them any longer; None if they are
+        not held.
+        """
+        tokens = self.tokens
+        self.tokens = None
+        return tokens
+
+
+class RowStore(Protocol):
+    """What holds rows that come in parts, as `GrowingArray` does."""
+
+    def extend(self, part: UInt64Array, /) -> None:
+        """Add rows at the end."""
+
+    def finished(self) -> UInt64Array:
+        """Return all rows; nothing may be added after this."""
+
+
+class _Piece(NamedTuple):
+    signatures: UInt64Array
+    keys: UInt64Array
+    marks: UInt64Array
+
+
+def sketch_rows(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    indexed: bool = False,
+    grouped: bool = False,
+    store: RowStore | None = None,
+) -> SketchedRows:
+    """Hash, sketch and band each row, and find the copies.
+
+    `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures,
+    so with such a plan the rows are only hashed, unless they are `indexed`. If `grouped` is true,
+    the same holds for a crowd of short rows, which `find_duplicates` sketches if necessary.
+    """
+    held: list[Column] = []
+    if plan.exact and not indexed:
+        hashed = _hashed_rows(batches, plan, clock, progress, held)
+    elif grouped and not indexed:
+        batches, is_crowd = _peeked(batches, plan, clock)
+        stops = not isinstance(batches, list)
+        hashed = (
+            _hashed_rows(batches, plan, clock, progress, held, stops=stops) if is_crowd else None
+        )
+        if is_crowd and hashed is None:
+            batches = chain(held, batches)
+            held = []
+    else:
+        hashed = None
+    if hashed is not None:
+        return hashed
+
+    def finish(piece: Sketched) -> _Piece:
+        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
+
+    room = sum(map(len, batches)) if isinstance(batches, list) else 0
+    signatures = (
+        GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
+    )
+    keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
+    for piece in sketched(noted(batches, plan, held), plan, clock, finish, progress):
+        with naming_stage("sketch"):
+            for whole, part in zip((signatures, keys, marks), piece, strict=True):
+                whole.extend(part)
+    with clock.stage("match", clock.stages["sketch"].nbytes):
+        rows = KeyedRows(_joined(held, plan), RunKey.draw())
+        copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
+        slots = signatures.finished()
+        return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
+
+
+def _peeked(
+    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock
+) -> tuple[Iterable[text.Texts | Column], bool]:
+    """Return the batches, and whether the first one is a crowd of short rows; that of a list must
+    be the only one.
+    """
+    if isinstance(batches, list):
+        return batches, len(batches) == 1 and _are_short_crowd(as_column(batches[0], plan), plan)
+    source = iter(batches)
+    start = time.perf_counter()
+    with naming_stage("read"):
+        first = next(source, None)
+    clock.add("read", time.perf_counter() - start, 0)
+    if first is None:
+        return [], False
+    return chain([first], source), _are_short_crowd(as_column(first, plan), plan)
+
+
+def _are_short_crowd(column: Column, plan: Plan) -> bool:
+    """Return whether rows are short, and so similar by bands that nearly all of them are
+    one crowd.
+    """
+    if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped:
+        return False
+    n = len(column)
+    if n < LEAST_SHARE * SAMPLE_ROWS or not are_short(column.sizes):
+        return False
+    sample = column.take(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)).tokens(
+        plan.hasher.seed
+    )
+    return are_crowd(sample, n, plan.hasher, plan.bands, plan.threshold)
+
+
+def _hashed_rows(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None,
+    held: list[Column],
+    *,
+    stops: bool = False,
+) -> SketchedRows | None:
+    """Hash each row with the key of the run, and find the copies.
+
+    The batches are appended to `held`. If `stops` is true and the rows so far are not short, None
+    is returned, and no batch is taken after those in `held`.
+    """
+    key = RunKey.draw()
+    room = (
+        sum(int(as_column(batch, plan).sizes.sum()) for batch in batches)
+        if isinstance(batches, list)
+        else 0
+    )
+
+    def process(column: Column) -> tuple[TokenSets, UInt64Array]:
+        tokens = column.tokens(key.tokens)
+        return tokens, copy_marks(tokens)
+
+    tokens = GrowingArray(np.uint64, room=room)
+    counts = GrowingArray(np.int64)
+    marks = GrowingArray(np.uint64, 2)
+    for part, marks_of_part in processed(
+        noted(batches, plan, held), plan, clock, process, progress
+    ):
+        with naming_stage("sketch"):
+            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+            counts.extend(part.counts)
+            marks.extend(marks_of_part)
+        if stops and not are_short(counts.rows()):
+            return None
+    with clock.stage("match", clock.stages["sketch"].nbytes):
+        rows = KeyedRows(_joined(held, plan), key)
+        sizes = counts.finished()
+        copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
+        none = np.empty((len(sizes), 0), np.uint64)
+        offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return SketchedRows(
+            rows, none, none, copies, sizes == 0, TokenSets(offsets, tokens.finished())
+        )
+
+
+def noted(
+    batches: Iterable[text.Texts | Column], plan: Plan, held: list[Column]
+) -> Iterator[Column]:
+    """Yield batches as columns, and append each to `held`, without texts that can be read again."""
+    for batch in batches:
+        column = as_column(batch, plan)
+        held.append(column.released())
+        yield column
+
+
+def _joined(held: list[Column], plan: Plan) -> Column:
+    return joined(held or [ShingledTexts(text.Texts([]), plan.shingles)])

@@ -1,0 +1,760 @@
+"""A corpus: the rows of several inputs, read in two passes.
+
+Pass one yields the texts, and stores the line number of each row (8 bytes) and, on request, its id
+and order value. Pass two reads the inputs again and yields the rows to keep. No other columns are
+held in memory between the passes.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.arrow_columns import python_values
+from lshfast._common.extras import optional
+from lshfast._common.value_codes import ValueCodes
+from lshfast._io import csv_files, folder, jsonl, parquet, text_lines
+from lshfast._io.advice import advising
+from lshfast._io.cells import CellType, merged
+from lshfast._io.delimiters import other_delimiters
+from lshfast._io.files import (
+    COLUMNAR,
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    Block,
+    DataError,
+    File,
+    Format,
+    Kind,
+    Layout,
+    OnError,
+    Reject,
+    Rows,
+    long_row,
+)
+from lshfast._io.keys import IDS, ORDERS, Ids, RowKeys
+from lshfast._io.listing import list_files
+from lshfast._io.row_types import RowTypes
+from lshfast._io.shown import check_column, values_of
+from lshfast._io.stored_texts import LinesOfFile, StoredTexts
+from lshfast._io.string_file import RejectFile, StringFile
+from lshfast.kernels.text import Texts
+
+# The file of rejected rows.
+REJECTS = "rejects.jsonl"
+
+
+Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
+
+
+class _Reader(Protocol):
+    def blocks(self, file: File) -> Iterator[Block]: ...
+    def again(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
+    def texts_of(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
+
+
+_READERS: dict[Format, _Reader] = {
+    "jsonl": jsonl,
+    "csv": csv_files,
+    "tsv": csv_files,
+    "parquet": parquet,
+    "arrow": parquet,
+    "npy": parquet,
+    "text": folder,
+    "lines": text_lines,
+}
+
+
+_TYPED = {**dict.fromkeys(COLUMNAR, parquet.column_types), "jsonl": jsonl.column_types}
+
+
+class Batch(NamedTuple):
+    """Texts of consecutive rows, and the bytes on disk that were read for them.
+
+    `texts` is a `Texts` or a list of str, or a pyarrow.Array of string or large_string for Parquet
+    inputs. The sum of `source_bytes` over all batches is `Corpus.total_bytes`. `places` reads the
+    same texts again, and is None if that takes more than a read at an offset.
+    """
+
+    texts: Any
+    source_bytes: int
+    places: StoredTexts | None = None
+
+    def strings(self) -> list[Any]:
+        """Return the values as a list; nulls and strings that are not UTF-8 are None, and in
+        `Texts` empty strings.
+        """
+        if isinstance(self.texts, Texts):
+            return [self.texts[row].decode() for row in range(len(self.texts))]
+        return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
+
+
+def open_corpus(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    column: str = "text",
+    id_column: str | None = None,
+    order_column: str | None = None,
+    glob: str | None = None,
+    on_error: OnError = "stop",
+    batch_bytes: int = 8 << 20,
+    unique_ids: bool = True,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    output: Format | None = None,
+    delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
+    added: Iterable[str] = (),
+    by: str | None = None,
+    kind: Kind = "text",
+    convert: Convert | None = None,
+    advice: Callable[[], str] | None = None,
+    files: Sequence[File] | None = None,
+    weights: bool = False,
+) -> Corpus:
+    """List the inputs without reading them.
+
+    Parameters
+    ----------
+    inputs : path or paths
+        Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also
+        with .gz, .zst, .bz2 or .xz, .parquet, .arrow, .feather, .npy and .npz. Folders: their
+        .parquet, .arrow, .feather, .jsonl, .ndjson, .csv and .tsv files at any depth, or their .txt
+        files if there are no others; hidden files and folders are skipped. Of a dataset that
+        `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
+        patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first
+        copied into a temporary file, and requires `format`. Rows keep the order of the inputs;
+        files of a folder or pattern are sorted.
+    column : str
+        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a
+        column has the full name. In Parquet and Arrow it holds strings, bytes (UTF-8) or a
+        dictionary of them. A null is a text without shingles.
+    id_column : str, optional
+        Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its
+        path.
+    order_column : str, optional
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the
+        first is a number, or if the column is numeric in other inputs. Strings are compared by
+        characters. Dates and times of Parquet are strings like ``2024-05-01 12:00:00.123456``, in
+        UTC if they have a time zone. Integers become doubles if there are fractions.
+    glob : str, optional
+        Pattern of the files of a folder to read, including hidden files, instead of the choice
+        above. A file without a known suffix is one text.
+    on_error : {"stop", "skip"}
+        Whether a bad row raises `DataError` or is appended to `Corpus.rejected`.
+    batch_bytes : int
+        Approximate bytes of text in a batch.
+    unique_ids : bool
+        Whether a row with an earlier row's id is bad.
+    encoding : str
+        The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte
+        order mark of UTF-16 or UTF-32 is recognised.
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"}, optional
+        The format of the inputs, regardless of their names; "lines" is one text a line. Without
+        `glob`, the files of this format are read from a folder ("lines": its .txt files).
+    max_row_bytes : int
+        The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and
+        TSV. A longer row is a bad row.
+    output : {"jsonl", "csv", "tsv", "parquet"}, optional
+        The format that `write_rows` will write, if it will be called. Rows that this format cannot
+        hold are then bad: for JSONL or Parquet, a CSV row with a cell that does not convert to the
+        type of its column in other inputs. For CSV, a JSONL row with an array, an object, or a
+        number beyond 64 bits; for Parquet, with such a number or with a value whose type is not
+        that of its column in the rows before. For ``on_error="skip"`` and JSONL or CSV, also a
+        Parquet row with a string or bytes that are not UTF-8.
+    delimiter : str, optional
+        The character between the cells of CSV and TSV: one ASCII character, or "tab". By default
+        that of each file is detected in its first rows (see docs/reference/command-line.md).
+    max_columns : int
+        For JSONL inputs and an `output` of CSV, TSV or Parquet, the largest number of columns. A
+        row with a name that would be a further column is a bad row. In Parquet, names inside
+        objects are columns too.
+    added : iterable of str
+        The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
+    by : str, optional
+        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row
+        of JSONL may lack it.
+    kind : {"text", "set", "weighted", "vector", "code"}
+        What the column holds. The values of other kinds than texts are not checked.
+    convert : callable, optional
+        Converts the values of a block: a column of pyarrow, Texts, or a list of Python values. It
+        returns rows with `nbytes` and a method `take`, which are yielded instead of texts, and the
+        reasons of bad rows.
+    advice : callable, optional
+        Returns what may be meant otherwise by the values that were converted, or "".
+    files : sequence of File, optional
+        The files of these inputs, listed before with the same `glob` and `format`.
+    weights : bool
+        Whether the order values are weights of elements of sets: others are those of bad rows.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    DataError
+        If an input is missing, has an unknown format, is named twice, or is a folder or pattern
+        without a file to read.
+    ValueError
+        If there are no inputs, or an option has an invalid value.
+    ImportError
+        If an input is a URL, and fsspec or the package it needs for this kind of URL is not
+        installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.jsonl")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('{"text": "one"}\\n{"text": null}\\n')
+    >>> [list(batch.texts) for batch in open_corpus(path).batches()]
+    [[b'one', b'']]
+    """
+    layout = Layout(
+        column,
+        id_column,
+        order_column,
+        glob,
+        on_error,
+        batch_bytes,
+        unique_ids,
+        encoding,
+        format,
+        max_row_bytes,
+        output,
+        delimiter,
+        max_columns,
+        tuple(added),
+        by=by,
+        kind=kind,
+        weights=weights,
+    )
+    if files is not None:
+        return Corpus(layout, [replace(file, layout=layout) for file in files], convert, advice)
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    return Corpus(layout, list_files(paths, layout), convert, advice)
+
+
+class Corpus:
+    """The rows of several inputs, numbered from 0 in input order; bad rows have no number.
+
+    `batches` is pass one. All other members refer to the rows that it has read so far. Not
+    thread-safe.
+
+    Attributes
+    ----------
+    layout : Layout
+        The columns and options of reading.
+    files : list of File
+        All input files, including the files of folders.
+    total_bytes : int
+        Their size on disk.
+    rejected : list of Reject, or RejectFile
+        Bad rows that were skipped (``on_error="skip"``).
+    complete : bool
+        Whether `batches` has reached the end of the inputs.
+    """
+
+    layout: Layout
+    files: list[File]
+    total_bytes: int
+    rejected: list[Reject] | RejectFile
+    complete: bool
+
+    def __init__(
+        self,
+        layout: Layout,
+        files: list[File],
+        convert: Convert | None = None,
+        advice: Callable[[], str] | None = None,
+    ) -> None:
+        self.layout = layout
+        self.files = files
+        self._convert = convert
+        self._advice = advice
+        self._longest_text: int | None = None
+        self._folder: str | None = None
+        self._reject_folder: str | None = None
+        self.total_bytes = sum(file.size for file in files)
+        self._reset()
+
+    def limit_rows(self, most: int, remedy: str) -> None:
+        """Let rows or texts of more than `most` bytes be bad rows, if the layout allows longer
+        ones.
+
+        Errors name the remedy. Call it before rows are read.
+        """
+        if most < self.layout.max_row_bytes:
+            self.layout = replace(self.layout, max_row_bytes=most, remedy=remedy)
+            self._longest_text = None if self.converts else most
+            self.files = [replace(file, layout=self.layout) for file in self.files]
+
+    def hold_in_files(self, folder: str) -> None:
+        """Keep ids and order values that are strings, and rejected rows, in files of a folder, not
+        in memory.
+
+        Call it before rows are read or restored. The folder may be removed when the outputs have
+        been written.
+        """
+        self._folder = folder
+        self.hold_rejects_in_file(folder)
+
+    def hold_rejects_in_file(self, folder: str) -> None:
+        """Keep rejected rows in a file of a folder, not in memory; see `hold_in_files`."""
+        self._reject_folder = folder
+
+    def hold_in_memory(self) -> None:
+        """Read the ids into memory, and close all files of `hold_in_files`."""
+        self._folder = self._reject_folder = None
+        self.rejected = []
+        self._keys.restore(list(self._keys.ids), array("q"), self._keys.by)
+
+    def _reset(self) -> None:
+        self.complete = False
+        self.rejected = []
+        self._lines = array("q")
+        self._first: list[int] = []  # by file: the number of its first row
+        self._keys = RowKeys(self.layout, self.place, self._folder)
+        self._row_types: RowTypes | None = None
+
+    @property
+    def held(self) -> bool:
+        """Return whether there are files whose texts cannot be read again at an offset, judged by
+        their names.
+        """
+        return not all(file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files)
+
+    @cached_property
+    def types(self) -> Mapping[str, CellType]:
+        """Return the types to which CSV cells are converted, by column: the types in the other
+        inputs.
+
+        If the output has no types, only ids and order values are converted.
+        """
+        if not any(file.delimited for file in self.files):
+            return {}
+        typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
+        found = merged(chain.from_iterable(typed))
+        wanted = found if self.layout.typed else self.layout.keys
+        return {
+            name: found[name] for name in wanted if name in found and name != self.layout.column
+        }
+
+    @property
+    def converts(self) -> bool:
+        """Return whether the values are converted, so that batches have no texts."""
+        return self._convert is not None
+
+    @property
+    def advice(self) -> str:
+        """Return what may be meant otherwise by the values that were read, or ""."""
+        return "" if self._advice is None else self._advice()
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """Return the delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    @property
+    def accepted(self) -> int:
+        """Return the number of good rows; only these are numbered."""
+        return len(self._lines)
+
+    @property
+    def read(self) -> int:
+        """Return the number of all rows that were read, including rejected rows."""
+        return self.accepted + len(self.rejected)
+
+    @property
+    def ids(self) -> Ids | None:
+        """Return the id of each row; None without an id column."""
+        return self._keys.ids if self.layout.id_column is not None else None
+
+    @property
+    def order(self) -> npt.NDArray[Any] | list[str] | StringFile | None:
+        """Return the order value of each row: an int64 or float64 array or strings; None without a
+        column.
+        """
+        if self.layout.order_column is None:
+            return None
+        orders = self._keys.orders
+        return np.array(orders) if isinstance(orders, array) else orders
+
+    @property
+    def by(self) -> ValueCodes | None:
+        """Return the values of the rows in the column of `by`; None without one."""
+        return self._keys.by
+
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
+        file = self._file(row)
+        return file.name, None if file.format == "text" else self._lines[row]
+
+    def fault(self, row: int, reason: str) -> DataError:
+        """Return an error that names a row."""
+        return self._file(row).fault(self.place(row)[1], reason)
+
+    def key(self, row: int) -> str | int:
+        """Return the key of a row: its id, else ``PATH:LINE``, or PATH for a file of one text."""
+        if self.layout.id_column is not None:
+            return self._keys.ids[row]
+        name, line = self.place(row)
+        return name if line is None else f"{name}:{line}"
+
+    def keys_of(self, rows: Rows) -> list[str | int]:
+        """Return the keys of some rows."""
+        ids = self.ids
+        return (
+            list(ids.take(rows))
+            if isinstance(ids, StringFile)
+            else [self.key(row) for row in rows.tolist()]
+        )
+
+    def key_bytes(self, rows: Rows) -> Rows:
+        """Return the bytes that are read from a file for the keys of some rows."""
+        ids = self.ids
+        return ids.lengths(rows) if isinstance(ids, StringFile) else np.zeros(len(rows), np.int64)
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return the half-open range of the rows of ``files[index]``."""
+        return self._first[index], self._first[index + 1] if index + 1 < len(
+            self._first
+        ) else self.accepted
+
+    def batches(self) -> Iterator[Batch]:
+        """Read all inputs once, and record the position of each row.
+
+        Yields
+        ------
+        Batch
+            About ``batch_bytes`` of text, in input order.
+
+        Raises
+        ------
+        DataError
+            At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end,
+            lacks a column, or has changed since it was listed.
+        ImportError
+            If an input needs pyarrow, and it is not installed.
+        """
+        self._reset()
+        if self._reject_folder is not None and self.layout.on_error == "skip":
+            self.rejected = RejectFile(os.path.join(self._reject_folder, REJECTS))
+        others = [file for file in self.files if file.format != "jsonl"]
+        if len(others) < len(self.files) and self.layout.judged:
+            self._row_types = RowTypes(self.layout, others, self.types)
+        pending: list[Any] = []
+        places: list[StoredTexts | None] = []
+        size = source = 0
+        for file in self.files:
+            self._first.append(self.accepted)
+            done = 0
+            for block, texts, place in self._admitted_blocks(file):
+                if len(texts):
+                    fits = size + block.size <= self.layout.batch_bytes
+                    if pending and not (fits and _can_join(pending[-1], texts)):
+                        yield _batch(pending, source, places)
+                        pending = []
+                        places = []
+                        size = 0
+                        source = 0
+                    pending.append(texts)
+                    places.append(place)
+                    size += block.size
+                source += block.position - done
+                done = block.position
+            source += file.size - done
+        self._keys.close()
+        self.complete = True
+        if pending or source:
+            yield _batch(pending, source, places)
+
+    def _admitted_blocks(self, file: File) -> Iterator[tuple[Block, Any, StoredTexts | None]]:
+        """Read a file: yield each block, and what `_admit` returns for it."""
+        with advising(file):
+            for block in self._blocks(file):
+                yield block, *self._admit(file, block)
+
+    def _blocks(self, file: File) -> Iterator[Block]:
+        try:
+            yield from _READERS[file.format].blocks(
+                replace(file, types=self.types) if file.delimited else file
+            )
+        except MemoryError as error:
+            if str(error).startswith(file.name):
+                raise
+            rows = (
+                f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what "
+                "one row takes"
+            )
+            raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
+
+    def again(self, index: int, rows: Rows, *, joined: bool = False) -> Iterator[tuple[Any, int]]:
+        """Read some rows of one file again, without converting them: pass two.
+
+        Parameters
+        ----------
+        index : int
+            Index in `files`.
+        rows : int64 array of shape (m,)
+            Rows of that file, ascending.
+        joined : bool
+            JSONL only: yield `JoinedLines` instead of lists.
+
+        Yields
+        ------
+        rows : list or pyarrow.RecordBatch
+            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of
+            str. Parquet and Arrow: a record batch of all columns. Text: a list of one str. Lines: a
+            list of str.
+        position : int
+            Bytes of the file on disk read so far.
+
+        Raises
+        ------
+        DataError
+            If the file has changed since it was listed, or cannot be read.
+        """
+        if len(rows):
+            file = self.files[index]
+            wanted = np.frombuffer(self._lines, np.int64)[rows]
+            yield from (
+                jsonl.joined_again(file, wanted)
+                if joined
+                else _READERS[file.format].again(file, wanted)
+            )
+
+    def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
+        """Read the texts of some rows again.
+
+        Parameters
+        ----------
+        rows : int64 array of shape (m,)
+            Ascending.
+
+        Yields
+        ------
+        rows : int64 array
+        texts : Texts, list of str, or pyarrow.Array
+            As in `Batch`: the texts of these rows, or what they are converted to.
+        source_bytes : int
+            Bytes on disk that were read for them; their sum is `total_bytes`.
+
+        Raises
+        ------
+        DataError
+            If a file has changed since it was listed, or cannot be read.
+        """
+        for index, file in enumerate(self.files):
+            low, high = np.searchsorted(rows, self.span(index))
+            own = rows[low:high]
+            at = 0
+            done = 0
+            if len(own):
+                lines = np.frombuffer(self._lines, np.int64)[own]
+                for texts, position in _READERS[file.format].texts_of(file, lines):
+                    if self._convert is not None:
+                        texts, bad = self._convert(texts)
+                        if bad:
+                            raise file.fault(None, "changed while it was in use")
+                    yield own[at : at + len(texts)], texts, position - done
+                    at = at + len(texts)
+                    done = position
+                if at != len(own):
+                    raise file.fault(None, "changed while it was in use")
+            yield own[:0], [], file.size - done
+
+    def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
+        """Read a column of some rows again, ascending, and yield the rows with what a page shows of
+        their values.
+
+        Raises
+        ------
+        DataError
+            If a file has changed since it was listed, or cannot be read.
+        """
+        for index, file in enumerate(self.files):
+            low, high = np.searchsorted(rows, self.span(index))
+            own = rows[low:high]
+            at = 0
+            if len(own):
+                for values in values_of(file, np.frombuffer(self._lines, np.int64)[own], column):
+                    yield own[at : at + len(values)], values
+                    at += len(values)
+
+    def check_column(self, column: str) -> None:
+        """Raise DataError if a table, other than of JSONL, does not have a column."""
+        for file in self.files:
+            check_column(file, column)
+
+    def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
+        """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.
+
+        What `hold_in_files` has put into files is not part of it; `files_of_state` names these
+        files.
+        """
+        arrays = {
+            "lines": np.array(self._lines, np.int64),
+            "starts": np.array(self._first, np.int64),
+        }
+        values: dict[str, Any] = {}
+        for name, column in (("ids", self._keys.ids), ("orders", self._keys.orders)):
+            if isinstance(column, list):
+                values[name] = column
+            else:
+                arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
+        if self.by is not None:
+            arrays["by"] = self.by.codes.astype(np.int64)
+            values["by"] = self.by.names
+        if isinstance(self.rejected, RejectFile):
+            self.rejected.flush()
+            values["rejected"] = len(self.rejected)
+        else:
+            values["rejected"] = [tuple(reject) for reject in self.rejected]
+        return arrays, values
+
+    @property
+    def files_of_state(self) -> list[str]:
+        """Return the names of the files that `hold_in_files` has written, which are complete after
+        `state`.
+        """
+        held = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
+        return [
+            name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))
+        ]
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        values: Mapping[str, Any],
+        files: Iterable[str] = (),
+    ) -> None:
+        """Take over what another corpus with the same files and layout has recorded in pass one.
+
+        The values of `by` may be left out. `files` are its `files_of_state`, in the folder of
+        `hold_in_files`.
+        """
+        self._reset()
+        paths = {name: os.path.join(self._folder or "", name) for name in files}
+        self._lines.frombytes(arrays["lines"].tobytes())
+        self._first = arrays["starts"].tolist()
+        self.rejected = (
+            RejectFile(paths[REJECTS], values["rejected"])
+            if REJECTS in paths
+            else [Reject(*reject) for reject in values["rejected"] or ()]
+        )
+
+        def column(name: str, file: str) -> Any:
+            if name in values:
+                return values[name]
+            if file in paths:
+                return StringFile(paths[file], arrays[name])
+            return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
+
+        name = self.layout.by
+        by = (
+            None
+            if name is None or "by" not in values
+            else ValueCodes.restored(name, values["by"], arrays["by"])
+        )
+        self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
+        self.complete = True
+
+    def _file(self, row: int) -> File:
+        if not 0 <= row < self.accepted:
+            raise IndexError(f"row must be in [0, {self.accepted}), not {row}")
+        return self.files[bisect_right(self._first, row) - 1]
+
+    def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
+        """Number the good rows of a block; return their texts, and where these can be read again.
+        Reject the others.
+        """
+        if self._convert is not None:
+            block.texts, bad = self._convert(block.texts)
+            block.bad = bad | block.bad
+        if self._longest_text is not None:
+            for row in np.flatnonzero(_lengths(block.texts) > self._longest_text).tolist():
+                block.bad.setdefault(row, long_row(file))
+        row_types = self._row_types if file.format == "jsonl" else None
+        if not block.bad and not self.layout.keyed and row_types is None:
+            self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
+            return block.texts, None if self._convert else _stored(file, block.texts, block.spans)
+        good = []
+        if self.layout.keyed:
+            self._keys.begin_block(block.ids)
+        raw = iter(block.raw if row_types else ())
+        for i, line in enumerate(np.asarray(block.lines, np.int64).tolist()):
+            reason = block.bad.get(i)
+            if row_types is not None:
+                data = bytes(next(raw))
+                reason = row_types.take(data) if reason is None else reason
+            if reason is None and self.layout.keyed:
+                reason = self._keys.take(
+                    block.ids[i], block.orders[i], file.delimited, block.values[i]
+                )
+                if reason is not None and row_types is not None:
+                    row_types.undo()
+            if reason is None:
+                self._lines.append(line)
+                good.append(i)
+                continue
+            fault = file.fault(None if file.format == "text" else line, reason)
+            if self.layout.on_error == "stop":
+                raise fault
+            self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        if isinstance(block.texts, list):
+            return [block.texts[i] for i in good], None
+        rows = np.array(good, np.int64)
+        if self._convert is not None:
+            return block.texts.take(rows), None
+        if not isinstance(block.texts, Texts):
+            return block.texts.take(optional("pyarrow").array(rows)), None
+        texts = block.texts.take(rows)
+        return texts, _stored(
+            file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows])
+        )
+
+
+def _lengths(texts: Any) -> Rows:
+    """Return the bytes of texts in UTF-8; a null has none."""
+    if isinstance(texts, list):
+        return np.fromiter(
+            (len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts)
+        )
+    return np.asarray((texts if isinstance(texts, Texts) else Texts(texts)).lengths)
+
+
+def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTexts | None:
+    return None if spans is None else StoredTexts([LinesOfFile(file, *spans)], texts.lengths)
+
+
+def _batch(texts: list[Any], source_bytes: int, places: list[StoredTexts | None]) -> Batch:
+    stored = [place for place in places if place is not None]
+    whole = stored and len(stored) == len(places)
+    return Batch(_joined(texts), source_bytes, StoredTexts.concatenate(stored) if whole else None)
+
+
+def _can_join(one: Any, other: Any) -> bool:
+    """Return whether texts of two blocks can be one batch; arrays of pyarrow stay as they are."""
+    return type(one) is type(other) and isinstance(one, (list, Texts))
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return (
+        Texts.concatenate(parts)
+        if parts and isinstance(parts[0], Texts)
+        else [*chain.from_iterable(parts)]
+    )

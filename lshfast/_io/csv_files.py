@@ -1,0 +1,376 @@
+"""CSV and TSV: the csv module parses the records, which are numbered by their first line. The first
+is the header.
+
+The end of a record is found before the record is decoded. Quotes, delimiters and line ends are
+ASCII. Bytes that are not UTF-8 are represented as lone surrogates while the csv module searches for
+the end of the record; the record is then rejected.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from lshfast._io.advice import advising
+from lshfast._io.cells import converter
+from lshfast._io.delimiters import delimiter_of, states_delimiter
+from lshfast._io.encodings import undecodable
+from lshfast._io.files import (
+    BLOCK_ROWS,
+    MOST_CELLS,
+    ROW_CELLS,
+    Block,
+    File,
+    Rows,
+    column_index,
+    long_row,
+)
+from lshfast._io.lines import Lines, line_numbers, too_long
+from lshfast._io.record_end import RecordEnd
+from lshfast.kernels.text import Texts
+
+_NUL = "\ud800"  # replaces NUL if the csv module refuses it
+_REFUSES_NUL = sys.version_info < (3, 11)
+
+
+# First line, from 1; fields; the reason if the record is bad; bytes of the lines read so far; their
+# end in the file.
+_Record: TypeAlias = tuple[int, list[Any], str | None, int, int]
+
+_UNCLOSED = "is a quote in it never closed?"
+# Bytes that are decoded and split into lines at a time, so that they fit the cache.
+_PIECE = 1 << 16
+
+
+def blocks(file: File) -> Iterator[Block]:
+    """Read a file in blocks: pass one."""
+    layout = file.layout
+    keyed = file.layout.keyed
+    records = _records(file, file.layout.batch_bytes)
+    _, header, _, done, position = next(records, (0, None, None, 0, 0))
+    if header is None:
+        return
+    width = len(header)
+    text = column_index(file, header, layout.column)
+    keys = (layout.id_column, layout.order_column, layout.by)
+    identity, order, by = (
+        None if name is None else column_index(file, header, name) for name in keys
+    )
+    convert = converter(header, file.types)
+    texts: list[str] = []
+    lines: list[int] = []
+    block = Block(texts, lines)
+    for line, fields, reason, seen, at in records:
+        if seen != done or len(lines) == BLOCK_ROWS:
+            yield _finished(block, position)
+            texts = []
+            lines = []
+            block = Block(texts, lines)
+            done = seen
+        position = at
+        value = None if by is None or reason is not None else fields[by]  # as it is written
+        if convert is not None and reason is None:
+            try:
+                convert(fields)
+            except ValueError as error:
+                reason = str(error)
+        if reason is not None:
+            block.bad[len(texts)] = reason
+            fields = [""] * width
+        texts.append(fields[text])
+        lines.append(line)
+        if keyed:
+            block.ids.append(None if identity is None else fields[identity])
+            block.orders.append(None if order is None else fields[order])
+            block.values.append(value)
+    yield _finished(block, position)
+
+
+def _finished(block: Block, position: int) -> Block:
+    """Return a block whose texts are compact: a str takes 50 bytes more than its characters."""
+    block.texts = Texts(block.texts)
+    block.position = position
+    block.size = block.texts.nbytes + 8 * len(block.texts)
+    return block
+
+
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
+    left = line_numbers(wanted)
+    target = next(left, None)
+    found: list[list[str]] = []
+    done = position = cells = 0
+    for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):
+        if line == target:
+            if found and (seen != done or cells > MOST_CELLS):
+                yield found, position
+                found = []
+                cells = 0
+            found.append(fields)
+            cells += len(fields) + ROW_CELLS
+            done = seen
+            target = next(left, None)
+        if target is None:
+            break
+    if found:
+        yield found, position
+
+
+def records(file: File) -> Iterator[tuple[int, list[str], str | None, int]]:
+    """Yield all records, the header first: first line, fields, the reason if it is bad, position in
+    the file.
+    """
+    for line, fields, reason, _, position in _records(file, file.layout.batch_bytes):
+        yield line, fields, reason, position
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
+    """
+    text = column_index(file, columns(file), file.layout.column)
+    for rows, position in again(file, wanted):
+        yield [fields[text] for fields in rows], position
+
+
+def columns(file: File) -> list[str]:
+    """Return the column names of a CSV file; an empty list if it is empty."""
+    with advising(file):
+        return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
+
+
+class _TooLong(Exception):
+    """The current record has more than `Layout.max_row_bytes`."""
+
+
+def _raise_too_long() -> Iterator[str]:
+    """Raise the error in the csv reader that requests the next line, not in the generator
+    of lines.
+    """
+    raise _TooLong
+    yield ""
+
+
+class _Text:
+    """The lines of a file for the csv module. Reading can restart at the beginning of the current
+    record.
+
+    The lines of a record that is too long are not kept. If bad rows are skipped, reading continues
+    after the record.
+    """
+
+    def __init__(self, file: File, size: int) -> None:
+        self.first = 1  # line of the record
+        self.seen = self.position = 0
+        self.ended = self.nul = self.lone_cr = False
+        self.faults: dict[int, str] = {}  # by line: the reason why it does not decode
+        self._file = file
+        self._size = size
+        self._encoding = ""
+        self._delimiter = delimiter_of(file)
+        self._end: RecordEnd | None = None  # of the record that is being skipped
+        self._held: list[
+            tuple[int, int, list[bytes]]
+        ] = []  # of the current record: first line, bytes, pieces
+        self._rest = self._pieces()
+        self._lines: Iterator[str] = chain.from_iterable(self._rest)
+        self.before = 0  # lines before those that `reader` reads
+        self.reader = self._reader(self._lines, True)
+
+    def read_again(self) -> Any:
+        """Restart at the beginning of the record; from now on, lines also end at a lone CR."""
+        start = self._held[0][0]
+        piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
+        piece = b"\n".join(piece.split(b"\n")[self.first - start :])
+        self.lone_cr = True
+        self.faults = {}
+        self._held = []
+        self._lines = chain(self._cut(piece, self.first), chain.from_iterable(self._rest))
+        self.before, self.reader = self.first - 1, self._reader(self._lines, True)
+        return self.reader
+
+    def read_over(self) -> Any:
+        """Continue after a record that is not valid CSV. The lenient rules for quotes determine its
+        end.
+        """
+        last = self.before + self.reader.line_num
+        lines = []
+        for at, _, raws in self._held:
+            part = raws[max(0, self.first - at) : last + 1 - at]
+            lines += [
+                self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))
+            ]
+        self.before, self.reader = self.first - 1, self._reader(chain(lines, self._lines), False)
+        next(self.reader, None)
+        self.before, self.reader = (
+            self.before + self.reader.line_num,
+            self._reader(self._lines, True),
+        )
+        return self.reader
+
+    def read_past(self) -> Any:
+        """Continue after a record that is too long."""
+        piece = next(self._rest, ())
+        self._lines = chain(piece, chain.from_iterable(self._rest))
+        self.reader = self._reader(self._lines, True)
+        return self.reader
+
+    def _reader(self, lines: Iterable[str], strict: bool) -> Any:
+        return csv.reader(lines, delimiter=self._delimiter, strict=strict)
+
+    def fault(self, last: int) -> str | None:
+        """Return the reason why the record does not decode, or None if it decodes."""
+        return next(
+            (self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None
+        )
+
+    def _pieces(self) -> Iterator[Iterable[str]]:
+        lines = Lines(self._file, self._size)
+        for buffer, start, end, position in lines:
+            self.seen = self.seen + end - start
+            self.position = position
+            self._encoding = lines.encoding
+            if self._end is not None:
+                start = self._pass_over(self._end, buffer, start, end)
+            while start < end:
+                lines.count = self.before + self.reader.line_num
+                if self._is_too_long(lines):
+                    self._end = self._begin_to_pass_over(lines.count)
+                    yield _raise_too_long()
+                    start = self._pass_over(self._end, buffer, start, end)
+                    continue
+                stop = buffer.find(b"\n", min(start + _PIECE, end), end) + 1 or end
+                piece = bytes(memoryview(buffer)[start:stop])
+                yield self._cut(piece, lines.count + 1)
+                start = stop
+            lines.count = self.before + self.reader.line_num
+        if self._end is not None and self._end.state == "quoted":
+            raise too_long(self._file, self.first, _UNCLOSED)
+        self.ended = True
+
+    def _is_too_long(self, lines: Lines) -> bool:
+        """Return whether the current record is too long, and release the lines before it."""
+        if self.first > lines.count:
+            self._held = []
+        else:
+            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
+        return (
+            lines.unfinished
+            or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
+        )
+
+    def _begin_to_pass_over(self, last: int) -> RecordEnd:
+        """Search the lines of the record that were read, up to the line `last`, for the end of the
+        record.
+        """
+        if self._file.layout.on_error == "stop" or self.lone_cr:
+            raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
+        end = RecordEnd(self._delimiter.encode())
+        for at, _, pieces in self._held:
+            for line in io.BytesIO(b"".join(pieces)).readlines()[max(0, self.first - at) :]:
+                end.search(line, 0, len(line))
+        self._held, self.before, self.reader = [], last, self._reader((), True)
+        return end
+
+    def _pass_over(self, end: RecordEnd, buffer: bytearray, start: int, stop: int) -> int:
+        """Return the end of the skipped record, or `stop` if it is not in the buffer."""
+        found = end.search(buffer, start, stop)
+        behind = found if found >= 0 else stop
+        self.before += buffer.count(b"\n", start, behind)
+        if found >= 0:
+            self._end = None
+            self.first = self.before + 1
+        return behind
+
+    def _cut(self, piece: bytes, line: int) -> Iterable[str]:
+        """Split bytes into lines and decode them; keep them while the record is being read."""
+        raws: Iterable[bytes] = io.BytesIO(piece)
+        if self.lone_cr:
+            raws = piece.splitlines(keepends=True)
+        self._hold(line, len(piece), raws if isinstance(raws, list) else [piece])
+        if piece.isascii() and not (_REFUSES_NUL and 0 in piece):
+            return map(bytes.decode, raws)
+        return [self._decoded(raw, at) for at, raw in enumerate(raws, line)]
+
+    def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
+        """Keep lines of the current record, and release the faults of the lines before it."""
+        if self.faults:
+            self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
+        self._held.append((line, size, pieces))
+
+    def _decoded(self, raw: bytes, line: int) -> str:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            self.faults[line] = undecodable(error, f"line {line}", self._encoding)
+            text = raw.decode("utf-8", "surrogateescape")
+        if _REFUSES_NUL and "\0" in text:
+            self.nul = True
+            text = text.replace("\0", _NUL)
+        return text
+
+
+def _records(file: File, size: int) -> Iterator[_Record]:
+    """Read the records of a CSV file, the header first.
+
+    This increases the csv module's limit on the length of a field, which applies to the whole
+    process.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
+    text = _Text(file, size)
+    reader = text.reader
+    before = 0
+    last = 0
+    width = 0
+    while True:
+        first = text.first = last + 1
+        fault = None
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except _TooLong:
+            fields = []
+            fault = long_row(file)
+            reader = text.read_past()
+            before = text.before
+        except csv.Error as error:
+            fields = []
+            fault = f"not valid CSV: {error}"
+            if not text.ended and not text.lone_cr:
+                reader = text.read_again()
+                before = text.before
+                continue
+            if not text.ended:
+                reader = text.read_over()
+            if text.ended:
+                raise file.fault(first, "a quote opened in this row is never closed") from None
+            before = text.before
+        last = before + reader.line_num
+        if text.faults:
+            fault = text.fault(last) or fault
+        if text.nul:
+            fields = [field.replace(_NUL, "\0") for field in fields]
+        if not fields and fault is None:
+            continue
+        if not width and fault is None and states_delimiter(fields, delimiter_of(file)):
+            continue
+        if not width:
+            width = len(fields)
+            twice = ", ".join(sorted(name for name, times in Counter(fields).items() if times > 1))
+            if fault or twice:
+                raise file.fault(first, fault or f"the header names a column twice: {twice}")
+        elif fault is None and len(fields) != width:
+            fault = f"row has {len(fields)} fields, the header {width}"
+        if fault and last > first:
+            fault += f" (lines {first} to {last})"
+        yield first, fields, fault, text.seen, text.position

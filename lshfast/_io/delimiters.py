@@ -1,0 +1,108 @@
+"""The delimiter of a CSV or TSV file: the one that is given, or else the one on which its first
+rows agree.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from lshfast._io.files import File
+from lshfast._io.lines import beginning
+
+# The first line of a file of Excel may state the delimiter.
+_STATED = re.compile(r"\ufeff?\"?sep=([^\r\n\"])\"?(?:[\r\n]|$)", re.IGNORECASE)
+
+DELIMITERS = ";", "\t", "|", "#", ","  # of equally good ones, the first is taken
+
+# What is read of a file to detect its delimiter.
+SAMPLE_BYTES = 1 << 16
+SAMPLE_ROWS = 100
+
+
+def delimiter_of(file: File) -> str:
+    """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout
+    gives none.
+
+    A first line such as ``sep=;``, which Excel writes, states it. Otherwise, the delimiter of the
+    format is taken if it divides the header and all sampled rows into the same number of cells, two
+    or more. Otherwise it is the one that does so with the most cells, if the header has two names
+    or more then. If there is none, it is the delimiter of the format: a single column of text is
+    not divided.
+    """
+    if "delimiter" not in file.found:
+        file.found["delimiter"] = file.layout.delimiter or _detected(file)
+    return file.found["delimiter"]
+
+
+def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
+    """Return whether the first record of a file is a line of Excel that states the delimiter, and
+    no header.
+    """
+    return _STATED.fullmatch(delimiter.join(fields)) is not None
+
+
+def other_delimiters(files: Iterable[File]) -> dict[str, str]:
+    """Return the delimiters that are not those of the formats, by the names of the files."""
+    found = ((file, delimiter_of(file)) for file in files if file.delimited)
+    return {file.name: delimiter for file, delimiter in found if delimiter != _of_format(file)}
+
+
+def delimiter_to_try(file: File) -> str | None:
+    """Return the most frequent of the known delimiters in the header of a file, None if the header
+    is divided.
+    """
+    rows = csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file))
+    header = next((row for row in rows if not states_delimiter(row, delimiter_of(file))), [])
+    if len(header) != 1:
+        return None
+    best = max(DELIMITERS, key=header[0].count)
+    return best if best in header[0] else None
+
+
+def _of_format(file: File) -> str:
+    return "\t" if file.format == "tsv" else ","
+
+
+def _sample(file: File) -> str:
+    """Return the first lines of a file."""
+    data, whole = beginning(file, SAMPLE_BYTES)
+    if not whole:
+        data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
+    return data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
+
+
+def _detected(file: File) -> str:
+    sample = _sample(file)
+    own = _of_format(file)
+    stated = _STATED.match(sample)
+    if stated is not None:
+        return stated[1]
+    if _cells(sample, own):
+        return own
+    cells = {delimiter: _cells(sample, delimiter, 2) for delimiter in DELIMITERS}
+    best = max(cells, key=cells.__getitem__)
+    return best if cells[best] else own
+
+
+def _cells(sample: str, delimiter: str, names: int = 0) -> int:
+    """Return the number of cells of all rows; 0 if it is less than two or differs, or the header
+    has too few names.
+    """
+    lines = io.StringIO(sample, newline="")
+    width = 0
+    rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)
+    try:
+        for row in islice(rows, SAMPLE_ROWS):
+            if not width and sum(bool(name.strip()) for name in row) < names:
+                return 0
+            if width not in (0, len(row)):
+                return 0
+            width = len(row)
+    except csv.Error:
+        if lines.read(1):  # an error in the last record may be due to the end of the sample
+            return 0
+    return width if width > 1 else 0

@@ -1,0 +1,124 @@
+"""Encodings of inputs: all inputs are converted to UTF-8 before rows are parsed.
+
+A byte that is invalid in the encoding becomes a lone surrogate in UTF-8, which no decoder accepts.
+The row that contains the byte is therefore parsed as usual and rejected, and the rows around it are
+not affected.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+from lshfast._common.nearest import did_you_mean
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",  # after UTF-32, whose mark begins with this mark
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def checked_encoding(name: str) -> str:
+    """Return Python's name of a text encoding; raise ValueError if Python has no such encoding."""
+    try:
+        codec = codecs.lookup(name)
+        codecs.getincrementaldecoder(name)
+    except (LookupError, ValueError):
+        from encodings.aliases import aliases
+
+        other = did_you_mean(name, sorted({one.replace("_", "-") for one in aliases.values()}))
+        raise ValueError(
+            f"unknown encoding {name!r}; Python's are listed in the documentation of codecs{other}"
+        ) from None
+    if not codec._is_text_encoding:
+        raise ValueError(f"{name!r} is no encoding of texts")
+    return "utf-8" if codec.name == "utf-8-sig" else codec.name
+
+
+def actual_encoding(start: bytes, expected: str) -> str:
+    """Return UTF-16 or UTF-32 if UTF-8 is expected and a byte order mark of these is found, else
+    `expected`.
+    """
+    if expected == "utf-8":
+        for mark, encoding in _MARKS.items():
+            if start.startswith(mark):
+                return encoding
+    return expected
+
+
+def decode_whole(data: bytes, expected: str, where: str) -> str:
+    """Decode a text and drop its byte order mark; raise a ValueError that names the first
+    undecodable byte.
+    """
+    encoding = actual_encoding(data[:4], expected)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"not {_shown(encoding)}: {_byte(error, 'offset', error.start)} of {where}"
+        ) from None
+    except UnicodeError as error:
+        raise ValueError(f"not {encoding}: {error}") from None
+
+
+def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") -> str:
+    """Return a message with the position at which a row from `Utf8Stream`, or a row of UTF-8, does
+    not decode.
+    """
+    if encoding == "utf-8":
+        return f"not UTF-8: {_byte(error, 'offset', error.start)} of {where}"
+    character = len(error.object[: error.start].decode())
+    mark = error.object[error.start : error.start + 3].decode("utf-8", "surrogatepass")
+    return (
+        f"not {_shown(encoding)}: byte 0x{ord(mark) & 0xFF:02x} at character {character} of {where}"
+    )
+
+
+class Utf8Stream:
+    """A binary stream in another encoding, read as UTF-8 (see the module docstring for invalid
+    bytes).
+    """
+
+    def __init__(self, stream: Any, start: bytes, encoding: str) -> None:
+        self._stream = stream
+        self._start = start
+        self._decoder = codecs.getincrementaldecoder(encoding)("lshfast.mark")
+        self._ready = memoryview(b"")
+        self._ended = False
+
+    def readinto(self, target: memoryview) -> int:
+        while not self._ready and not self._ended:
+            data = self._start or self._stream.read(1 << 18)
+            self._start = b""
+            self._ended = not data
+            self._ready = memoryview(
+                self._decoder.decode(data, final=not data).encode("utf-8", "surrogatepass")
+            )
+        size = min(len(target), len(self._ready))
+        target[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    """Replace undecodable bytes by U+DC00 + byte, one at a time in encodings whose characters begin
+    at any byte.
+    """
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    wide = error.encoding.lower().startswith(("utf-16", "utf-32"))
+    end = error.end if wide else error.start + 1
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : end]), end
+
+
+codecs.register_error("lshfast.mark", _mark)
+
+
+def _byte(error: UnicodeDecodeError, unit: str, place: int) -> str:
+    return f"byte 0x{error.object[error.start]:02x} at {unit} {place}"
+
+
+def _shown(encoding: str) -> str:
+    return encoding.upper() if encoding.startswith("utf") else encoding

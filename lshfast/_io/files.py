@@ -1,0 +1,338 @@
+"""Common code of all readers: an input file and its rows, errors with their position, and small
+helpers.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.choices import MAX_COLUMNS as MAX_COLUMNS
+from lshfast._common.choices import MAX_ROW_BYTES as MAX_ROW_BYTES
+from lshfast._common.choices import Format as Format
+from lshfast._common.choices import Kind as Kind
+from lshfast._common.choices import OnError as OnError
+from lshfast._common.errors import DataError as DataError
+from lshfast._common.nearest import nearest_file, no_column
+from lshfast._common.suffixes import CODECS
+from lshfast._io.cells import CellType
+from lshfast._io.encodings import checked_encoding
+from lshfast._io.sources import RemoteFile, Source
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+COLUMNAR: tuple[Format, ...] = "parquet", "arrow", "npy"
+
+
+# The most rows of a block: an object takes much more than the few bytes of a short row.
+BLOCK_ROWS = 1 << 15
+
+# The most cells that are Python objects at a time; a row takes as much as so many cells.
+MOST_CELLS = 1 << 17
+ROW_CELLS = 8
+
+# The most characters of the error of a library in a message.
+MOST_REASON = 200
+
+_MAGIC = {
+    rb"\x1f\x8b\x08": "gzip",
+    rb"\x28\xb5\x2f\xfd": "zstd",
+    rb"BZh[1-9](\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)": "bzip2",
+    rb"\xfd7zXZ\x00": "xz",
+}
+_FORMATS: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".npy": "npy",
+    ".npz": "npy",
+    ".txt": "text",
+}
+_KINDS = {
+    "NoneType": "null",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "str": "a string",
+    "list": "an array",
+    "dict": "an object",
+}
+
+
+class Reject(NamedTuple):
+    """A bad row that was skipped: its file, its line or row from 1 (None: the whole file), the
+    reason.
+    """
+
+    path: str
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns and options of reading; see `open_corpus` for the fields. `remedy` is for rows
+    that are too long.
+    """
+
+    column: str = "text"
+    id_column: str | None = None
+    order_column: str | None = None
+    glob: str | None = None
+    on_error: OnError = "stop"
+    batch_bytes: int = 8 << 20
+    unique_ids: bool = True
+    encoding: str = "utf-8"
+    format: Format | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    output: Format | None = None
+    delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
+    added: tuple[str, ...] = ()
+    remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
+    by: str | None = None
+    kind: Kind = "text"
+    weights: bool = False
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
+        for name in ("batch_bytes", "max_row_bytes", "max_columns"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("format", "output"):
+            value = getattr(self, name)
+            if value is not None and value not in get_args(Format):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
+                )
+        object.__setattr__(self, "encoding", checked_encoding(self.encoding))
+        object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
+
+    @property
+    def keyed(self) -> bool:
+        """Return whether there are columns besides the texts whose values are recorded."""
+        return bool(self.recorded)
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the names of the id column and the order column, if any."""
+        return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def recorded(self) -> list[str]:
+        """Return the names of all columns whose values are recorded: `keys`, and the column of
+        `by`.
+        """
+        return self.keys if self.by is None else [*self.keys, self.by]
+
+    @property
+    def judged(self) -> bool:
+        """Return whether there are rows of JSONL that the output cannot hold."""
+        return self.output in ("csv", "tsv", "parquet") or (
+            self.output is not None and bool(self.added)
+        )
+
+    @property
+    def typed(self) -> bool:
+        """Return whether the output has types, so that CSV cells are converted."""
+        return self.output in ("jsonl", "parquet")
+
+
+@dataclass(frozen=True)
+class File:
+    """One input file: its name in messages and keys, its format, and its state when it was
+    listed.
+    """
+
+    path: str
+    name: str
+    format: Format
+    codec: str | None
+    source: Source
+    size: int  # bytes
+    version: object  # changes with the content, like the size
+    layout: Layout
+    # Of columns whose cells are converted, in CSV.
+    types: Mapping[str, CellType] = field(default_factory=dict)
+    # The delimiter, detected; copies share it.
+    found: dict[str, str] = field(default_factory=dict, compare=False)
+    beside: Mapping[str, int] = field(default_factory=dict, compare=False)  # see `left_out_of`
+
+    @property
+    def location(self) -> str:
+        """The path, or the URL of a file of another file system."""
+        return self.source.url if isinstance(self.source, RemoteFile) else self.path
+
+    def fault(self, line: int | None, reason: str) -> DataError:
+        """Return an error that names this file."""
+        return DataError(self.name, line, reason, self.columnar)
+
+    @property
+    def delimited(self) -> bool:
+        """Return whether the file is CSV or TSV."""
+        return self.format in ("csv", "tsv")
+
+    @property
+    def columnar(self) -> bool:
+        """Return whether the file has record batches of Arrow: Parquet, or Arrow's own formats."""
+        return self.format in COLUMNAR
+
+
+@dataclass
+class Block:
+    """Some consecutive rows of one file, good and bad, before they are numbered."""
+
+    # The values of bad rows are ignored. Of other kinds than texts, a column or Python values.
+    texts: Any
+    lines: Sequence[int] | Rows
+    size: int = 0  # approximate bytes of text
+    position: int = 0  # bytes of the file on disk read so far
+    bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
+    # Empty, like the next two, if no column is recorded.
+    ids: list[Any] = field(default_factory=list)
+    orders: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)  # in the column of `by`; None for a missing one
+    spans: tuple[Rows, Rows] | None = (
+        None  # where each line begins and ends; None if it cannot be read there
+    )
+    raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
+
+
+def checked_delimiter(name: str | None) -> str | None:
+    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate
+    cells.
+    """
+    character = "\t" if name in ("tab", "\\t") else name
+    if character is None or (
+        len(character) == 1 and character.isascii() and character not in '"\r\n\0'
+    ):
+        return character
+    raise ValueError(
+        f"delimiter must be one ASCII character (no quote, line end or NUL) or 'tab', not {name!r}"
+    )
+
+
+@contextmanager
+def steady(file: File) -> Iterator[None]:
+    """Check before and after the block that a file has not changed since it was listed."""
+
+    def check() -> None:
+        try:
+            now = file.source.state()
+        except OSError as error:
+            raise file.fault(None, f"cannot be read: {reason_of(error)}") from error
+        if now != (file.size, file.version):
+            raise file.fault(None, "changed while it was in use")
+
+    check()
+    yield
+    check()
+
+
+def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | None:
+    """Return format and compression by a file's name; None for an unknown suffix."""
+    codec = codec_of(path)
+    stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
+    kind = _FORMATS.get(os.path.splitext(stem)[1].lower())
+    return None if kind is None or (codec and kind in COLUMNAR) else (kind, codec)
+
+
+def codec_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the compression by a file's name."""
+    return CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
+
+
+def codec_of_bytes(head: bytes) -> str | None:
+    """Return the compression by the first ten bytes of a file."""
+    return next(
+        (codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None
+    )
+
+
+def reason_of(error: OSError) -> str:
+    """Return a short reason for the error; errors of remote file systems often have no message."""
+    if isinstance(error, FileNotFoundError):
+        return os.strerror(errno.ENOENT) + nearest_file(error)
+    if (
+        error.errno == errno.EACCES
+        and error.filename is not None
+        and error.strerror == os.strerror(errno.EACCES)
+    ):
+        return f"{error.strerror}: its owner decides who may read it (chmod)"
+    return error.strerror or str(error) or type(error).__name__
+
+
+def long_row(file: File) -> str:
+    """Return the message for a row of more than `Layout.max_row_bytes`."""
+    return f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
+
+
+@contextmanager
+def content_faults(file: File, what: str) -> Iterator[None]:
+    """Raise any error of the libraries that read the bytes of a file as one that names the file.
+
+    Which errors damaged bytes raise is not documented: of numpy they are tokenize.TokenError and
+    SyntaxError, too.
+    """
+    try:
+        yield
+    except (DataError, ImportError):
+        raise
+    except MemoryError as error:
+        raise (
+            error
+            if str(error)
+            else MemoryError(f"{file.name}: its rows, or lengths in a damaged file")
+        ) from error
+    except Exception as error:
+        raise file.fault(None, f"cannot be read as {what}: {content_reason(error)}") from error
+
+
+def content_reason(error: Exception) -> str:
+    """Return the first line of an error of a library, shortened, since some quote what they have
+    read.
+    """
+    reason = reason_of(error) if isinstance(error, OSError) else str(error)
+    line = reason.strip().partition("\n")[0] or type(error).__name__
+    return line if len(line) <= MOST_REASON else f"{line[:MOST_REASON]}..."
+
+
+def kind_of(value: Any) -> str:
+    """Return the name of a value's JSON type, with its article."""
+    return _KINDS.get(type(value).__name__, type(value).__name__)
+
+
+def shortened(value: Any, shown_by: Callable[[Any], str] = repr) -> str:
+    """Return a value as at most 60 characters of a message."""
+    try:
+        shown = shown_by(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        shown = f"a value of type {type(value).__name__}"
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def is_int64(value: Any) -> bool:
+    """Return whether a value is an int (not a bool) that fits 64 bits."""
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def column_index(file: File, names: Sequence[str], name: str) -> int:
+    """Return the index of the column with this name; it must be unique."""
+    if list(names).count(name) != 1:
+        fault = "more than one column" if name in names else "no column"
+        raise file.fault(None, no_column(name, names, fault))
+    return list(names).index(name)

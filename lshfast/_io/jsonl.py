@@ -1,0 +1,618 @@
+"""JSONL: one object per line.
+
+A scanner extracts the texts of all lines of a block at once. A line that it does not decide is
+parsed by `json_text.loads`; a line that this refuses is parsed by `json_object`, which accepts more
+and reports the reason.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.nearest import no_column
+from lshfast._io.cells import OTHER, CellType
+from lshfast._io.encodings import undecodable
+from lshfast._io.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of, long_row
+from lshfast._io.json_text import loads
+from lshfast._io.lines import Lines, has_places, opened, whole_lines
+from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, scan, scan_spans
+from lshfast.kernels.text import Texts
+
+COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
+GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
+TYPED_ROWS = 1000  # rows that determine the types of columns
+LF = 10
+CR = 13
+_PIECE = 1 << 16  # bytes of these rows that are read at a time
+_TYPES = {int: "int64", float: "double", bool: "bool"}
+
+
+def blocks(file: File) -> Iterator[Block]:
+    """Read a file in blocks: pass one."""
+    layout = file.layout
+    line = 0
+    read = Lines(file, file.layout.batch_bytes)
+    names = _scannable(layout)
+    for buffer, start, end, position in whole_lines(read):
+        if not end:
+            line += 1
+            yield Block(
+                [""], [line], 0, position, {0: long_row(file)}, [None], [None], [None], raw=[b""]
+            )
+        for at, stop in _ranges(buffer, start, end):
+            block = Block([], [], stop - at, position)
+            if names:
+                line += _scan(block, line, (buffer, at, stop), names, layout, read)
+            else:
+                line += _parse(block, line, _pieces(buffer, at, stop), layout, read.encoding)
+            read.count = line
+            yield block
+
+
+def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Split lines into ranges of `BLOCK_ROWS` lines, and the rest."""
+    first = start
+    count = 0
+    for at in range(start, end, COUNTED_BYTES):  # bytearray.count would look at a byte at a time
+        ends = line_ends(buffer, at, min(at + COUNTED_BYTES, end))
+        while count + len(ends) >= BLOCK_ROWS:
+            stop = int(ends[BLOCK_ROWS - count - 1]) + 1
+            yield first, stop
+            first = stop
+            ends = ends[BLOCK_ROWS - count :]
+            count = 0
+        count += len(ends)
+    if end > first:
+        yield first, end
+
+
+def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
+    """Yield all objects: line, members, the reason if the line is bad, and the position in the
+    file.
+    """
+    line = 0
+    read = Lines(file, file.layout.batch_bytes)
+    for buffer, start, end, position in whole_lines(read):
+        if not end:
+            line += 1
+            yield line, {}, long_row(file), position
+            continue
+        for line, piece in enumerate(_pieces(buffer, start, end), line + 1):  # noqa: B020
+            record = {}
+            reason = None
+            # An exception for each would take 1 us.
+            if not bytes(piece[:4]).strip() and not bytes(piece).strip():
+                continue
+            try:
+                record = loads(piece)
+                if type(record) is not dict:
+                    raise ValueError
+            except ValueError:
+                try:
+                    record = json_object(bytes(piece), encoding=read.encoding)
+                except ValueError as error:
+                    record = {}
+                    reason = str(error)
+            yield line, record, reason, position
+        read.count = line
+
+
+def _scannable(layout: Layout) -> tuple[bytes, ...]:
+    """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of
+    them.
+    """
+    names = [layout.column, *layout.recorded]
+    if layout.kind != "text" or any("." in name for name in names):
+        return ()
+    try:
+        return tuple(name.encode() for name in names)
+    except UnicodeEncodeError:
+        return ()
+
+
+def can_be_read_at(file: File) -> bool:
+    """Return whether texts can be read again where their lines are, judged by the name and the
+    layout of a file.
+    """
+    return has_places(file) and file.layout.encoding == "utf-8" and bool(_scannable(file.layout))
+
+
+def _scan(
+    block: Block,
+    before: int,
+    part: tuple[bytearray, int, int],
+    names: tuple[bytes, ...],
+    layout: Layout,
+    read: Lines,
+) -> int:
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
+    of lines before.
+
+    Lines that the scanner does not decide are parsed.
+    """
+    found = scan(*part, names[0], names[1:])
+    texts = Texts.of_buffer(found.texts, found.offsets)
+    lines = found.lines + (before + 1)
+    keys = {name: found.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
+    if len(found.undecided):
+        buffer, _, end = part
+        rest = []
+        lf = int(_are_short(*part))
+        for row in found.undecided.tolist():
+            line = bytes(buffer[found.starts[row] : min(found.stops[row] + lf, end)])
+            parsed = _row(line, layout, read.encoding)
+            text, record, reason = parsed or ("", {}, "")
+            rest.append(text)
+            if reason:
+                block.bad[row] = reason
+            for name, values in keys.items():
+                values[row] = _key_of(record, name)
+        texts = _replaced(texts, found.undecided, rest)
+    block.texts, block.lines, block.raw = texts, lines, _slices(part[0], found.starts, found.stops)
+    if read.base is not None:
+        block.spans = found.starts + read.base, found.stops + read.base
+    if keys:
+        none = [None] * len(lines)
+        columns = (layout.id_column, layout.order_column, layout.by)
+        block.ids, block.orders, block.values = (keys.get(name or "", none) for name in columns)
+    return found.count
+
+
+def _replaced(texts: Texts, rows: Rows, others: list[str]) -> Texts:
+    """Return texts with those of some rows replaced."""
+    places = np.arange(len(texts), dtype=np.int64)
+    places[rows] = np.arange(len(texts), len(texts) + len(rows), dtype=np.int64)
+    return Texts.concatenate([texts, others]).take(places)
+
+
+def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
+    """Read the texts of accepted lines of a file again, in any order; the lines are at
+    ``starts[i]:stops[i]``.
+    """
+    order = np.argsort(starts, kind="stable")
+    buffer, moved = _read_spans(file, starts[order], stops[order])
+    found = scan_spans(
+        buffer, starts[order] - moved, stops[order] - moved, file.layout.column.encode()
+    )
+    texts = _accepted(file, found, buffer)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order), dtype=np.int64)
+    return texts.take(places)
+
+
+def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
+    """Return the texts of lines that were accepted before."""
+    texts = Texts.of_buffer(found.texts, found.offsets)
+    wrong = found.undecided
+    spans = zip(found.starts[wrong].tolist(), found.stops[wrong].tolist(), strict=True)
+    rest = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
+    return _replaced(texts, wrong, rest) if rest else texts
+
+
+def _accepted_text(file: File, line: bytes) -> Any:
+    """Return the text, or the value of another kind, of a line that was accepted before."""
+    parsed = _row(line, file.layout, "utf-8")
+    if parsed is None or parsed[2]:
+        raise file.fault(None, "changed while it was in use")
+    return parsed[0]
+
+
+def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
+    """Read spans of a file in ascending order; return a buffer, and by how much each span is moved
+    in it.
+
+    Spans with at most GAP_BYTES between them are read at once, with what is between them.
+    """
+    reach = np.maximum.accumulate(stops)
+    begins = np.flatnonzero(starts[1:] > reach[:-1] + GAP_BYTES) + 1
+    begins = np.concatenate([np.zeros(min(1, len(starts)), np.int64), begins])
+    ends = np.append(begins[1:], len(starts))[: len(begins)]
+    first = starts[begins]
+    sizes = reach[ends - 1] - starts[begins]
+    targets = np.cumsum(sizes, dtype=np.int64) - sizes
+    buffer = np.empty(int(sizes.sum()) + PADDING, np.uint8)
+    with opened(file) as (_, raw):
+        whole = (
+            read_spans(raw.fileno(), first, sizes, buffer)
+            if isinstance(raw, io.FileIO)
+            else _read_each(raw, first.tolist(), sizes.tolist(), buffer.data)
+        )
+        if not whole:
+            raise file.fault(None, "changed while it was in use")
+    buffer[len(buffer) - PADDING :] = 0
+    return buffer, np.repeat(first - targets, ends - begins)
+
+
+def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -> bool:
+    """Read spans of a stream one behind the other, as the kernel `read_spans` does for files."""
+    target = 0
+    for start, size in zip(starts, sizes, strict=True):
+        raw.seek(start)
+        end = target + size
+        while target < end and (got := raw.readinto(out[target:end])):
+            target += got
+        if target < end:
+            return False
+    return True
+
+
+def _parse(
+    block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str
+) -> int:
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
+    of lines before.
+    """
+    texts: list[Any] = []
+    lines: list[int] = []
+    raw: list[bytes | memoryview] = []
+    line = before
+    for line, piece in enumerate(pieces, before + 1):
+        parsed = _row(piece, layout, encoding)
+        if parsed is None:
+            continue
+        text, record, reason = parsed
+        if reason:
+            block.bad[len(texts)] = reason
+        texts.append(text)
+        lines.append(line)
+        if layout.judged:
+            raw.append(piece)
+        if layout.keyed:
+            block.ids.append(_key_of(record, layout.id_column))
+            block.orders.append(_key_of(record, layout.order_column))
+            block.values.append(_key_of(record, layout.by))
+    block.texts = texts
+    block.lines = lines
+    block.raw = raw
+    return line - before
+
+
+def _row(
+    line: bytes | memoryview, layout: Layout, encoding: str
+) -> tuple[Any, dict[str, Any], str] | None:
+    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white
+    space.
+
+    Of other kinds than texts, the value is returned as it is.
+    """
+    record: dict[str, Any] = {}
+    column = layout.column
+    texts = layout.kind == "text"
+    try:
+        record = loads(line)
+        value = value_at(record, column)
+        if not texts:
+            return value, record, ""
+        if type(value) is str or value is None:
+            return value or "", record, ""
+    except (ValueError, LookupError, TypeError):
+        pass
+    raw = bytes(line)
+    record = {}
+    if not raw.strip():
+        return None
+    try:
+        record = json_object(raw, encoding=encoding)
+        return _text_of(record, column) if texts else _member(record, column), record, ""
+    except ValueError as error:
+        return "" if texts else None, record, str(error)
+
+
+def first_value(file: File) -> Any:
+    """Return the first value of the column in the first rows that is not null or empty; None if
+    there is none.
+
+    Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned:
+    some programs write 1.0 as 1.
+    """
+    first: Any = None
+    for _, record, _, _ in islice(records(file), TYPED_ROWS):
+        try:
+            value = value_at(record, file.layout.column)
+        except (LookupError, TypeError):
+            continue
+        if value in (None, [], {}):
+            continue
+        if not isinstance(value, list) or not all(type(part) is int for part in value):
+            numbers = isinstance(value, list) and all(type(part) in (int, float) for part in value)
+            return value if first is None or numbers else first
+        if first is None:
+            first = value
+    return first
+
+
+def parsed_value(data: bytes) -> Any:
+    """Parse a value of a member as the line that contains it would be parsed."""
+    try:
+        return loads(data)
+    except ValueError:
+        return _JSON.decode(data.decode())
+
+
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Yield the columns and the types of their values in the first rows, for CSV cells; a null has
+    no type.
+    """
+    nested = [name for name in file.layout.keys if "." in name]
+    read = whole_lines(Lines(file, _PIECE))
+    lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
+    for line in islice(lines, TYPED_ROWS):
+        try:
+            record = loads(line)
+            found = list(record.items())
+        except (ValueError, AttributeError):  # a bad row, or a row that `loads` refuses
+            continue
+        found += [(name, _key_of(record, name)) for name in nested if name not in record]
+        for name, value in found:
+            if value is not None:
+                kind = _TYPES.get(type(value), OTHER)
+                yield (
+                    name,
+                    CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name),
+                )
+
+
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        yield list(_slices(buffer, starts, stops)), position
+
+
+def _slices(buffer: bytearray, starts: Rows, stops: Rows) -> Iterator[bytes]:
+    """Yield the bytes of a buffer from each start to its stop."""
+    view = memoryview(buffer)
+    for at, end in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield bytes(view[at:end])
+
+
+@dataclass(frozen=True)
+class JoinedLines:
+    """Some lines as they are written, each with LF at its end."""
+
+    count: int
+    data: bytes
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
+    """Read the rows on these lines again, as `again` does, and join them. Consecutive lines are
+    copied at once.
+    """
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        first = np.flatnonzero(np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1]))
+        last = np.append(first[1:], len(starts))[: len(first)] - 1
+        view = memoryview(buffer)
+        runs = zip(starts[first].tolist(), stops[last].tolist(), strict=True)
+        yield (
+            JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])),
+            position,
+        )
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
+
+    Values of other kinds than texts are yielded as they are, in lists.
+    """
+    names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        if (starts >= stops).any():
+            raise file.fault(None, "changed while it was in use")
+        if names:
+            yield _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer), position
+        else:
+            spans = zip(starts.tolist(), stops.tolist(), strict=True)
+            values = [_accepted_text(file, bytes(buffer[at:end])) for at, end in spans]
+            yield Texts(values) if file.layout.kind == "text" else values, position
+
+
+def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
+    """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and
+    the position.
+    """
+    line = done = 0
+    for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
+        data = np.frombuffer(buffer, np.uint8)
+        ends = line_ends(buffer, start, max(start, end))
+        if end > start and data[end - 1] != LF:
+            ends = np.append(ends, end)
+        count = len(ends) if end else 1  # a line that is too long
+        stop = int(np.searchsorted(wanted, line + count, "right"))
+        own = wanted[done:stop] - (line + 1)
+        line = line + count
+        done = stop
+        if not end:
+            own = own[:0]
+        starts = np.concatenate([[start], ends + 1])[own]
+        stops = ends[own]
+        stops = stops - ((stops > starts) & (data[stops - 1] == CR))
+        yield buffer, starts, stops, position
+        if done == len(wanted):
+            return
+
+
+def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:
+    """Split a buffer into lines, with or without line ends. Short lines are copied, which saves 0.3
+    us each.
+    """
+    view = memoryview(buffer)
+    if _are_short(buffer, start, end):
+        yield from io.BytesIO(view[start:end])
+        return
+    while start < end:
+        stop = buffer.find(b"\n", start, end)
+        yield view[start : stop if stop >= 0 else end]
+        start = stop + 1 if stop >= 0 else end
+
+
+def _are_short(buffer: bytearray, start: int, end: int) -> bool:
+    """Return whether the first lines have less than 2,000 bytes on average; such lines are parsed
+    with their LF.
+    """
+    sample = min(end, start + (1 << 16))
+    return sample - start < 2000 * buffer.count(b"\n", start, sample)
+
+
+def value_at(record: Any, name: str) -> Any:
+    """Return the member `name`, or the member of nested objects if the name has dots; None inside
+    null.
+
+    Raises LookupError or TypeError if there is no such member.
+    """
+    if "." not in name or name in record:
+        return record[name]
+    for part in name.split("."):
+        if record is None:
+            return None
+        record = record[part]
+    return record
+
+
+def _member(record: dict[str, Any], column: str) -> Any:
+    """Return the member of a column, or raise ValueError with the columns that there are."""
+    try:
+        return value_at(record, column)
+    except (LookupError, TypeError):
+        raise ValueError(no_column(column, _names(record))) from None
+
+
+def _text_of(record: dict[str, Any], column: str) -> str:
+    text = _member(record, column)
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        inside = list(islice(_strings(text, column), 12))
+        hint = f"; strings inside it are: {', '.join(inside)}" if inside else ""
+        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string{hint}")
+    lone = _LONE.search(text)
+    if lone:
+        raise ValueError(
+            f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no "
+            "character"
+        )
+    return text
+
+
+def _strings(value: Any, name: str) -> Iterator[str]:
+    """Yield the names of the strings in nested objects, joined with dots."""
+    left = [(name, value)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, str):
+            yield name
+        elif isinstance(value, dict):
+            left += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
+
+
+def _key_of(record: dict[str, Any], name: str | None) -> Any:
+    try:
+        return None if name is None else value_at(record, name)
+    except (LookupError, TypeError):
+        return None
+
+
+def _names(record: dict[str, Any]) -> list[str]:
+    """Return the column names of a row; names in nested objects are joined with dots."""
+    return [
+        name
+        for outer, value in record.items()
+        for name in (
+            [f"{outer}.{inner}" for inner in value]
+            if isinstance(value, dict) and value
+            else [outer]
+        )
+    ]
+
+
+def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
+    """Parse one JSON object, or report a reason.
+
+    NaN, infinities and lone surrogates, which `loads` refuses, are accepted. Numbers outside the
+    range of a double become infinities, or errors if `exact`. `encoding` is the encoding of the
+    file and is used in the reason.
+    """
+    try:
+        value = (_EXACT if exact else _JSON).decode(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(undecodable(error, "the line", encoding)) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: {error.msg} (column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("JSON is nested too deep") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the line is {kind_of(value)}, not a JSON object")
+    return value
+
+
+def _finite(digits: str) -> float:
+    if abs(float(digits)) == float("inf"):
+        raise ValueError(f"the number {digits[:30]} does not fit a double")
+    return float(digits)
+
+
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python's own limit
+        raise ValueError(
+            f"an integer has {len(digits.lstrip('-')):,} digits, which are too many"
+        ) from None
+
+
+_JSON = json.JSONDecoder(parse_int=_integer)
+_EXACT = json.JSONDecoder(parse_float=_finite, parse_int=_integer)
+_BEYOND = float(1 << 63)
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def exact_object(line: bytes) -> dict[str, Any]:
+    """Parse a line for output in another format: integers are not rounded, and lone surrogates
+    become U+FFFD.
+    """
+    try:
+        record: dict[str, Any] = loads(line)
+    except ValueError:
+        return cast("dict[str, Any]", _without_surrogates(json_object(line, exact=True)))
+    return json_object(line, exact=True) if _has_huge(record) else record
+
+
+def _has_huge(record: dict[str, Any]) -> bool:
+    """Return whether there is a double, at any depth, that may have been an integer."""
+    left: list[Iterable[Any]] = [record.values()]
+    while left:
+        for value in left.pop():
+            kind = type(value)
+            if kind is float:
+                if abs(value) >= _BEYOND:
+                    return True
+            elif kind is dict:
+                left.append(value.values())
+            elif kind is list:
+                left.append(value)
+    return False
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            _without_surrogates(name): _without_surrogates(item) for name, item in value.items()
+        }
+    return value

@@ -1,0 +1,183 @@
+"""Ids, order values and the values of `by`, which are stored with the positions of the rows."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lshfast._common.checks import weight_fault
+from lshfast._common.value_codes import ValueCodes
+from lshfast._io.files import Layout, is_int64, kind_of, shortened
+from lshfast._io.string_file import HashedKeys, StringFile
+
+# The files of strings.
+IDS = "ids.strings"
+ORDERS = "orders.strings"
+
+Ids: TypeAlias = "list[str | int] | array[int] | StringFile"
+Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
+
+
+class RowKeys:
+    """The ids, order values and values of `by` of the rows read so far.
+
+    `by` is None without a column for it. `place` returns the position of one of these rows. With a
+    folder, strings are in files of it, and the rows of ids are found by hashes.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        place: Callable[[int], tuple[str, int | None]],
+        folder: str | None = None,
+    ) -> None:
+        self.ids: Ids = [] if folder is None else array("q")
+        self.orders: Orders = array("q")
+        self.by = None if layout.by is None else ValueCodes(layout.by)
+        self._layout = layout
+        self._place = place
+        self._folder = folder
+        self._kind: type = str
+        self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
+        self._hashed, self._known = 0, HashedKeys()
+
+    def close(self) -> None:
+        """Release the data that is only needed to add more rows."""
+        self._row_of.clear()
+        self._known = HashedKeys()
+        if self.by is not None:
+            self.by.close()
+
+    def restore(self, ids: Ids, orders: Orders, by: ValueCodes | None = None) -> None:
+        """Take over the ids, order values and values of `by` of all rows."""
+        self.ids = ids
+        self.orders = orders
+        self.by = by
+
+    def begin_block(self, ids: list[Any]) -> None:
+        """Look up the ids of the next rows among those of earlier rows, if these are not in
+        `_row_of`.
+        """
+        if self._folder is None or self._layout.id_column is None or not self._layout.unique_ids:
+            return
+        fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
+        self._known.add([key for key, _ in fresh], np.array([row for _, row in fresh], np.int64))
+        self._hashed = len(self.ids)
+        ids = [key if type(key) in (str, int) else "" for key in ids]
+        rows = self._known.find(ids).tolist()
+        self._row_of = {
+            key: row
+            for key, row in zip(ids, rows, strict=True)
+            if row >= 0 and self.ids[row] == key
+        }
+
+    def _strings(self, name: str) -> Any:
+        """Return a new sequence for strings."""
+        return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
+
+    def take(self, identity: Any, order: Any, untyped: bool, value: Any = None) -> str | None:
+        """Record the next row's id, order value and value of `by`, or return the reason to reject
+        the row.
+        """
+        if self._layout.id_column is not None:
+            reason = self._refused(identity)
+            if reason:
+                return reason
+        if self._layout.order_column is not None:
+            reason = self._take_order(order, untyped)
+            if reason:
+                return _of_order(self._layout, reason)
+        if self._layout.id_column is not None:
+            if not self.ids:
+                self._kind = type(identity)
+                self.ids = self._strings(IDS) if self._kind is str else self.ids
+            if self._layout.unique_ids:
+                self._row_of[identity] = len(self.ids)
+            self.ids.append(identity)
+        if self.by is not None:
+            self.by.add(value)
+        return None
+
+    def _refused(self, identity: Any) -> str | None:
+        if identity is None or identity == "":
+            return f"id column {self._layout.id_column!r} is missing, null or empty"
+        if type(identity) is not str and not is_int64(identity):
+            return f"id {shortened(identity)} is neither a string nor a 64-bit integer"
+        if isinstance(identity, str) and not writable(identity):
+            return f"id {shortened(identity)} holds a lone surrogate, which is no character"
+        if self.ids and type(identity) is not self._kind:
+            return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
+        if identity in self._row_of:  # empty if ids may repeat
+            name, line = self._place(self._row_of[identity])
+            return f"id {shortened(identity)} is taken by {name}" + (
+                "" if line is None else f":{line}"
+            )
+        return None
+
+    def _take_order(self, value: Any, untyped: bool) -> str | None:
+        if self._layout.weights:
+            value = _number(value) if untyped and isinstance(value, str) else value
+            reason = weight_fault(value)
+            if reason:
+                return reason
+            value = float(value)
+        if value is None or value == "" or value != value:
+            return "is missing or null"
+        numbers = isinstance(self.orders, array)
+        if untyped and isinstance(value, str) and numbers:
+            value = _number(value)
+        if type(value) not in (str, float) and not is_int64(value):
+            return f"holds {shortened(value)}, neither a string nor a 64-bit number"
+        if isinstance(value, str) and numbers and not self.orders:
+            self.orders = self._strings(ORDERS)
+            numbers = False
+        if isinstance(value, str) == numbers:
+            return _clash(value)
+        if (
+            isinstance(value, float)
+            and isinstance(self.orders, array)
+            and self.orders.typecode == "q"
+        ):
+            self.orders = array("d", self.orders)
+        self.orders.append(value)
+        return None
+
+
+def clashing_order(layout: Layout, value: Any) -> str:
+    """Return the reason to reject a row whose order value is a string beside numbers, or a number
+    beside strings.
+    """
+    return _of_order(layout, _clash(value))
+
+
+def _clash(value: Any) -> str:
+    return f"holds {shortened(value)}, {kind_of(value)}, but those before it are not"
+
+
+def _of_order(layout: Layout, reason: str) -> str:
+    return f"{'weight' if layout.weights else 'order'} column {layout.order_column!r} {reason}"
+
+
+def writable(text: str) -> bool:
+    """Return whether text holds no lone surrogate."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
+def _number(text: str) -> str | int | float:
+    if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
+        return int(text)
+    return (
+        float(text)
+        if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
+        else text
+    )

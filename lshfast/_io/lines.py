@@ -1,0 +1,234 @@
+"""Read plain or compressed files as bytes, or as blocks of lines in one buffer instead of line by
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from lshfast._common.extras import optional
+from lshfast._io.encodings import Utf8Stream, actual_encoding
+from lshfast._io.files import (
+    DataError,
+    File,
+    Rows,
+    codec_of_bytes,
+    content_reason,
+    long_row,
+    steady,
+)
+from lshfast._io.sources import LocalFile, Spool
+from lshfast.kernels.json import PADDING
+
+_BOM = b"\xef\xbb\xbf"
+_LEAST = 64  # bytes of a buffer
+
+
+class Lines:
+    """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first
+    block on.
+
+    Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it,
+    position in the file. The buffer has `PADDING` more bytes, and is reused for the next lines. It
+    grows to hold the longest line, up to `Layout.max_row_bytes`. A longer line is an error; if bad
+    rows are skipped, it is yielded in pieces, and `unfinished` is true for all but its last.
+    """
+
+    encoding: str
+
+    def __init__(self, file: File, size: int) -> None:
+        self.encoding = file.layout.encoding
+        self.count = 0  # lines that were read, for errors; set by the caller that counts them
+        self.unfinished: bool = False
+        self.base: int | None = (
+            None  # where the buffer begins in a local file of UTF-8; None for other files
+        )
+        self._file = file
+        self._size = size
+
+    def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
+        file = self._file
+        most = self._file.layout.max_row_bytes
+        room = max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1
+        buffer = bytearray(room + PADDING)
+        begun = False
+        with opened(file) as (stream, raw):
+            head = _first_bytes(stream)
+            self.encoding = actual_encoding(head, self.encoding)
+            in_place = stream is raw and self.encoding == "utf-8" and has_places(file)
+            if self.encoding == "utf-8":
+                buffer[: len(head)] = head
+                have = len(head)
+            else:
+                stream = Utf8Stream(stream, head, self.encoding)
+                have = 0
+            searched = 0
+            got = 1
+            while got:
+                if have == room:
+                    if have <= most:
+                        room += min(have, max(most, _LEAST) + 1 - have)
+                        buffer = _grown(buffer, room + PADDING)
+                    elif file.layout.on_error == "stop":
+                        raise too_long(file, self.count + 1)
+                    else:
+                        self.unfinished = begun = True
+                        yield buffer, 0, have, raw.tell()
+                        self.unfinished = False
+                        have = searched = 0
+                got = stream.readinto(memoryview(buffer)[have:room])
+                have += got
+                end = buffer.rfind(b"\n", searched, have) + 1 if got else have
+                searched = have
+                if end:
+                    start = 3 if not begun and buffer.startswith(_BOM) else 0
+                    begun = True
+                    position = raw.tell()
+                    self.base = position - have if in_place else None
+                    yield buffer, start, end, position
+                    buffer[: have - end] = buffer[end:have]
+                    have -= end
+                    searched = have
+
+
+def has_places(file: File) -> bool:
+    """Return whether bytes of a file can be read at an offset without reading those before, judged
+    by its name.
+    """
+    return file.codec is None and isinstance(file.source, (LocalFile, Spool))
+
+
+def is_plain(file: File) -> bool:
+    """Return whether a file is uncompressed UTF-8, judged by its first bytes."""
+    with opened(file) as (stream, raw):
+        return (
+            stream is raw and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
+        )
+
+
+def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
+    """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds
+    `max_row_bytes`.
+    """
+    inside = False
+    for buffer, start, end, position in lines:
+        if lines.unfinished:
+            if not inside:
+                yield buffer, 0, 0, position
+            inside = True
+            continue
+        if inside:
+            inside = False
+            start = buffer.find(b"\n", start, end) + 1 or end
+        yield buffer, start, end, position
+
+
+def _grown(buffer: bytearray, size: int) -> bytearray:
+    """Copy a buffer into a larger one; the old buffer may be in use."""
+    grown = bytearray(size)
+    grown[: len(buffer)] = buffer
+    return grown
+
+
+def read_whole(file: File) -> bytes | None:
+    """Read a file of one row; return None if it has more than `Layout.max_row_bytes`."""
+    most = file.layout.max_row_bytes
+    parts = []
+    size = 0
+    with opened(file) as (stream, _):
+        while part := stream.read(min(1 << 20, most + 1 - size)):
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                return None
+    return b"".join(parts)
+
+
+def beginning(file: File, size: int) -> tuple[bytes, bool]:
+    """Return the first `size` bytes of a file as UTF-8, and whether these are the whole file."""
+    with opened(file) as (stream, _):
+        head = _first_bytes(stream)
+        encoding = actual_encoding(head, file.layout.encoding)
+        if encoding != "utf-8":
+            stream = Utf8Stream(stream, head, encoding)
+            head = b""
+        buffer = bytearray(head.ljust(size + 1))
+        have = len(head)
+        got = 1
+        while got and have <= size:
+            got = stream.readinto(memoryview(buffer)[have:])
+            have += got
+    return bytes(buffer[: min(have, size)]).removeprefix(_BOM), have <= size
+
+
+def too_long(file: File, line: int | None, hint: str = "") -> DataError:
+    """Return the error for a row of more than `Layout.max_row_bytes`."""
+    return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[Any, Any]]:
+    """Open a file and check that it does not change while it is read.
+
+    Returns the decompressed stream, and the stream whose position is the position on disk.
+    Compression is also recognised by the first bytes if the name has no suffix for it, for example
+    on standard input.
+    """
+    codec = file.codec
+    try:
+        with steady(file), ExitStack() as stack:
+            raw = stack.enter_context(file.source.open())
+            stream: Any = raw
+            if codec is None:
+                codec = codec_of_bytes(raw.read(10))
+                raw.seek(0)
+            if codec == "gzip":
+                import gzip
+
+                stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
+            elif codec == "bzip2":
+                import bz2
+
+                stream = stack.enter_context(bz2.BZ2File(raw))
+            elif codec == "xz":
+                import lzma
+
+                stream = stack.enter_context(lzma.LZMAFile(raw))
+            elif codec == "zstd":
+                stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
+            yield stream, raw
+    except UnicodeError as error:
+        raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
+    except (DataError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        what = f"damaged or cut off {codec} data" if codec else "cannot be read"
+        other = _other_content(file, codec) if codec else ""
+        raise file.fault(None, other or f"{what}: {content_reason(error)}") from error
+
+
+def _other_content(file: File, codec: str) -> str:
+    """Return what a file is that is not compressed as its name says; "" if it is, or cannot be read
+    at all.
+    """
+    from lshfast._io.contents import HEAD_BYTES, not_compressed
+
+    with suppress(OSError), file.source.open() as raw:
+        return not_compressed(codec, raw.read(HEAD_BYTES))
+    return ""
+
+
+def line_numbers(wanted: Rows) -> Iterator[int]:
+    """Yield line numbers as Python integers, without creating all of them at once."""
+    for at in range(0, len(wanted), 1 << 16):
+        yield from wanted[at : at + (1 << 16)].tolist()
+
+
+def _first_bytes(stream: Any) -> bytes:
+    """Read four bytes, or fewer at the end of the stream."""
+    head = b""
+    while len(head) < 4 and (more := stream.read(4 - len(head))):
+        head += more
+    return head

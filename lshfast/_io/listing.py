@@ -1,0 +1,361 @@
+"""List the files of the inputs: paths, folders, patterns, URLs and standard input."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import posixpath
+import re
+import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, get_args
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.nearest import files_of
+from lshfast._common.suffixes import suffixes_of
+from lshfast._io.contents import unknown_suffix
+from lshfast._io.files import (
+    COLUMNAR,
+    DataError,
+    File,
+    Format,
+    Layout,
+    codec_of,
+    file_format,
+    reason_of,
+)
+from lshfast._io.sources import (
+    LocalFile,
+    RemoteFile,
+    Source,
+    Spool,
+    is_url,
+    opened_url,
+    remote_errors,
+)
+
+_SHARDS = re.compile(
+    r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE
+)
+_TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
+MOST_STATE_BYTES = 16 << 20
+_KINDS = (
+    ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
+)
+
+
+class _Found(NamedTuple):
+    """A file to read: its name for the user, its location, and an identity that is equal for the
+    same file.
+    """
+
+    path: str
+    name: str
+    source: Source
+    identity: str
+    matched: bool = False  # by `Layout.glob`
+    beside: Mapping[str, int] = MappingProxyType({})  # see `left_out_of`
+
+
+def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
+    """List the files of the inputs; the errors are those of `open_corpus`."""
+    files: list[File] = []
+    seen: dict[str, str] = {}
+    for given in inputs:
+        for found in _listed(os.fspath(given), layout):
+            file = _file(found, layout)
+            if found.identity in seen:
+                first = seen[found.identity]
+                raise file.fault(
+                    None,
+                    "input named twice" + ("" if first == file.name else f" (first as {first})"),
+                )
+            seen[found.identity] = file.name
+            files.append(file)
+    if not files:
+        raise ValueError("no inputs")
+    return files
+
+
+def _file(found: _Found, layout: Layout) -> File:
+    """Determine the format of a file, and record its state."""
+    known = file_format(found.path)
+    if layout.format is not None:
+        known = layout.format, None if layout.format in COLUMNAR else codec_of(found.path)
+    elif known is None and found.matched:
+        known = "text", None
+    if known is None:
+        step = unknown_suffix(found.path) or "; format (--format) says what it is"
+        raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}{step}")
+    if known[0] == "text" and layout.order_column is not None:
+        raise DataError(
+            found.name, None, f"a file of one text has no order column {layout.order_column!r}"
+        )
+    if known[0] == "text" and layout.by is not None:
+        raise DataError(found.name, None, f"a file of one text has no column {layout.by!r} (by)")
+    try:
+        size, version = found.source.state()
+    except OSError as error:
+        raise DataError(found.name, None, f"cannot be read: {reason_of(error)}") from error
+    return File(
+        found.path, found.name, *known, found.source, size, version, layout, beside=found.beside
+    )
+
+
+def _listed(given: str, layout: Layout) -> Iterator[_Found]:
+    if given == "-":
+        return iter([_standard_input(layout)])
+    return _remote(given, layout) if is_url(given) else _local(given, layout)
+
+
+def _standard_input(layout: Layout) -> _Found:
+    name = "<stdin>"
+    if layout.format is None:
+        raise ValueError(
+            f"standard input (-) needs format (--format): one of {', '.join(get_args(Format))}"
+        )
+    if sys.stdin is None:
+        raise DataError(name, None, "there is no standard input")
+    try:
+        return _Found("-", name, Spool(sys.stdin.buffer), "-")
+    except OSError as error:
+        raise DataError(
+            name, None, f"cannot be copied to a temporary file: {reason_of(error)}"
+        ) from error
+
+
+def _local(path: str, layout: Layout) -> Iterator[_Found]:
+    name = printable(path)
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and glob.has_magic(path):
+            matches = [
+                match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)
+            ]
+            if not matches:
+                raise DataError(
+                    name, None, f"no file matches this pattern{files_of(path)}"
+                ) from None
+            yield from map(_local_file, matches)
+            return
+        raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
+    if stat.S_ISREG(mode):
+        yield _local_file(path)
+    elif stat.S_ISDIR(mode):
+        yield from _in_folder(path, layout)
+    else:
+        raise DataError(name, None, "is neither a file nor a folder; - reads standard input")
+
+
+def _local_file(path: str) -> _Found:
+    return _Found(path, printable(path), LocalFile(path), os.path.realpath(path))
+
+
+def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
+    """List the files of a folder to read, sorted."""
+    inside: list[str] = []
+    beside: Mapping[str, int] = {}
+    for folder, folders, names in os.walk(path, onerror=_unreadable):
+        if layout.glob is None:
+            folders[:] = [name for name in folders if not name.startswith(".")]
+        relative = "" if folder == path else os.path.relpath(folder, path)
+        inside += [os.path.join(relative, name) for name in names]
+    from pathlib import Path
+
+    if layout.glob is None:
+        names = _chosen(inside, printable(path), layout)
+        beside = _left_out(inside, names)
+        chosen = [str(Path(path, name)) for name in names]
+        chosen = _without_caches(
+            chosen,
+            [str(Path(path, name)) for name in inside],
+            lambda found: LocalFile(found).open(),
+        )
+    else:
+        try:
+            chosen = [str(found) for found in Path(path).glob(layout.glob)]
+        except (ValueError, NotImplementedError) as error:
+            raise ValueError(f"glob {layout.glob!r}: {error}") from error
+    files = sorted(filter(os.path.isfile, chosen), key=lambda found: found.replace(os.sep, "/"))
+    if not files:
+        raise _nothing(printable(path), layout)
+    real = os.path.realpath(path)
+    for found in files:
+        identity = os.path.join(real, os.path.relpath(found, path))
+        yield _Found(
+            found, printable(found), LocalFile(found), identity, layout.glob is not None, beside
+        )
+        beside = {}
+
+
+def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
+    """Select files of a folder by their relative paths: data files, or .txt files if there are no
+    data files.
+    """
+    seen = [path for path in inside if not _HIDDEN.search(path)]
+    for suffixes in (_SHARDS, _TEXTS):
+        chosen = [path for path in seen if suffixes.search(path)]
+        if layout.format is not None:
+            suffix = "text" if layout.format == "lines" else layout.format
+            chosen = [path for path in chosen if (file_format(path) or ("",))[0] == suffix]
+        if chosen:
+            return chosen
+    raise _nothing(name, layout)
+
+
+def left_out_of(files: Iterable[File]) -> dict[str, int]:
+    """Return how many files of the folders that were listed are not read, by the end of their
+    names.
+
+    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out:
+    it says what is read.
+    """
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts.update(file.beside)
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _left_out(inside: Iterable[str], chosen: Iterable[str]) -> dict[str, int]:
+    """Count the files of a folder that are not read, but for hidden ones."""
+    others = set(inside) - set(chosen)
+    return suffixes_of(path for path in others if not _HIDDEN.search(path))
+
+
+def _without_caches(
+    chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]
+) -> list[str]:
+    """Leave out the Arrow files beside the data of a saved dataset, such as its caches; state.json
+    names the data.
+
+    `inside` are all files of the folder, and `opened` opens one of them.
+    """
+    states = {
+        os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"
+    }
+    for folder in {
+        os.path.dirname(path) for path in chosen if path.endswith(".arrow")
+    } & states.keys():
+        names = _data_files(states[folder], opened)
+        own = {path: os.path.basename(path) for path in chosen if os.path.dirname(path) == folder}
+        missing = names - set(own.values())
+        if missing:
+            raise DataError(
+                printable(states[folder]),
+                None,
+                f"names {min(missing)!r}, which is not in this folder",
+            )
+        chosen = [
+            path
+            for path in chosen
+            if not (names and own.get(path, "").endswith(".arrow")) or own[path] in names
+        ]
+    return chosen
+
+
+def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
+    """Return the names of the data files in the state of a saved dataset; none if the file is
+    something else.
+    """
+    try:
+        with remote_errors(), opened(path) as stream:
+            data = stream.read(MOST_STATE_BYTES)
+        state = json.loads(data)
+        names = {str(entry["filename"]) for entry in state["_data_files"]}
+        mapped = any(state.get(name) for name in ("_indices_data_files", "_indices_files"))
+    except OSError as error:
+        raise DataError(printable(path), None, f"cannot be read: {reason_of(error)}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return set()
+    if mapped:
+        raise DataError(
+            printable(path),
+            None,
+            "the dataset is a selection of rows; save it after flatten_indices()",
+        )
+    return names
+
+
+def _nothing(name: str, layout: Layout) -> DataError:
+    if layout.glob is not None:
+        return DataError(
+            name,
+            None,
+            f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}",
+        )
+    what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
+    return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
+
+
+def _unreadable(error: OSError) -> None:
+    """Raise an error for a folder that cannot be listed; otherwise its files would be silently
+    missing.
+    """
+    raise DataError(
+        printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
+    ) from error
+
+
+def _remote(url: str, layout: Layout) -> Iterator[_Found]:
+    system, path = opened_url(url)
+    protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+    if "file" in protocols:
+        yield from _local(path, layout)
+        return
+    try:
+        with remote_errors():
+            paths, beside = _remote_paths(system, path, printable(url), layout)
+    except OSError as error:
+        raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
+    for found in paths:
+        source = RemoteFile(system, found)
+        name = printable(url if paths == [path] else source.url)
+        yield _Found(
+            found, name, source, source.url, found != path and layout.glob is not None, beside
+        )
+        beside = {}
+
+
+def _remote_paths(
+    system: Any, path: str, name: str, layout: Layout
+) -> tuple[list[str], Mapping[str, int]]:
+    """List the files to read at a path: the file itself, the files of a folder, or the matches of a
+    pattern.
+
+    With them are the numbers of the files of a folder that are not read; see `left_out_of`.
+    """
+    beside: Mapping[str, int] = {}
+    try:
+        kind = system.info(path)["type"]
+    except FileNotFoundError:
+        if not glob.has_magic(path):
+            raise
+        matches = sorted(match for match in system.glob(path) if system.isfile(match))
+        if not matches:
+            raise DataError(name, None, "no file matches this pattern") from None
+        return matches, beside
+    if kind != "directory":
+        return [path], beside
+    if layout.glob is not None:
+        found = sorted(
+            match
+            for match in system.glob(f"{path.rstrip('/')}/{layout.glob}")
+            if system.isfile(match)
+        )
+    else:
+        inside = {posixpath.relpath(member, path): member for member in system.find(path)}
+        members = _chosen(list(inside), name, layout)
+        beside = _left_out(inside, members)
+        chosen = [inside[member] for member in members]
+        found = sorted(
+            _without_caches(chosen, inside.values(), lambda member: system.open(member, "rb"))
+        )
+    if not found:
+        raise _nothing(name, layout)
+    return found, beside

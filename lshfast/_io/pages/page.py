@@ -1,0 +1,114 @@
+"""Pages of HTML: templates, escaped values, and a policy that forbids everything from outside."""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.extras import optional
+from lshfast._common.version import VERSION
+from lshfast._common.visible import visible
+from lshfast._io.pages.svg import gauge
+
+# The most characters of a key, a path or an option that a page shows.
+MOST_CHARACTERS = 120
+
+
+def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in `templates`.
+    styles : sequence of str
+        Names of style sheets in `templates` that only this page has.
+    **values
+        What the template names. Strings are escaped, and their control characters and marks of
+        bidirectional text are shown as escapes; what is `markupsafe.Markup` stays as it is.
+    """
+    import hashlib  # with OpenSSL, which takes time at each start
+
+    environment = _environment()
+    folder = resources.files("lshfast._io.pages") / "templates"
+    style = "".join(
+        (folder / name).read_text(encoding="utf-8")
+        for name in ("style.css", "pictures.css", *styles)
+    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page: str = environment.get_template(template).render(
+        **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()
+    )
+    return page
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a page cannot be written: its name ends otherwise, or a package is
+    missing.
+    """
+    name = printable(os.fspath(path))
+    if not name.lower().endswith((".html", ".htm")):
+        raise ValueError(f"{name}: a page (html) must be named .html")
+    for package in ("jinja2", "rapidfuzz"):
+        optional(package)
+
+
+def write_page(path: str | os.PathLike[str], page: str, overwrite: bool = False) -> None:
+    """Write a page as a file that appears whole."""
+    with atomic_file(path, overwrite) as stream:
+        stream.write(page.encode("utf-8"))
+
+
+def short(value: object, most: int = MOST_CHARACTERS) -> str:
+    """Return a value as text of at most `most` characters, cut in the middle."""
+    text = str(value)
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def _markup(text: str) -> Any:
+    return optional("markupsafe").Markup(text)
+
+
+def _date() -> str:
+    """Return the date and time in UTC, or that of SOURCE_DATE_EPOCH."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = float(seconds) if seconds.isdecimal() else time.time()
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
+
+
+@cache
+def _environment() -> Any:
+    jinja2 = optional("jinja2")
+    markup = optional("markupsafe").Markup
+
+    def shown(value: Any) -> Any:
+        return (
+            visible(value, lines=True)
+            if isinstance(value, str) and not isinstance(value, markup)
+            else value
+        )
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lshfast._io.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": "{:,}".format,
+        "share": "{:.1%}".format,
+        "short": short,
+        "gauge": gauge,
+    }
+    return environment

@@ -1,0 +1,266 @@
+"""Pictures as inline SVG. Their colours are in style.css."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log10
+from typing import Any, NamedTuple
+
+from lshfast._common.extras import optional
+from lshfast._common.visible import visible
+
+# Units of a picture, about a pixel each: its width, the height of a plot and of a bar of a list,
+# and margins.
+WIDTH = 480
+HEIGHT = 220
+BAR = 26
+LEFT = 52
+RIGHT = 44
+TOP = 14
+BOTTOM = 40
+HEIGHTS = 0, 0.5, 1  # of a plot, at which lines are
+
+
+class Bar(NamedTuple):
+    """A bar of a list.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        Its length, at least 0.
+    label : str
+        What is written after it.
+    kind : str
+        A class of style.css: kept, removed or plain.
+    """
+
+    name: str
+    value: float
+    label: str
+    kind: str = "plain"
+
+
+class Bin(NamedTuple):
+    """A column of a histogram: its borders on the axis, how many rows it has, and its class as for
+    a `Bar`.
+    """
+
+    low: float
+    high: float
+    rows: int
+    kind: str = "plain"
+
+
+def element(name: str, *inside: Any, **attributes: Any) -> Any:
+    """Return an element as Markup; `_` in the names of attributes is a hyphen, and at their end
+    nothing.
+    """
+    optional("jinja2")  # of which markupsafe is a part: the error names the package to install
+    escape = optional("markupsafe").escape
+    markup = optional("markupsafe").Markup
+    parts = [
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_shown(value))}"'
+        for key, value in attributes.items()
+    ]
+    content = "".join(str(escape(_shown(part))) for part in inside)
+    return markup(f"<{name}{''.join(parts)}>{content}</{name}>")
+
+
+def picture(height: float, title: str, *inside: Any, width: float = WIDTH) -> Any:
+    """Return a picture of a width and a height; `title` says what it shows to those who cannot see
+    it.
+    """
+    box = f"0 0 {_shown(width)} {_shown(height)}"
+    return element(
+        "svg", element("title", title), *inside, viewBox=box, role="img", class_="picture"
+    )
+
+
+def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
+    """Return horizontal bars, one below the other; `names` is the width of their names."""
+    most = max((row.value for row in rows), default=0) or 1
+    room = WIDTH - names - 12 - 7 * max((len(row.label) for row in rows), default=0)
+    drawn = []
+    for number, row in enumerate(rows):
+        top = number * BAR
+        length = row.value / most * room
+        drawn += [
+            element("text", row.name, x=names - 8, y=top + 17, class_="name"),
+            element(
+                "rect",
+                x=names,
+                y=top + 4,
+                width=max(length, 1),
+                height=BAR - 8,
+                class_=f"bar {row.kind}",
+            ),
+            element("text", row.label, x=names + length + 6, y=top + 17, class_="label"),
+        ]
+    return picture(len(rows) * BAR, title, *drawn)
+
+
+def gauge(share: float, kind: str = "removed") -> Any:
+    """Return a short bar of which a share, in [0, 1], is filled; the number is beside it in the
+    text.
+
+    `kind` is a class of style.css, as for a `Bar`.
+    """
+    inside = [
+        element("rect", x=0, y=3, width=wide, height=8, class_=kind)
+        for wide, kind in ((100, "empty"), (100 * share, kind))
+    ]
+    return element("svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
+
+
+def matrix(
+    names: Sequence[str], cells: Mapping[tuple[int, int], float], title: str, room: int = 170
+) -> Any:
+    """Return squares in rows with these names; the darker, the greater the number of a cell, which
+    is in [0, 1].
+
+    `room` is the width of the names. More than 23 of them would overlap.
+    """
+    side = min((WIDTH - room) / max(len(names), 1), BAR)
+    drawn = [
+        element("text", name, x=room - 8, y=side * (row + 0.5) + 4, class_="name")
+        for row, name in enumerate(names)
+    ]
+    drawn += [
+        element(
+            "rect",
+            x=room + side * column,
+            y=side * row,
+            width=side - 0.5,
+            height=side - 0.5,
+            class_="kept",
+            fill_opacity=f"{0.2 + 0.8 * value:.2f}",
+        )
+        for (row, column), value in cells.items()
+    ]
+    return picture(side * len(names), title, *drawn)
+
+
+def histogram(
+    columns: Sequence[Bin],
+    title: str,
+    *,
+    axis: tuple[float, float],
+    x_label: str,
+    curve: Iterable[tuple[float, float]] = (),
+    mark: float | None = None,
+    others: Mapping[str, Iterable[tuple[float, float]]] | None = None,
+) -> Any:
+    """Return a histogram, and a curve of probabilities over it; without columns, the curve alone.
+
+    Parameters
+    ----------
+    columns : sequence of Bin
+    title, x_label : str
+    axis : tuple of two floats
+        What the axis reaches from and to.
+    curve : iterable of (x, probability)
+        Its scale, from 0 to 1, is on the right, or on the left if there are no columns.
+    mark : float, optional
+        Where a vertical line is.
+    others : mapping of str to iterable of (x, probability), optional
+        Other curves, with a line and a name each in the upper left corner.
+    """
+    low, high = axis
+    wide = WIDTH - LEFT - RIGHT
+    tall = HEIGHT - TOP - BOTTOM
+    most = _round_up(max((column.rows for column in columns), default=0))
+
+    def across(x: float) -> float:
+        return LEFT + (x - low) / (high - low) * wide
+
+    def up(share: float) -> float:
+        return TOP + (1 - share) * tall
+
+    def line(curve: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve)
+
+    points = line(curve)
+    alone = bool(points) and not columns
+    probabilities = ["0", "0.5", "1"]
+    drawn = [_grid(probabilities if alone else [f"{half * most // 2:,}" for half in range(3)], up)]
+    for column in columns:
+        if column.rows:
+            left = across(column.low)
+            right = across(column.high)
+            label = f"{column.low:.2f} to {column.high:.2f}: {column.rows:,}"
+            drawn.append(
+                element(
+                    "rect",
+                    element("title", label),
+                    x=left + 0.5,
+                    y=up(column.rows / most),
+                    width=max(right - left - 1, 1),
+                    height=tall * column.rows / most,
+                    class_=f"bar {column.kind}",
+                )
+            )
+    if points:
+        drawn.append(element("polyline", points=points, class_="curve"))
+    for at, (name, other) in enumerate((others or {}).items()):
+        dashes = f"{2 + 3 * at} 3"
+        top = TOP + 12 + 15 * at
+        drawn.append(
+            element("polyline", points=line(other), class_="curve", stroke_dasharray=dashes)
+        )
+        sample = f"{LEFT + 6},{top - 4} {LEFT + 34},{top - 4}"
+        drawn.append(element("polyline", points=sample, class_="curve", stroke_dasharray=dashes))
+        drawn.append(element("text", name, x=LEFT + 40, y=top, class_="label"))
+    if points and not alone:
+        for y, label in zip(HEIGHTS, probabilities, strict=True):
+            drawn.append(
+                element("text", label, x=WIDTH - RIGHT + 6, y=up(y) + 4, class_="tick right")
+            )
+    if mark is not None:
+        drawn.append(
+            element(
+                "line", x1=across(mark), x2=across(mark), y1=TOP - 6, y2=TOP + tall, class_="mark"
+            )
+        )
+    decimals = max(1 - floor(log10((high - low) / 5)), 0)
+    for step in range(6):
+        x = low + (high - low) * step / 5
+        drawn.append(
+            element(
+                "text",
+                f"{x:.{decimals}f}",
+                x=across(x),
+                y=HEIGHT - BOTTOM + 16,
+                class_="tick middle",
+            )
+        )
+    drawn.append(element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle"))
+    return picture(HEIGHT, title, *drawn)
+
+
+def _grid(labels: Sequence[str], up: Any) -> Any:
+    """Return lines at no, half and all of the height, with their labels on the left."""
+    drawn = []
+    for share, label in zip(HEIGHTS, labels, strict=True):
+        drawn.append(
+            element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=up(share), y2=up(share), class_="grid")
+        )
+        drawn.append(element("text", label, x=LEFT - 6, y=up(share) + 4, class_="tick left"))
+    return element("g", *drawn)
+
+
+def _round_up(count: int) -> int:
+    """Return the least number of one or two digits and zeros that is even and not less, for the end
+    of an axis.
+    """
+    step = 2 * int(10 ** max(len(str(count)) - 2, 0))
+    return max(-(-count // step) * step, 2)
+
+
+def _shown(value: Any) -> Any:
+    """Return numbers with one decimal, and text without control characters."""
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0")
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible(value, lines=True)
+    return value

@@ -1,0 +1,439 @@
+"""Parquet, and record batches of Arrow, whose texts stay in Arrow memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from lshfast._common.arrow_columns import as_binary, python_values, undecodable_strings
+from lshfast._common.extras import optional
+from lshfast._common.nearest import no_column
+from lshfast._io import arrow_files, npy_files
+from lshfast._io.cells import OTHER, CellType
+from lshfast._io.encodings import undecodable
+from lshfast._io.files import Block, File, Layout, Rows, content_faults, steady
+from lshfast._io.row_groups import bounded_batches, dictionary_columns
+from lshfast._io.sources import LocalFile
+from lshfast._io.views import selectable, without_views
+
+
+def blocks(file: File) -> Iterator[Block]:
+    """Read a file in blocks: pass one."""
+    layout = file.layout
+    names = [layout.column, *layout.recorded]
+    schema = schema_of(file)
+    kinds = {name: type_of(file, schema, name) for name in names}
+    if layout.kind == "text" and not _holds_text(kinds[layout.column]):
+        others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
+        hint = (
+            f"columns of strings are: {', '.join(others)}"
+            if others
+            else "there is no column of strings"
+        )
+        raise file.fault(
+            None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}"
+        )
+    carried = _carried_texts(layout, schema)
+    for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
+        texts = column_of(batch, layout.column)
+        if layout.kind == "text":
+            texts = _as_strings(texts)
+        block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
+        if layout.kind == "text":
+            if texts.null_count:
+                block.texts = texts = texts.fill_null("")
+            block.bad.update(_undecodable(texts, "the text"))
+        if layout.keyed:
+            block.ids = _key_values(block, batch, layout.id_column)
+            block.orders = _key_values(block, batch, layout.order_column)
+            block.values = _by_values(batch, layout.by)
+        for name in carried:
+            block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
+        yield block
+
+
+def _carried_texts(layout: Layout, schema: Any) -> list[str]:
+    """Return further columns to read in pass one, to reject their bad values before rows are
+    written.
+    """
+    # Parquet accepts any bytes.
+    if layout.on_error == "stop" or layout.output not in (
+        "jsonl",
+        "csv",
+        "tsv",
+    ):
+        return []
+    texts = [
+        field.name
+        for field in schema
+        if re.search("string|binary", str(field.type)) or _holds_times(field.type)
+    ]
+    read = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+    return [name for name in texts if name not in read]
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
+    file.
+    """
+    for batch, position in again(file, wanted, [file.layout.column]):
+        texts = column_of(batch, file.layout.column)
+        if file.layout.kind == "text":
+            texts = _as_strings(texts)
+            texts = texts.fill_null("") if texts.null_count else texts
+        yield texts, position
+
+
+def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+    """Read these rows, or some of their columns, again, and yield them with the position in the
+    file: pass two.
+    """
+    for first, batch, position in _batches_of(file, names, wanted):
+        low, high = np.searchsorted(wanted, (first, first + len(batch)))
+        if high - low == len(batch):
+            yield batch, position
+        elif high > low:
+            with _faults_of(file):
+                part = batch.take(optional("pyarrow").array(wanted[low:high] - first))
+            yield part, position
+
+
+def batches(file: File) -> Iterator[tuple[int, Any, int]]:
+    """Yield record batches of all columns: the number of the first row from 1, the batch, the
+    position in the file.
+    """
+    yield from _batches_of(file, None)
+
+
+def _batches_of(
+    file: File, names: list[str] | None, wanted: Rows | None = None
+) -> Iterator[tuple[int, Any, int]]:
+    """Read record batches of a file in either format, as `_record_batches` does."""
+    if file.format == "arrow":
+        return arrow_files.record_batches(file, names)
+    if file.format == "npy":
+        return npy_files.record_batches(file, names)
+    return _record_batches(file, names, wanted)
+
+
+def columns(file: File) -> list[str]:
+    """Return the column names of a file."""
+    return list(schema_of(file).names)
+
+
+def schema_of(file: File) -> Any:
+    """Return the Arrow schema of a file."""
+    if file.format == "arrow":
+        return arrow_files.schema_of(file)
+    if file.format == "npy":
+        return npy_files.schema_of(file)
+    with _opened(file) as source:
+        schema = source.schema_arrow
+        if len(schema.names) != len(schema.types):
+            raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
+        return optional("pyarrow").schema(
+            [without_views(field) for field in schema], schema.metadata
+        )
+
+
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Yield the columns and their types, for CSV cells; a column of nulls has no type."""
+    types = optional("pyarrow").types
+    schema = schema_of(file)
+    kinds = {field.name: field.type for field in schema}
+    kinds |= {
+        name: kind
+        for name, kind in _leaves(schema)
+        if name in file.layout.keys and name not in kinds
+    }
+    for name, kind in kinds.items():
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_integer(kind) or types.is_boolean(kind):
+            yield name, CellType(str(kind), file.name)
+        elif not types.is_null(kind):
+            yield name, CellType("double" if types.is_floating(kind) else OTHER, file.name)
+
+
+def plain_values(column: Any) -> Any:
+    """Convert dates, times and bytes of a column to strings, so that any output can hold its Python
+    values.
+
+    Times with a time zone are converted to UTC. Bytes that are not UTF-8 raise an Arrow error.
+    """
+    types = optional("pyarrow").types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_binary(column.type):
+        column = _as_strings(column)
+        column.validate(full=True)
+    return iso_times(column)
+
+
+def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
+    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of
+    Python.
+    """
+    what = f"column {name!r} is {column.type}"
+    if _holds_text(column.type):
+        yield from (
+            (i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value")
+        )
+    elif not _decodes(column):
+        bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
+        yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
+    elif _holds_times(column.type) and not _has_values(column):
+        bad = (i for i in range(len(column)) if not _has_values(column.slice(i, 1)))
+        yield from ((i, f"{what}: a date or time inside it is out of range") for i in bad)
+
+
+def _holds_times(kind: Any) -> bool:
+    """Return whether there are dates or times in nested values, which become Python's; others
+    become strings.
+    """
+    return (
+        optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+    )
+
+
+def _has_values(column: Any) -> bool:
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return False
+    return True
+
+
+def _decodes(column: Any) -> bool:
+    """Return whether all strings and bytes in a column, at any depth, are UTF-8."""
+    pa = optional("pyarrow")
+    if pa.types.is_struct(column.type):
+        return all(map(_decodes, column.flatten()))
+    if pa.types.is_map(column.type):
+        entries = pa.struct([column.type.key_field, column.type.item_field])
+        return _decodes(column.cast(pa.list_(entries)).flatten())
+    if pa.types.is_nested(column.type) and hasattr(column, "flatten"):
+        return _decodes(column.flatten())
+    if _is_string(column.type) or _is_binary(column.type):
+        try:
+            _as_strings(column).validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+    return True
+
+
+def iso_times(column: Any) -> Any:
+    """Convert dates or times to strings like 2024-05-01 12:00:00.123456; with a time zone, to UTC
+    with a Z.
+    """
+    pa = optional("pyarrow")
+    if pa.types.is_timestamp(column.type) and column.type.tz:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    if (
+        pa.types.is_date(column.type)
+        or pa.types.is_time(column.type)
+        or pa.types.is_timestamp(column.type)
+    ):
+        column = column.cast(pa.string())
+    return column
+
+
+@contextmanager
+def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a file; any error of pyarrow is raised as an error that names the file.
+
+    The columns in `dictionaries` are read as dictionaries of strings or bytes.
+    """
+    pq = optional("pyarrow.parquet")
+    with _faults_of(file), steady(file), ExitStack() as stack:
+        local = isinstance(file.source, LocalFile)
+        source = file.path if local else stack.enter_context(file.source.open())
+        # Remote files are read ahead: that takes more memory, and fewer requests.
+        ahead = not (local or dictionaries)
+        read = pq.ParquetFile(
+            source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries
+        )
+        yield stack.enter_context(read)
+
+
+def _faults_of(file: File) -> AbstractContextManager[None]:
+    """Convert any error of pyarrow to an error that names the file."""
+    return content_faults(file, file.format.capitalize())
+
+
+def _record_batches(
+    file: File, names: list[str] | None, wanted: Rows | None = None
+) -> Iterator[tuple[int, Any, int]]:
+    """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the
+    batch, the position.
+
+    With `wanted`, row groups without any of these rows are skipped.
+    """
+    with _opened(file) as source, _opened(file, dictionary_columns(source)) as dictionaries:
+        row = 1
+        rows = max(1, source.metadata.num_rows)
+        for group in range(source.metadata.num_row_groups):
+            many = source.metadata.row_group(group).num_rows
+            if wanted is not None and not np.any((wanted >= row) & (wanted < row + many)):
+                row += many
+                continue
+            for batch in bounded_batches(
+                source, dictionaries, group, names, file.layout.batch_bytes
+            ):
+                row += len(batch)
+                yield row - len(batch), selectable(batch), file.size * (row - 1) // rows
+
+
+def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the columns and their types; names inside structs are joined with dots."""
+    types = optional("pyarrow").types
+    left = [(field.name, field.type) for field in reversed(schema)]
+    while left:
+        name, kind = left.pop()
+        if types.is_struct(kind) and kind.num_fields:
+            inner = (kind.field(i) for i in reversed(range(kind.num_fields)))
+            left += [(f"{name}.{field.name}", field.type) for field in inner]
+        else:
+            yield name, kind
+
+
+def type_of(file: File, schema: Any, name: str) -> Any:
+    """Return the type of the column with this name; ``a.b`` is b inside the struct a."""
+    found = [field.type for field in schema if field.name == name]
+    leaves = list(_leaves(schema))
+    if not found:
+        found = [kind for leaf, kind in leaves if leaf == name]
+    if len(found) != 1:
+        fault = "more than one column" if found else "no column"
+        raise file.fault(None, no_column(name, [leaf for leaf, _ in leaves], fault))
+    return found[0]
+
+
+def column_of(batch: Any, name: str) -> Any:
+    """Return a column of a batch; its value is null inside a null struct."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = name.split(".")
+    return optional("pyarrow.compute").struct_field(batch.column(outer), inner)
+
+
+def replaced_texts(
+    batch: Any, name: str, which: list[int], new_text: Callable[[int, str], str]
+) -> Any:
+    """Return a batch with new_text(i, text) in some rows of a column, which keeps its type."""
+    strings = _as_strings(column_of(batch, name))
+    texts = strings.to_pylist()
+    for i in which:
+        texts[i] = new_text(i, texts[i])
+    outer, inner = (
+        (name, []) if name in batch.schema.names else (name.split(".")[0], name.split(".")[1:])
+    )
+    at = batch.schema.names.index(outer)
+    column = _with_texts(batch.column(at), inner, optional("pyarrow").array(texts, strings.type))
+    return batch.set_column(at, batch.schema.field(at), column)
+
+
+def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
+    """Return a column of texts, or of structs with texts inside, with other texts."""
+    pa = optional("pyarrow")
+    kind = column.type
+    if not inner:
+        return (
+            strings.dictionary_encode().cast(kind)
+            if pa.types.is_dictionary(kind)
+            else strings.cast(kind)
+        )
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    columns = [
+        _with_texts(part, inner[1:], strings) if field.name == inner[0] else part
+        for field, part in zip(fields, column.flatten(), strict=True)
+    ]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=column.is_null())
+
+
+def _holds_text(kind: Any) -> bool:
+    types = optional("pyarrow").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return types.is_null(kind) or _is_string(kind) or _is_binary(kind)
+
+
+def _is_string(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _is_binary(kind: Any) -> bool:
+    return "binary" in str(kind) and not optional("pyarrow").types.is_nested(kind)
+
+
+def _as_strings(column: Any) -> Any:
+    """Convert a column of text to strings or large strings, without checking that bytes are
+    UTF-8.
+    """
+    pa = optional("pyarrow")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_binary(column.type):
+        if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+            column = column.cast(pa.binary())
+        return column.view(
+            pa.large_string() if pa.types.is_large_binary(column.type) else pa.string()
+        )
+    return column if pa.types.is_large_string(column.type) else column.cast(pa.string())
+
+
+def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
+    """Yield (row, reason) for the values that are not UTF-8."""
+    return ((row, undecodable(error, what)) for row, error in undecodable_strings(strings))
+
+
+def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
+    """Return a key column as Python values; rows whose values are not UTF-8 become bad rows."""
+    if name is None:
+        return [None] * len(batch)
+    pa = optional("pyarrow")
+    column = column_of(batch, name)
+    if pa.types.is_timestamp(column.type):  # without the Z, so that 20 seconds sort before 20.5
+        column = column.cast(pa.timestamp(column.type.unit))
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    elif _holds_text(column.type):
+        column = _as_strings(column)
+        bad = dict(_undecodable(column, f"column {name!r}"))
+        if bad:
+            block.bad = bad | block.bad
+            good = np.ones(len(column), bool)
+            good[list(bad)] = False
+            column = optional("pyarrow.compute").if_else(
+                pa.array(good), column, pa.scalar(None, column.type)
+            )
+    values, undecodable = python_values(iso_times(column))
+    block.bad = undecodable | block.bad
+    return values
+
+
+def _by_values(batch: Any, name: str | None) -> list[Any]:
+    """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are
+    replaced.
+    """
+    if name is None:
+        return [None] * len(batch)
+    pa = optional("pyarrow")
+    column = column_of(batch, name)
+    if _holds_text(column.type):
+        column = _as_strings(column).cast(pa.large_binary())
+        return [
+            None if value is None else value.decode("utf-8", "replace")
+            for value in column.to_pylist()
+        ]
+    column = iso_times(column)
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return list(as_binary(column).to_pylist())
+    except (OverflowError, ValueError):  # dates that are out of range inside of other values
+        return [str(value) for value in column]

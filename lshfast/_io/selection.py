@@ -1,0 +1,269 @@
+"""The rows of the inputs to write to an output, with their annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.extras import optional
+from lshfast._io import folder, parquet, text_lines
+from lshfast._io.cells import CellType, converter
+from lshfast._io.corpus import Corpus
+from lshfast._io.edits import Edits, edited
+from lshfast._io.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
+from lshfast._io.jsonl import exact_object
+from lshfast._io.output import CsvStyle, csv_style, output_format
+from lshfast._io.row_types import columns, taken, too_many
+
+Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
+# Returns the error for a value of the i-th of the current rows.
+Misfit: TypeAlias = Callable[[int, str], DataError]
+
+# The bytes of lines of JSON, and of columns, that are converted at a time: as Python values they
+# take up to 30 times as much. Each line counts ROW_BYTES more.
+PARSED_BYTES = 1 << 20
+ROW_BYTES = 64
+
+
+class SparseColumn:
+    """An annotation of some rows, made when they are written; it is None in the other rows.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (m,)
+        The rows that have it, ascending.
+    values : callable
+        Returns the values of some of them, given their places in `rows`.
+    length : int
+        The number of all rows.
+    """
+
+    def __init__(self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int) -> None:
+        self._rows = rows
+        self._values = values
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def at(self, rows: Rows) -> list[Any]:
+        """Return the values of some rows."""
+        places = np.searchsorted(self._rows, rows)
+        places[places == len(self._rows)] = 0
+        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places[:0]
+        found: list[Any] = [None] * len(rows)
+        for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
+            found[i] = value
+        return found
+
+
+class Selection:
+    """The rows of a corpus to write to `out`; `keep` is None while they are unknown."""
+
+    corpus: Corpus
+    out: str
+    keep: npt.NDArray[np.bool_] | None
+    annotations: Annotations
+    kinds: Mapping[str, str]
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        out: str | os.PathLike[str],
+        keep: npt.NDArray[np.bool_] | None,
+        annotations: Annotations,
+        progress: Callable[[int], object] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        edits: Edits | None = None,
+    ) -> None:
+        self.corpus, self.out, self.keep, self.annotations = (
+            corpus,
+            printable(os.fspath(out)),
+            keep,
+            annotations,
+        )
+        self.kinds = kinds or {}
+        self._edits = edits
+        self._format = output_format(out)[0]
+        self.style: CsvStyle = csv_style(out)
+        typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
+        self.types: Mapping[str, CellType] = corpus.types if typed else {}
+        self._tick = progress or (lambda size: None)
+        self._names: dict[str, list[str]] = {}
+
+    def chunks(self, joined: bool = False) -> Iterator[tuple[File, Rows, Any]]:
+        """Read the rows to keep: yield file, row numbers, and rows as yielded by `Corpus.again`.
+
+        With `joined`, lines of JSONL that are written as they are read are `JoinedLines`.
+        """
+        joined = joined and not self.annotations and self._edits is None
+        for index, file in enumerate(self.corpus.files):
+            done = 0
+            for rows, chunk, position in self._again(index, joined and file.format == "jsonl"):
+                if self._edits is not None and len(rows):
+                    names = self.names(file) if file.delimited else []
+                    chunk = edited(self._edits, file, names, rows, chunk, self.misfit(rows))
+                yield file, rows, chunk
+                self._tick(position - done)
+                done = position
+            self._tick(file.size - done)
+
+    def ahead(self) -> Iterator[tuple[File, Rows, Any]]:
+        """Read what determines the columns: the rows of JSONL, if known; other files are yielded
+        once without rows.
+        """
+        for index, file in enumerate(self.corpus.files):
+            if file.format != "jsonl":
+                yield file, np.zeros(0, np.int64), None
+            elif self.keep is not None:
+                for rows, chunk, _ in self._again(index):
+                    yield file, rows, chunk
+
+    def _again(self, index: int, joined: bool = False) -> Iterator[tuple[Rows, Any, int]]:
+        assert self.keep is not None
+        first, last = self.corpus.span(index)
+        rows = np.flatnonzero(self.keep[first:last]) + first
+        at = 0
+        for chunk, position in self.corpus.again(index, rows, joined=joined):
+            for part in self._parts(chunk):
+                yield rows[at : at + len(part)], part, position
+                at += len(part)
+        if at != len(rows):
+            raise self.corpus.files[index].fault(None, "changed while it was in use")
+
+    def _parts(self, chunk: Any) -> Iterator[Any]:
+        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet
+        may stay Parquet.
+        """
+        if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
+            ends = np.cumsum(
+                np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64
+            )
+            cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
+            return (chunk[at:end] for at, end in pairwise(cuts))
+        if self._format == "parquet" or not hasattr(chunk, "num_columns"):
+            return iter([chunk])
+        cells = min(MOST_CELLS, MOST_CELLS * PARSED_BYTES // max(PARSED_BYTES, chunk.nbytes))
+        step = max(1, cells // (chunk.num_columns + ROW_CELLS))
+        return (chunk.slice(at, step) for at in range(0, len(chunk), step))
+
+    def misfit(self, rows: Rows) -> Misfit:
+        """Return a function that creates errors for values of these rows."""
+        return lambda i, reason: self.corpus.fault(int(rows[i]), reason)
+
+    def names(self, file: File) -> list[str]:
+        """Return the column names of a file that is not JSONL; an empty list if the file is
+        empty.
+        """
+        if file.path not in self._names:
+            names = columns(file)
+            if len(set(names)) < len(names):
+                raise file.fault(None, "two columns have one name")
+            self._names[file.path] = self._not_taken(file, names)
+        return self._names[file.path]
+
+    def check_width(self) -> None:
+        """Raise `DataError` if the columns of a file make the rows of other inputs too wide."""
+        files = self.corpus.files
+        names = [[] if file.format == "jsonl" else self.names(file) for file in files]
+        widths = list(map(len, names))
+        total = len(set().union(*names))
+        if total > max(self.corpus.layout.max_columns, min(widths)):
+            raise files[widths.index(max(widths))].fault(
+                None, too_many(self.corpus.layout.max_columns)
+            )
+
+    def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
+        """Return the column names of JSON rows, in order of first occurrence."""
+        return self._not_taken(
+            file, list(dict.fromkeys(name for record in records for name in record))
+        )
+
+    def _not_taken(self, file: File, names: list[str]) -> list[str]:
+        for name in self.annotations:
+            if name in names:
+                raise file.fault(None, taken(name))
+        return names
+
+    def added(self, rows: Rows) -> list[dict[str, Any]]:
+        """Return the annotations of some rows."""
+        columns = self.added_columns(rows).values()
+        added = [
+            dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
+        return added or [{} for _ in rows]
+
+    def added_columns(self, rows: Rows) -> dict[str, list[Any]]:
+        """Return the annotations of some rows by their names."""
+        found = {}
+        for name, values in self.annotations.items():
+            if isinstance(values, SparseColumn):
+                found[name] = values.at(rows)
+            else:
+                found[name] = plain(
+                    values[rows]
+                    if isinstance(values, np.ndarray)
+                    else [values[row] for row in rows]
+                )
+        return found
+
+    def records(
+        self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]
+    ) -> list[dict[str, Any]]:
+        """Return rows as Python values; `cast` converts a column of Parquet to one that the output
+        can hold.
+        """
+        if file.format == "jsonl":
+            return list(each(exact_object, chunk, self.misfit(rows)))
+        names = self.names(file)
+        if file.delimited:
+            convert = converter(names, self.types)
+            rows_of_values = chunk if convert is None else each(convert, chunk, self.misfit(rows))
+            return [dict(zip(names, fields, strict=True)) for fields in rows_of_values]
+        if file.format in ("text", "lines"):
+            record = folder.record if file.format == "text" else text_lines.record
+            return [record(file, text) for text in chunk]
+        values = []
+        for name, column in zip(names, chunk.columns, strict=True):
+            try:
+                values.append(cast(column).to_pylist())
+            except MemoryError:
+                raise
+            except (optional("pyarrow").ArrowException, ValueError, OverflowError) as error:
+                for i, reason in parquet.undecodable_values(column, name):
+                    raise self.misfit(rows)(i, reason) from None
+                raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:
+    """Convert rows; a failed conversion raises an error that names the row."""
+    for i, row in enumerate(rows):
+        try:
+            made = convert(row)
+        except (TypeError, ValueError) as error:
+            raise misfit(i, str(error)) from error
+        except RecursionError:
+            raise misfit(i, "objects or arrays are nested too deep") from None
+        yield made
+
+
+def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
+    """Convert a column to Python values."""
+    if isinstance(values, np.ndarray):
+        return list(values.tolist())
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def write_lines(stream: Any, lines: Iterable[bytes]) -> None:
+    """Write many short lines with few calls."""
+    left = iter(lines)
+    while part := b"".join(islice(left, 4096)):
+        stream.write(part)

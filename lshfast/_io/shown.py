@@ -1,0 +1,96 @@
+"""The values of a column of some rows, as a reader of a page sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lshfast._common.arrow_columns import python_values
+from lshfast._io import csv_files, jsonl, parquet
+from lshfast._io.files import File, Rows, column_index
+
+# Elements of a list that are shown.
+MOST_SHOWN = 100
+
+
+def values_of(file: File, wanted: Rows, column: str) -> Iterator[list[str]]:
+    """Read a column of some rows, ascending, and yield what is shown of its values: "" where a row
+    has none.
+    """
+    if file.columnar:
+        for batch, _ in parquet.again(file, wanted, [column]):
+            yield [shown(value) for value in python_values(parquet.column_of(batch, column))[0]]
+    elif file.delimited:
+        place = column_index(file, csv_files.columns(file), column)
+        for rows, _ in csv_files.again(file, wanted):
+            yield [fields[place] for fields in rows]
+    else:
+        for lines, _ in jsonl.again(file, wanted):
+            yield [shown(_member(jsonl.parsed_value(line), column)) for line in lines]
+
+
+def check_column(file: File, column: str) -> None:
+    """Raise DataError if a file does not have a column; one of JSONL may have it in any row."""
+    if file.columnar:
+        parquet.type_of(file, parquet.schema_of(file), column)
+    elif file.delimited:
+        names = csv_files.columns(file)
+        if names:  # not an empty file
+            column_index(file, names, column)
+    elif file.format != "jsonl":
+        raise file.fault(None, f"no column {column!r}: the file is one text, or lines of text")
+
+
+def column_names(file: File) -> list[str]:
+    """Return the names of the columns of a file; of JSONL those of its first good row, and none of
+    other files.
+    """
+    if file.columnar:
+        return parquet.columns(file)
+    if file.delimited:
+        return csv_files.columns(file)
+    if file.format == "jsonl":
+        return next(
+            (list(record) for _, record, reason, _ in jsonl.records(file) if reason is None), []
+        )
+    return []
+
+
+def _member(record: Any, column: str) -> Any:
+    try:
+        return jsonl.value_at(record, column)
+    except (LookupError, TypeError):
+        return None
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is shown: bytes as hexadecimal digits, the first elements of lists, ""
+    for None.
+
+    Examples
+    --------
+    >>> (
+    ...     shown([0.25, 1 / 3]),
+    ...     shown([("red", 2), ("blue", 1)]),
+    ...     shown(b"ab"),
+    ...     shown({"red": 2}),
+    ...     shown(None),
+    ... )
+    ('0.25, 0.3333', 'red 2, blue 1', '6162', 'red 2', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        value = [f"{name} {shown(part)}" for name, part in value.items()]
+    if isinstance(value, tuple):  # an entry of a map of Arrow
+        return " ".join(map(shown, value))
+    if isinstance(value, list):
+        more = ", …" if len(value) > MOST_SHOWN else ""
+        return ", ".join(map(shown, value[:MOST_SHOWN])) + more
+    return str(value)

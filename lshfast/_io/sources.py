@@ -1,0 +1,195 @@
+"""Sources of the bytes of an input: a local file, a remote file system, standard input."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.extras import optional
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
+
+
+class Source(Protocol):
+    """Bytes that can be read several times. All methods raise OSError."""
+
+    def state(self) -> tuple[int, object]:
+        """Return the size in bytes, and a value that changes with the content."""
+        ...
+
+    def open(self) -> Any:
+        """Return a seekable binary stream at the first byte."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A local file."""
+
+    path: str
+
+    def state(self) -> tuple[int, object]:
+        now = os.stat(self.path)
+        return now.st_size, now.st_mtime_ns
+
+    def open(self) -> Any:
+        return io.FileIO(self.path)
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of an fsspec file system."""
+
+    system: Any
+    path: str
+
+    @property
+    def url(self) -> str:
+        """The URL of the file. It may lack what names the file system; then `source_of` gives
+        another file.
+        """
+        return str(self.system.unstrip_protocol(self.path))
+
+    def state(self) -> tuple[int, object]:
+        with remote_errors():
+            size = self.system.info(self.path)["size"]
+            if size is None:
+                raise OSError("the server does not tell its size")
+            return int(size), self.system.ukey(self.path)
+
+    def open(self) -> Any:
+        with remote_errors():
+            return _RemoteStream(self.system.open(self.path, "rb"))
+
+
+def is_url(place: str) -> bool:
+    """Return whether an input is a URL, and no path."""
+    return _URL.match(place) is not None
+
+
+def opened_url(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL, and the path in it."""
+    core = optional("fsspec.core", "remote")
+    try:
+        system, path = core.url_to_fs(url)
+    except ImportError as error:
+        raise ImportError(
+            f"{printable(url)}: {error}; install it beside lshfast[remote]"
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{printable(url)}: {error}") from error
+    return system, path
+
+
+def source_of(place: str) -> LocalFile | RemoteFile:
+    """Return the file with this path or URL."""
+    if not is_url(place):
+        return LocalFile(place)
+    with remote_errors():
+        return RemoteFile(*opened_url(place))
+
+
+class _RemoteStream(io.RawIOBase):
+    """A stream of fsspec whose errors are all OSError."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any, /) -> int:
+        with remote_errors():
+            return int(self._stream.readinto(target))
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        with remote_errors():
+            return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+@contextmanager
+def remote_errors() -> Iterator[None]:
+    """Convert any exception of a remote file system to OSError; a missing package stays an
+    ImportError.
+    """
+    try:
+        yield
+    except (OSError, ImportError):
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+class Spool:
+    """A copy of a stream that can be read only once, in an unnamed temporary file.
+
+    The file is deleted with this object, or when the process ends for any reason.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        import shutil
+        import tempfile
+
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        shutil.copyfileobj(stream, self._file, 1 << 20)
+        self._file.flush()
+        self._size = self._file.tell()
+        self._lock = threading.Lock()
+
+    def state(self) -> tuple[int, object]:
+        return self._size, None
+
+    def open(self) -> Any:
+        return _SpoolStream(self)
+
+    def read_at(self, offset: int, target: Any) -> int:
+        """Read into a buffer from this offset on; return the number of bytes read."""
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.readinto(target)
+
+
+class _SpoolStream(io.RawIOBase):
+    """A reader of a spool with its own position."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any, /) -> int:
+        size = self._spool.read_at(self._at, target)
+        self._at += size
+        return size
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._at = max(0, offset + (0, self._at, self._spool.state()[0])[whence])
+        return self._at
+
+    def tell(self) -> int:
+        return self._at

@@ -1,0 +1,128 @@
+"""Texts that are read again where they are in a file, so that they need not be held between the
+stages of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.threads import pieces
+from lshfast._io import jsonl
+from lshfast._io.files import File, Rows
+from lshfast.kernels.text import Texts
+
+# Bytes of text that `equal` reads at a time.
+COMPARED_BYTES = 1 << 23
+
+
+class LinesOfFile(NamedTuple):
+    """Lines of a JSONL file: line i is at ``starts[i]:stops[i]``."""
+
+    file: File
+    starts: Rows
+    stops: Rows
+
+
+class StoredTexts:
+    """Texts in files, with the methods of `Texts`.
+
+    Each text takes 24 bytes of memory. All methods raise DataError if a file has changed.
+    Immutable, and safe to share between threads.
+
+    Parameters
+    ----------
+    parts : sequence of LinesOfFile or Texts
+        The texts, those of each part together. Texts are held in memory.
+    lengths : int64 array of shape (n,)
+        The bytes of each text.
+    """
+
+    def __init__(self, parts: Sequence[LinesOfFile | Texts], lengths: Rows) -> None:
+        self.lengths = lengths
+        self._parts = parts
+        self._ends = np.cumsum([_rows_of(part) for part in parts], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all texts together."""
+        return int(self.lengths.sum())
+
+    def take(self, rows: slice | Rows | npt.NDArray[np.bool_]) -> Texts:
+        """Read the texts of some rows."""
+        numbers = np.arange(len(self), dtype=np.int64)[rows]
+        part_of = np.searchsorted(self._ends, numbers, side="right")
+        taken = [Texts([])]
+        for part in np.flatnonzero(np.bincount(part_of)).tolist():
+            own = numbers[part_of == part] - (self._ends[part - 1] if part else 0)
+            taken.append(_take(self._parts[part], own))
+        if len(taken) == 2:
+            return taken[1]
+        order = np.argsort(part_of, kind="stable")
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order), dtype=np.int64)
+        return Texts.concatenate(taken).take(places)
+
+    def equal(self, left: Rows, right: Rows) -> npt.NDArray[np.bool_]:
+        """Return which texts left[i] and right[i] have the same bytes, bool (m,)."""
+        out = self.lengths[left] == self.lengths[right]
+        wanted = np.flatnonzero(out)
+        for part in pieces(2 * self.lengths[left[wanted]], COMPARED_BYTES):
+            chosen = wanted[part]
+            rows, places = np.unique(
+                np.concatenate([left[chosen], right[chosen]]), return_inverse=True
+            )
+            one, other = np.split(places.reshape(-1).astype(np.int64), 2)
+            out[chosen] = self.take(rows).equal(one, other)
+        return np.asarray(out)
+
+    @staticmethod
+    def concatenate(several: Sequence[StoredTexts | Texts]) -> StoredTexts:
+        """Return all texts of several columns as one."""
+        parts: list[LinesOfFile | Texts] = []
+        for column in several:
+            parts += column._parts if isinstance(column, StoredTexts) else [column]
+        joined: list[LinesOfFile | Texts] = []
+        for _, group in groupby(enumerate(parts), lambda item: _owner(*item)):
+            same = [part for _, part in group]
+            lines = [part for part in same if isinstance(part, LinesOfFile)]
+            if lines:
+                starts = np.concatenate([part.starts for part in lines])
+                joined.append(
+                    LinesOfFile(
+                        lines[0].file, starts, np.concatenate([part.stops for part in lines])
+                    )
+                )
+            else:
+                joined += same
+        return StoredTexts(joined, np.concatenate([column.lengths for column in several]))
+
+
+class ReadTexts(Texts):
+    """Texts in memory that can be read again: `stored` are the same texts."""
+
+    def __init__(self, texts: Texts, stored: StoredTexts) -> None:
+        super().__init__(texts)
+        self.stored = stored
+
+
+def _owner(index: int, part: LinesOfFile | Texts) -> int:
+    """Return a number that only neighbouring lines of one file share."""
+    return id(part.file) if isinstance(part, LinesOfFile) else -1 - index
+
+
+def _rows_of(part: LinesOfFile | Texts) -> int:
+    return len(part.starts) if isinstance(part, LinesOfFile) else len(part)
+
+
+def _take(part: LinesOfFile | Texts, rows: Rows) -> Texts:
+    if isinstance(part, LinesOfFile):
+        return jsonl.texts_at(part.file, part.starts[rows], part.stops[rows])
+    return part.take(rows)

@@ -1,0 +1,262 @@
+"""Ids, order values and rejected rows in files, for runs that have not the memory to hold them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import weakref
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.private_files import private
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._io.files import Reject
+from lshfast.kernels.json import read_spans
+from lshfast.kernels.text import Texts, tokens_of_texts
+
+# Bytes that are held before they are written.
+HELD_BYTES = 1 << 16
+
+# Words of 8 bytes of the strings that are read at a time while they are ranked, and the most of a
+# string.
+RANKED_WORDS = 1 << 21
+MOST_WORDS = 8
+
+
+class _Appended:
+    """A file to which bytes are appended; `path` is a new file, or one that was written before."""
+
+    def __init__(self, path: str, written: bool) -> None:
+        self.path, self._held, self._size = path, list[bytes](), 0
+        with _named_errors(path):
+            self.file = io.FileIO(path, "r" if written else "w+", opener=private)
+        weakref.finalize(self, self.file.close)
+
+    def append(self, data: bytes) -> None:
+        """Add bytes at the end; they are held until `flush`, or until there are enough of them."""
+        self._held.append(data)
+        self._size += len(data)
+        if self._size >= HELD_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        if self._held:
+            left = memoryview(b"".join(self._held))
+            self._held = []
+            self._size = 0
+            with _named_errors(self.path):
+                self.file.seek(0, os.SEEK_END)
+                while len(left):
+                    left = left[self.file.write(left) :]
+
+
+class StringFile(Sequence[str]):
+    """A sequence of strings in a file. Of each, the place of its end is in memory: 8 bytes.
+
+    Parameters
+    ----------
+    path : str
+        A new file, or one that was written before.
+    ends : ndarray of int64, optional
+        The `ends` of a file that was written before.
+    """
+
+    def __init__(self, path: str, ends: Int64Array | None = None) -> None:
+        self._file = _Appended(path, ends is not None)
+        self._ends = array("q", [0] if ends is None else ends.tobytes())
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.take(np.array([row], np.int64))[0]
+
+    def append(self, text: str) -> None:
+        """Add a string, which may hold lone surrogates."""
+        data = text.encode(errors="surrogatepass")
+        self._file.append(data)
+        self._ends.append(self._ends[-1] + len(data))
+
+    def ends(self) -> Int64Array:
+        """Write all strings, and return the place of the end of each, after a 0."""
+        self._file.flush()
+        return np.array(self._ends, np.int64)
+
+    def lengths(self, rows: Int64Array) -> Int64Array:
+        """Return the bytes of some strings."""
+        ends = np.frombuffer(self._ends, np.int64)
+        return ends[rows + 1] - ends[rows]
+
+    def take(self, rows: Int64Array) -> list[str]:
+        """Return some strings."""
+        data, sizes = self._read(rows, 0, None)
+        texts = Texts.of_buffer(data, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        return [texts[i].decode(errors="surrogatepass") for i in range(len(texts))]
+
+    def ranks(self) -> Int64Array:
+        """Return numbers in the order of the strings by characters, which is that of their bytes in
+        UTF-8.
+
+        Strings with equal beginnings are compared by their next bytes, until all are different or
+        at their ends.
+        """
+        ranks = np.zeros(len(self), np.int64)
+        rest = np.arange(len(self), dtype=np.int64)
+        depth = 0
+        while len(rest):
+            count = min(MOST_WORDS, max(1, RANKED_WORDS // len(rest)))
+            keys = [ranks[rest], *self._words(rest, depth, count)]
+            depth += 8 * count
+            left = np.clip(self.lengths(rest) - depth, -8 * count, 1)  # 1 if there are more bytes
+            order = np.lexsort([left, *keys[::-1]])
+            first = _first_of_equal(keys[0][order])
+            begin = np.zeros(len(rest), np.bool_)
+            for key in (*keys, left):
+                begin |= _begins(key[order])
+            equal = np.maximum.accumulate(np.where(begin, np.arange(len(rest), dtype=np.int64), 0))
+            rest = rest[order]
+            left = left[order]
+            ranks[rest] += equal - first
+            several = np.bincount(equal, minlength=len(rest))[equal] > 1
+            rest = rest[several & (left > 0)]
+        return ranks
+
+    def _words(self, rows: Int64Array, depth: int, count: int) -> list[UInt64Array]:
+        """Return words of 8 bytes of some strings, filled up with zeros, as numbers in the order of
+        their bytes.
+        """
+        words = [np.empty(len(rows), np.uint64) for _ in range(count)]
+        for at in range(0, len(rows), RANKED_WORDS // count):
+            part = slice(at, at + RANKED_WORDS // count)
+            data, sizes = self._read(rows[part], depth, 8 * count)
+            filled = np.zeros((len(sizes), 8 * count), np.uint8)
+            filled[np.arange(8 * count, dtype=np.int64) < sizes[:, None]] = data
+            for word, column in zip(words, filled.view(">u8").T, strict=True):
+                word[part] = column
+        return words
+
+    def _read(
+        self, rows: Int64Array, depth: int, most: int | None
+    ) -> tuple[npt.NDArray[np.uint8], Int64Array]:
+        """Return the bytes of some strings from `depth` on, at most `most` of each, and how many
+        these are.
+        """
+        self._file.flush()
+        sizes = np.clip(self.lengths(rows) - depth, 0, most)
+        starts = np.frombuffer(self._ends, np.int64)[rows] + depth
+        data = np.empty(int(sizes.sum()), np.uint8)
+        with _named_errors(self._file.path):
+            if not read_spans(self._file.file.fileno(), starts, sizes, data):
+                raise OSError(0, "has been cut")
+        return data, sizes
+
+
+class RejectFile:
+    """Rejected rows in a file, of which nothing is in memory.
+
+    Parameters
+    ----------
+    path : str
+        A new file, or one that was written before.
+    count : int, optional
+        The number of rows in a file that was written before.
+    """
+
+    def __init__(self, path: str, count: int | None = None) -> None:
+        self._file = _Appended(path, count is not None)
+        self._count = count or 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, reject: Reject) -> None:
+        """Add a row."""
+        self._file.append(json.dumps(reject).encode() + b"\n")
+        self._count += 1
+
+    def __iter__(self) -> Iterator[Reject]:
+        self._file.flush()
+        with _named_errors(self._file.path), open(self._file.path, "rb", opener=private) as file:
+            for line in file:
+                yield Reject(*json.loads(line))
+
+    def flush(self) -> None:
+        """Write all rows."""
+        self._file.flush()
+
+
+class HashedKeys:
+    """The rows of keys, found by hashes of 64 bits: 16 bytes a key.
+
+    The hashes have a secret key, so nobody can choose keys whose hashes are equal. The key of a row
+    that is found must be compared.
+    """
+
+    def __init__(self) -> None:
+        self._secret = draw_hash_key()
+        self._runs: list[
+            tuple[UInt64Array, Int64Array]
+        ] = []  # sorted; each at least twice as long as the next
+
+    def add(self, keys: Sequence[Any], rows: Int64Array) -> None:
+        """Add keys with their rows."""
+        if not len(keys):
+            return
+        self._runs.append(_sorted_run(self._hashes(keys), rows))
+        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
+            one = self._runs.pop()
+            other = self._runs.pop()
+            hashes, rows = (np.concatenate(parts) for parts in zip(one, other, strict=True))
+            del one, other
+            self._runs.append(_sorted_run(hashes, rows))
+
+    def find(self, keys: Sequence[Any]) -> Int64Array:
+        """Return for each key a row whose key has the same hash, or -1."""
+        hashes = self._hashes(keys)
+        found = np.full(len(keys), -1, np.int64)
+        order = np.argsort(hashes)
+        for own, rows in self._runs:
+            places = np.searchsorted(own, hashes[order])
+            places[places == len(own)] = 0
+            same = own[places] == hashes[order]
+            found[order[same]] = rows[places[same]]
+        return found
+
+    def _hashes(self, keys: Sequence[Any]) -> UInt64Array:
+        return tokens_of_texts(
+            Texts([str(key).encode(errors="surrogatepass") for key in keys]), self._secret
+        )
+
+
+def _sorted_run(hashes: UInt64Array, rows: Int64Array) -> tuple[UInt64Array, Int64Array]:
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], rows[order]
+
+
+def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where runs of equal values begin."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
+
+
+def _first_of_equal(values: npt.NDArray[Any]) -> Int64Array:
+    """Return for each value where its run of equal values begins."""
+    return np.maximum.accumulate(
+        np.where(_begins(values), np.arange(len(values), dtype=np.int64), 0)
+    )
+
+
+@contextmanager
+def _named_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, printable(path)) from error

@@ -1,0 +1,113 @@
+"""Files with one text a line, format "lines". Each line is a row, blank lines as well; its only
+column is the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast._io.encodings import undecodable
+from lshfast._io.files import Block, File, Rows, column_index, long_row
+from lshfast._io.lines import Lines, whole_lines
+from lshfast.kernels.text import Texts
+
+
+def columns(file: File) -> list[str]:
+    """Return the names of the columns of a row."""
+    return [file.layout.column]
+
+
+def record(file: File, text: str) -> dict[str, str]:
+    """Return the row of a text; its text column has the same name as in the other inputs."""
+    return {file.layout.column: text}
+
+
+_PIECE = 1 << 16  # bytes that are divided at a time: 64 KB of line ends take 1 MB as texts
+
+
+class _TextLines(NamedTuple):
+    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, position in
+    the file.
+    """
+
+    first: int
+    texts: Texts
+    bad: dict[int, str]
+    position: int
+
+
+def blocks(file: File) -> Iterator[Block]:
+    """Read a file in blocks: pass one."""
+    layout = file.layout
+    for name in layout.recorded:
+        column_index(file, columns(file), name)
+    wanted = [name is not None for name in (layout.id_column, layout.order_column, layout.by)]
+    for first, texts, bad, position in _parts(file):
+        size = texts.nbytes + 8 * len(texts)
+        block = Block(texts, range(first, first + len(texts)), size, position, bad)
+        if layout.keyed:
+            none = [None] * len(texts)
+            block.ids, block.orders, block.values = (
+                _strings(texts) if own else none for own in wanted
+            )
+        yield block
+
+
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the rows on these lines again, and yield them with the position in the file:
+    pass two.
+    """
+    for texts, position in texts_of(file, wanted):
+        yield _strings(texts), position
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
+    """Read the texts of rows again, and yield them with the position in the file."""
+    for first, texts, _, position in _parts(file):
+        low, high = np.searchsorted(wanted, (first, first + len(texts)))
+        if high > low:
+            yield texts.take(wanted[low:high] - first), position
+        if high == len(wanted):
+            return
+
+
+def _strings(texts: Texts) -> list[str]:
+    """Return texts as strings; those of bad rows are not used."""
+    return [texts[row].decode("utf-8", "replace") for row in range(len(texts))]
+
+
+def _parts(file: File) -> Iterator[_TextLines]:
+    read = Lines(file, file.layout.batch_bytes)
+    line = 1
+    for buffer, start, end, position in whole_lines(read):
+        if not end:
+            yield _TextLines(line, Texts([b""]), {0: long_row(file)}, position)
+            line += 1
+        while start < end:
+            stop = buffer.find(b"\n", min(start + _PIECE, end) - 1, end) + 1 or end
+            texts, bad = _divided(bytes(memoryview(buffer)[start:stop]), read.encoding)
+            yield _TextLines(line, texts, bad, position)
+            start = stop
+            line = line + len(texts)
+        read.count = line - 1
+
+
+def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
+    """Return lines as texts, and the reasons of lines that do not decode."""
+    data = data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n")
+    ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
+    offsets = np.append(0, ends - np.arange(len(ends), dtype=np.int64))
+    texts = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64))
+    bad = dict[int, str]()
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        for row in range(len(texts)):
+            try:
+                texts[row].decode()
+            except UnicodeDecodeError as error:
+                bad[row] = undecodable(error, "the line", encoding)
+    return texts, bad

@@ -1,0 +1,332 @@
+"""Read whole tables: all columns of the rows of some inputs, in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from lshfast._common.extras import optional
+from lshfast._common.nearest import no_column
+from lshfast._io import csv_files, jsonl, parquet
+from lshfast._io.advice import advising, delimiter_advice
+from lshfast._io.delimiters import other_delimiters
+from lshfast._io.files import (
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    File,
+    Format,
+    Layout,
+    OnError,
+    Reject,
+    kind_of,
+    shortened,
+)
+from lshfast._io.json_text import dumps
+from lshfast._io.keys import RowKeys, writable
+from lshfast._io.listing import list_files
+from lshfast._io.row_types import too_many
+
+ReadProgress = Callable[[int, int], object]
+
+
+class WholeTable:
+    """The good rows of some inputs, with all their columns.
+
+    Attributes
+    ----------
+    columns : dict of str to list
+        The values of each column, None where a row has none. White space around the names in the
+        header of CSV is removed; cells of CSV are strings. Objects and arrays of JSONL and lists of
+        Parquet are strings of JSON. Other nested values, dates and times of Parquet are strings.
+    files : list of File
+        All input files.
+    rejected : list of Reject
+        Bad rows that were skipped.
+    """
+
+    columns: dict[str, list[Any]]
+    files: list[File]
+    rejected: list[Reject]
+
+    def __init__(self, layout: Layout, files: list[File]) -> None:
+        self.columns = {}
+        self.files = files
+        self.rejected = []
+        self._layout, self._lines = layout, array("q")
+        self._first: list[int] = []  # by file: the number of its first row
+        self._keys = RowKeys(layout, self._place)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @property
+    def read(self) -> int:
+        """Number of all rows that were read, including rejected rows."""
+        return len(self) + len(self.rejected)
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    @property
+    def advice(self) -> str:
+        """The delimiter to try if all rows are in one column whose name holds a delimiter,
+        otherwise "".
+        """
+        return (
+            next(filter(None, map(delimiter_advice, self.files)), "")
+            if len(self.columns) == 1
+            else ""
+        )
+
+    @property
+    def ids(self) -> Sequence[Any]:
+        """The id of each row, or FILE:LINE without an id column."""
+        return (
+            self._keys.ids
+            if self._layout.id_column is not None
+            else _RowNames(self._place, len(self))
+        )
+
+    def _place(self, row: int) -> tuple[str, int | None]:
+        return self.files[bisect_right(self._first, row) - 1].name, self._lines[row]
+
+    def read_all(self, progress: ReadProgress | None) -> None:
+        """Read all files; see `read_whole`."""
+        total = sum(file.size for file in self.files)
+        done = 0
+        for file in self.files:
+            self._first.append(len(self))
+            if file.format in ("text", "lines"):
+                raise file.fault(
+                    None,
+                    "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow",
+                )
+
+            def tell(position: int, before: int = done) -> None:
+                if progress:
+                    progress(before + position, total)
+
+            with advising(file):
+                (
+                    self._parquet
+                    if file.columnar
+                    else self._jsonl
+                    if file.format == "jsonl"
+                    else self._csv
+                )(file, tell)
+            done += file.size
+        for values in self.columns.values():
+            values.extend([None] * (len(self) - len(values)))
+        self._keys.close()
+        wanted = self._layout.id_column
+        if wanted is not None and wanted not in self.columns and self.read:
+            raise self.files[0].fault(None, no_column(wanted, self.columns))
+
+    def _csv(self, file: File, tell: Callable[[int], None]) -> None:
+        records = csv_files.records(file)
+        names = [name.strip() for name in next(records, (0, [], None, 0))[1]]
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise file.fault(1, f"the header names a column twice: {name}")
+        identity = self._identity(file, names)
+        chosen: list[list[str]] = []
+        for count, (line, fields, reason, position) in enumerate(records):
+            if reason is None and identity is not None:
+                reason = self._keys.take(fields[identity], None, True)
+            if self._admit(file, line, reason):
+                chosen.append(fields)
+            if count % TELL_EVERY == 0:
+                tell(position)
+        parts = zip(*chosen, strict=True) if chosen else ([] for _ in names)
+        self._append(dict(zip(names, map(list, parts), strict=True)), len(chosen))
+
+    def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
+        found = dict[str, list[Any]]()
+        count = 0
+        wanted = self._layout.id_column
+        for line, record, reason, position in jsonl.records(file):
+            identity = None if wanted is None else record.get(wanted)
+            new = record.keys() - found.keys()
+            if new and len(found) + len(new) > self._layout.max_columns:
+                reason = reason or too_many(self._layout.max_columns)
+            reason = reason or _unwritable(new) or _flatten(record)
+            if reason is None and wanted is not None:
+                reason = self._keys.take(identity, None, False)
+            if not self._admit(file, line, reason):
+                continue
+            for name, value in record.items():
+                if name not in found:
+                    found[name] = []
+                values = found[name]
+                values.extend([None] * (count - len(values)))
+                values.append(value)
+            count += 1
+            if count % TELL_EVERY == 0:
+                tell(position)
+        for values in found.values():
+            values.extend([None] * (count - len(values)))
+        self._append(found, count)
+
+    def _parquet(self, file: File, tell: Callable[[int], None]) -> None:
+        pa = optional("pyarrow")
+        for first, batch, position in parquet.batches(file):
+            identity = self._identity(file, batch.schema.names)
+            bad: dict[int, str] = {}
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                bad = dict(parquet.undecodable_values(column, name)) | bad
+            decoded = [row for row in range(len(batch)) if row not in bad]
+            part = batch.take(pa.array(decoded, "int64")) if bad else batch
+            values = []
+            for column in map(parquet.plain_values, part.columns):
+                nested = pa.types.is_nested(column.type)
+                values.append(
+                    [_as_text(value) if nested else value for value in column.to_pylist()]
+                )
+            places = dict(zip(decoded, range(len(decoded)), strict=True))
+            good = []
+            for row in range(len(batch)):
+                reason = bad.get(row)
+                if reason is None and identity is not None:
+                    reason = self._keys.take(values[identity][places[row]], None, False)
+                if self._admit(file, first + row, reason):
+                    good.append(places[row])
+            if len(good) < len(decoded):
+                values = [[column[place] for place in good] for column in values]
+            self._append(dict(zip(batch.schema.names, values, strict=True)), len(good))
+            tell(position)
+
+    def _identity(self, file: File, names: Sequence[str]) -> int | None:
+        wanted = self._layout.id_column
+        if wanted is None or not names:
+            return None
+        if wanted not in names:
+            raise file.fault(None, no_column(wanted, names))
+        return list(names).index(wanted)
+
+    def _admit(self, file: File, line: int, reason: str | None) -> bool:
+        """Number a good row and return True, or record a bad one."""
+        if reason is None:
+            self._lines.append(line)
+            return True
+        fault = file.fault(line, reason)
+        if self._layout.on_error == "stop":
+            raise fault
+        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        return False
+
+    def _append(self, columns: dict[str, list[Any]], count: int) -> None:
+        """Append `count` rows, which are numbered already."""
+        before = len(self) - count
+        for name, values in columns.items():
+            known = self.columns.setdefault(name, [])
+            known.extend([None] * (before - len(known)))
+            known.extend(values)
+
+
+TELL_EVERY = 10_000  # rows between calls of `progress`
+
+
+def _unwritable(names: Iterable[str]) -> str | None:
+    """Return the reason if a name cannot be written, as the name of a column of scores."""
+    lone = [name for name in names if not writable(name)]
+    return (
+        f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character"
+        if lone
+        else None
+    )
+
+
+def _flatten(record: dict[str, Any]) -> str | None:
+    """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be
+    written.
+    """
+    for name, value in record.items():
+        if isinstance(value, (dict, list)):
+            try:
+                record[name] = dumps(value)
+            except TypeError as error:
+                return (
+                    f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: "
+                    f"{error}"
+                )
+    return None
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, list):  # as those of JSONL
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return None if value is None else str(value)
+
+
+class _RowNames(Sequence[str]):
+    """FILE:LINE of each row, created on access."""
+
+    def __init__(self, place: Callable[[int], tuple[str, int | None]], rows: int) -> None:
+        self._place = place
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, row: Any) -> Any:
+        name, line = self._place(int(row))
+        return f"{name}:{line}"
+
+
+def read_whole(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    id_column: str | None = None,
+    glob: str | None = None,
+    on_error: OnError = "stop",
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
+    progress: ReadProgress | None = None,
+) -> WholeTable:
+    """Read all columns of the rows of some inputs.
+
+    The parameters are those of `open_corpus`; `progress` is called with the bytes of input read and
+    the total bytes. `max_columns` limits the columns of all rows, and a row of JSONL with a further
+    name is bad.
+
+    Raises
+    ------
+    DataError
+        At the first bad row if ``on_error="stop"``; a row with an earlier row's id is bad. Always
+        if a file cannot be read to its end, lacks the id column, or holds one text.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("id,name\\n7,Ann\\n8,\\n")
+    >>> table = read_whole(path, id_column="id")
+    >>> table.columns["name"], list(table.ids)
+    (['Ann', ''], ['7', '8'])
+    """
+    layout = Layout(
+        id_column=id_column,
+        glob=glob,
+        on_error=on_error,
+        encoding=encoding,
+        format=format,
+        max_row_bytes=max_row_bytes,
+        delimiter=delimiter,
+        max_columns=max_columns,
+    )
+    table = WholeTable(
+        layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout)
+    )
+    table.read_all(progress)
+    return table

@@ -1,0 +1,200 @@
+"""Crowded buckets of a band, whose rows are looked up by what similar rows share instead of
+compared one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.threads import pieces
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._items.rare_elements import MIXER, RareElements, RareElementsOf
+
+_HALF = np.uint64(32)
+_LOW = np.uint64(2**32 - 1)
+
+Int32Array = npt.NDArray[np.int32]
+SortedRows: TypeAlias = tuple[UInt64Array, Int32Array]  # keys of buckets, ascending, and their rows
+
+# Buckets of fewer rows are not split: to compare these takes at most 40 microseconds a row.
+CROWD_ROWS = 256
+
+# Rows of each side by which it is estimated whether splitting a bucket helps.
+SAMPLE_ROWS = 64
+
+# A bucket is split if at most one of so many pairs of its rows is left.
+LEAST_GAIN = 4
+
+# The key of no bucket.
+NO_KEY = np.uint64(2**64 - 1)
+
+# Pairs that are looked up at once, unless a single row has more.
+PIECE_PAIRS = 1 << 18
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one side of a band that are in crowded buckets, and their rare elements with the
+    keys of buckets.
+    """
+
+    keys: UInt64Array
+    rows: Int32Array
+    rare: RareElements
+    mixed: UInt64Array
+
+    @classmethod
+    def of(cls, keys: UInt64Array, rows: Int32Array, rare: RareElements) -> _Side:
+        mixed = rare.hashes ^ keys[rare.owners] * MIXER
+        return cls(keys, rows, rare, mixed)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """Entries of the right side, each with the range of the entries of the left side that have the
+    same element.
+    """
+
+    left_places: Int64Array
+    entries: Int64Array
+    low: Int64Array
+    high: Int64Array
+
+    @classmethod
+    def of(cls, left: _Side, right: _Side, left_is_lighter: bool) -> _Lookup:
+        of_left = (
+            np.flatnonzero(left.rare.as_lighter)
+            if left_is_lighter
+            else np.arange(len(left.mixed), dtype=np.int64)
+        )
+        entries = (
+            np.arange(len(right.mixed), dtype=np.int64)
+            if left_is_lighter
+            else np.flatnonzero(right.rare.as_lighter)
+        )
+        of_left = of_left[np.argsort(left.mixed[of_left], kind="stable")]
+        mixed = left.mixed[of_left]
+        searched = right.mixed[entries]
+        low, high = (np.searchsorted(mixed, searched, side=side) for side in ("left", "right"))
+        return cls(left.rare.owners[of_left], entries, low, high)
+
+
+class SplitBuckets:
+    """Buckets with many rows, most of which share no rare element.
+
+    Parameters
+    ----------
+    left, right : pair of ndarray
+        The keys of buckets, ascending, and the places of the rows in them.
+    rare : RareElementsOf
+    order : ndarray of int64
+        The row of each place.
+
+    Attributes
+    ----------
+    split : ndarray of uint64
+        The keys of the buckets, ascending.
+    """
+
+    def __init__(
+        self, left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+    ) -> None:
+        self._right = _Side.of(*right, rare.of(order[right[1]]))
+        self._left = self._right if left is right else _Side.of(*left, rare.of(order[left[1]]))
+        buckets = np.unique(np.concatenate([left[0], right[0]]))
+        self._lookups = [_Lookup.of(self._left, self._right, lighter) for lighter in (True, False)]
+        numbers = [np.searchsorted(buckets, keys) for keys, _ in (left, right)]
+        after = np.zeros(len(buckets))
+        for lookup in self._lookups:
+            of_entries = numbers[1][self._right.rare.owners[lookup.entries]]
+            after += np.bincount(of_entries, lookup.high - lookup.low, minlength=len(buckets))
+        before = np.bincount(numbers[0], minlength=len(buckets)) * np.bincount(
+            numbers[1], minlength=len(buckets)
+        )
+        self.split: UInt64Array = buckets[LEAST_GAIN * after <= before]
+
+    def pairs(self, limits: Int32Array, labels: Int32Array | None) -> Iterator[UInt64Array]:
+        """Yield the pairs of a band as `Meetings` does, of the split buckets and with a rare
+        element in common.
+        """
+        owners = self._right.rare.owners
+        is_split = are_in(self._right.keys, self.split)
+        counts = np.zeros(len(self._right.rows), np.int64)
+        for lookup in self._lookups:
+            found = np.bincount(
+                owners[lookup.entries], lookup.high - lookup.low, minlength=len(counts)
+            )
+            counts += found.astype(np.int64)
+        for piece in pieces(counts, PIECE_PAIRS):
+            parts = [self._of_rows(lookup, owners, piece, is_split) for lookup in self._lookups]
+            numbers = np.unique(np.concatenate(parts))
+            left = (numbers & _LOW).astype(np.int64)
+            right = (numbers >> _HALF).astype(np.int64)
+            left_rows = self._left.rows[left]
+            right_rows = self._right.rows[right]
+            valid = (self._left.keys[left] == self._right.keys[right]) & (
+                left_rows < limits[right_rows]
+            )
+            if labels is not None:
+                valid &= labels[left_rows] != labels[right_rows]
+            yield right_rows[valid].astype(np.uint64) << _HALF | left_rows[valid].astype(np.uint64)
+
+    def _of_rows(
+        self, lookup: _Lookup, owners: Int64Array, piece: slice, is_split: BoolArray
+    ) -> UInt64Array:
+        """Return the pairs of places of some rows of the right side, which may repeat."""
+        of_entries = owners[lookup.entries]
+        start, stop = np.searchsorted(of_entries, [piece.start, piece.stop])
+        chosen = start + np.flatnonzero(is_split[of_entries[start:stop]])
+        counts = lookup.high[chosen] - lookup.low[chosen]
+        first = np.repeat(lookup.low[chosen] - (np.cumsum(counts, dtype=np.int64) - counts), counts)
+        left = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
+        right = np.repeat(of_entries[chosen], counts)
+        return right.astype(np.uint64) << _HALF | left.astype(np.uint64)
+
+
+def crowded_buckets(
+    left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+) -> UInt64Array:
+    """Return the sorted keys of the buckets with many rows of the left side, if a sample shows that
+    a split helps.
+    """
+    keys = left[0]
+    repeated = keys[CROWD_ROWS:][keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]]
+    if not len(repeated):
+        return np.asarray(repeated)
+    crowded = np.unique(repeated)
+    crowded = crowded[are_in(crowded, right[0]) & (crowded != NO_KEY)]
+    # Every second row is in the sample of one side, so that no row is compared with itself.
+    samples = [_sample_of(side, crowded, first) for side, first in ((left, 0), (right, 1))]
+    return SplitBuckets(samples[0], samples[1], rare, order).split
+
+
+def _sample_of(side: SortedRows, buckets: UInt64Array, first: int) -> SortedRows:
+    """Return rows of each of some buckets, from its row `first` on, at regular even distances."""
+    starts, ends = (np.searchsorted(side[0], buckets, side=end) for end in ("left", "right"))
+    steps = np.maximum(2, (ends - starts) // (2 * SAMPLE_ROWS) * 2)
+    parts = [
+        np.arange(start + first, end, step, dtype=np.int64)
+        for start, end, step in zip(starts, ends, steps, strict=True)
+    ]
+    places = np.concatenate([np.empty(0, np.int64), *parts])
+    return side[0][places], side[1][places]
+
+
+def of_buckets(side: SortedRows, chosen: BoolArray | slice) -> SortedRows:
+    """Return some of the rows of a side."""
+    return side[0][chosen], side[1][chosen]
+
+
+def are_in(keys: UInt64Array, ascending: UInt64Array) -> BoolArray:
+    """Return which keys are among others."""
+    if not len(ascending):
+        return np.zeros(len(keys), np.bool_)
+    places = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[places] == keys)

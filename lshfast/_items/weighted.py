@@ -1,0 +1,249 @@
+"""Weighted sets from outside, checked, as sorted elements of the kernels.
+
+An element is three words: a hash under a public seed, a hash under a secret key, and the bits of
+its weight. Rows are sorted by the public hash, so that sums, and with them similarities, do not
+depend on the key. Elements are the same if both hashes are, so that nobody can write different
+elements that are taken for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
+from lshfast._common.checks import MOST_WEIGHT, weight_fault
+from lshfast._common.extras import optional
+from lshfast._common.run_key import draw_hash_key
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._items.held_points import HeldSets
+from lshfast._items.items import PointBatch
+from lshfast._items.kind import decoded_lists, kind_of_arrow, shortened
+from lshfast._items.sets import is_writable, named, without_rows
+from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
+from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
+
+# The seed of the hashes by which elements are sorted, and from which signatures are made.
+ORDER_SEED = 1
+
+ELEMENT_WORDS = 3
+
+
+class WeightedReader:
+    """Converts columns of weighted sets to batches; the first element decides whether all are
+    strings or integers.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the public hashes: that of an index, if the sets are compared with its entries
+        or added to it.
+    """
+
+    format: None = None
+    advice: ClassVar[str] = ""
+
+    def __init__(self, seed: int = ORDER_SEED) -> None:
+        self._kind: type | None = None
+        self._seed = seed
+        self._key = draw_hash_key()
+
+    def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
+        """Return the sets of a column, and the reasons of its bad rows, which have none.
+
+        A set is a mapping of strings or integers to weights, also as a text of JSON, or in Arrow a
+        map, or a list of structs of an element and its weight. None is an empty set.
+        """
+        if isinstance(column, WeightedSets):
+            return self.sets(column.offsets, column.tokens, column.weights), {}
+        if hasattr(column, "buffers"):
+            column = stored_lists(column)
+        if hasattr(column, "buffers") and kind_of_arrow(column.type) == "weighted":
+            offsets, elements, weights, bad = _of_arrow(column)
+            own = str if isinstance(elements, Texts) else int
+            if len(elements) and self._kind not in (None, own):
+                bad |= {
+                    int(row): f"its elements are not {named(self._kind)}, as those before"
+                    for row in np.flatnonzero(np.diff(offsets))
+                }
+            offsets, elements, places = without_rows(offsets, elements, bad)
+            weights = weights[places]
+        else:
+            offsets, elements, weights, bad = _of_values(column, self._kind)
+        if len(elements):
+            self._kind = str if isinstance(elements, Texts) else int
+        return self.sets(offsets, elements, weights), bad
+
+    def sets(
+        self, offsets: Int64Array, elements: Texts | UInt64Array, weights: Float64Array
+    ) -> PointBatch:
+        """Return sets as a batch; set i has ``elements[offsets[i]:offsets[i + 1]]``, whose weights
+        are valid.
+
+        The weights of equal elements add up, the least first.
+        """
+        public = _hashes(elements, self._seed)
+        secret = _hashes(elements, self._key)
+        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        order = np.lexsort((weights, secret, public, rows))
+        rows = rows[order]
+        public = public[order]
+        secret = secret[order]
+        weights = weights[order]
+        new = np.ones(len(rows), np.bool_)
+        new[1:] = (
+            (rows[1:] != rows[:-1]) | (public[1:] != public[:-1]) | (secret[1:] != secret[:-1])
+        )
+        if not new.all():
+            sums = np.zeros(int(new.sum()))
+            np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
+            weights = sums
+            rows = rows[new]
+            public = public[new]
+            secret = secret[new]
+        counts = np.bincount(rows, minlength=len(offsets) - 1).astype(np.int64)
+        words = np.empty((len(rows), ELEMENT_WORDS), np.uint64)
+        words[:, 0], words[:, 1], words[:, 2] = public, secret, weights.view(np.uint64)
+        return PointBatch(words, counts == 0, counts[counts > 0])
+
+
+class SignatureReader:
+    """Converts columns of weighted sets to batches of their signatures, whose words are the slots.
+
+    Parameters
+    ----------
+    format : WeightedMinHasher
+        Its seed is also that of the hashes of elements.
+    threads : int
+    """
+
+    advice: ClassVar[str] = ""
+
+    def __init__(self, format: WeightedMinHasher, threads: int) -> None:
+        self.format: Any = format
+        self._threads = threads
+        self._sets = WeightedReader(int(format.seed))
+
+    def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
+        """Return the signatures of the sets of a column that are not empty, and the reasons of its
+        bad rows.
+        """
+        batch, bad = self._sets.read(column)
+        assert batch.counts is not None
+        sets = HeldSets(np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words)
+        signatures = np.empty((len(sets), self.format.num_perm), np.uint64)
+        for piece, some in sets.weighted(8 * self.format.num_perm):
+            signatures[piece] = self.format.sketch(some, threads=self._threads)
+        return PointBatch(signatures, batch.missing), bad
+
+
+def _hashes(elements: Texts | UInt64Array, key: int | HashKey) -> UInt64Array:
+    return (
+        tokens_of_texts(elements, key)
+        if isinstance(elements, Texts)
+        else tokens_of_integers(elements, key)
+    )
+
+
+# The offsets, the elements and their weights, and the reasons of bad rows.
+Read = tuple[Int64Array, "Texts | UInt64Array", Float64Array, dict[int, str]]
+
+
+def _of_values(column: Any, kind: type | None) -> Read:
+    """Return weighted sets that are Python values or texts of JSON; bad rows are empty."""
+    values, undecodable = python_values(column) if hasattr(column, "buffers") else (column, {})
+    rows = list[Mapping[Any, Any]]()
+    bad = dict[int, str]()
+    for row, item in enumerate(decoded_lists(values)):
+        parts = {} if item is None else item
+        reason = _fault_of_row(parts, kind)
+        if reason:
+            bad[row] = reason
+            parts = {}
+        elif parts:
+            kind = int if isinstance(next(iter(parts)), (int, np.integer)) else str
+        rows.append(parts)
+    bad |= undecodable
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    flat = list(chain.from_iterable(rows))
+    weights = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, len(flat))
+    if kind is int:
+        return offsets, np.array([int(part) % 2**64 for part in flat], np.uint64), weights, bad
+    return offsets, Texts(flat), weights, bad
+
+
+def _fault_of_row(parts: Any, kind: type | None) -> str:
+    """Return why a value is no weighted set with elements of a kind, or ""."""
+    if not isinstance(parts, Mapping):
+        return (
+            f"not an object of elements and their weights, as weighted sets are: {shortened(parts)}"
+        )
+    for element, weight in parts.items():
+        own = (
+            int
+            if isinstance(element, (int, np.integer))
+            else str
+            if isinstance(element, (str, bytes))
+            else None
+        )
+        if own is None or isinstance(element, bool) or kind not in (None, own):
+            return f"the element {shortened(element)} is not one of {named(kind)}"
+        if isinstance(element, str) and not is_writable(element):
+            return f"a string has a lone surrogate: {shortened(element)}"
+        if own is int and not -(2**63) <= element < 2**64:
+            return f"an integer is not in -2**63..2**64 - 1: {shortened(element)}"
+        reason = weight_fault(weight)
+        if reason:
+            return f"the weight of {shortened(element)} {reason}"
+        kind = own
+    return ""
+
+
+def _of_arrow(column: Any) -> Read:
+    """Return the weighted sets of a column of maps, or of lists of structs; bad rows are those of
+    `bad`.
+    """
+    pa = optional("pyarrow")
+    entries = column.values  # structs of keys and values, of maps too
+    offsets = np.asarray(column.offsets, np.int64)
+    given = column.is_valid().to_numpy(zero_copy_only=False)
+    if given.all():
+        entries = entries.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+        offsets = offsets - offsets[0]
+    else:
+        starts = offsets[:-1].copy()
+        ends = offsets[1:].copy()
+        ends[~given] = starts[~given]
+        places = np.concatenate([np.empty(0, np.int64), *map(np.arange, starts, ends)])
+        offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
+        entries = entries.take(pa.array(places))
+    names, numbers = entries.flatten()
+    if pa.types.is_dictionary(names.type):
+        names = names.cast(names.type.value_type)
+    weights = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    missing = names.is_null().to_numpy(zero_copy_only=False)
+    wrong = missing | ~((weights > 0) & (weights <= MOST_WEIGHT))
+    bad = dict[int, str]()
+    places = np.flatnonzero(wrong)
+    rows = np.searchsorted(offsets, places, "right") - 1
+    if not pa.types.is_integer(names.type):
+        bad |= undecodable_rows(offsets, names)
+    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+        if row in bad:
+            continue
+        if missing[place]:
+            bad[row] = "an element is missing"
+        else:
+            weight = float(weights[place]) if numbers[place].is_valid else None
+            bad[row] = f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
+    if pa.types.is_integer(names.type):
+        elements: Texts | UInt64Array = (
+            names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+        )
+    else:
+        large = pa.types.is_large_string(names.type)
+        elements = Texts(names if large else names.cast(pa.string()))
+    return offsets, elements, weights, bad

@@ -1,1 +1,0 @@
-"""Deduplication on a cluster."""

@@ -1,1 +1,0 @@
-"""Deduplication as tasks of separate processes."""

@@ -1,0 +1,226 @@
+"""Matching of fingerprints in files of minutiae."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lshfast._common.display import Figure, counted, figure
+from lshfast._common.progress import Progress
+from lshfast._engine.display import Account
+from lshfast._engine.frame import Job
+from lshfast._engine.inputs import Inputs
+from lshfast._io import DataError
+from lshfast._io.advice import advising
+from lshfast._io.csv_files import records
+from lshfast._io.delimiters import other_delimiters
+from lshfast._io.files import File, Reject, column_index
+from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
+from lshfast.tokens import TokenSets
+
+
+@dataclass(frozen=True, kw_only=True)
+class FingerprintSummary(Account):
+    """The figures of a run.
+
+    Attributes
+    ----------
+    minutiae : int
+        Rows that are minutiae: read = minutiae + rejected.
+    prints, database : int
+        Prints, and prints that they were compared with.
+    matched, matches : int
+        Prints with a match, and pairs of prints that match.
+    found, false : float
+        The expected rates of the matcher; see `lshfast.fingerprints.Rates`.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "minutiae", "rejected"
+
+    minutiae: int
+    prints: int
+    database: int
+    matched: int
+    matches: int
+    found: float
+    false: float
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        rates = f"expected: {self.found:.2%} of prints of one finger, {self.false:.2%} of others"
+        yield figure("read", self.read, self.parts)
+        yield figure("prints", self.prints, f"compared with {counted(self.database, 'print')}")
+        yield figure("matched", self.matched, f"prints with a match; {rates}")
+        yield figure("matches", self.matches, "pairs of prints")
+
+
+@dataclass
+class _Minutiae:
+    """The prints of some files: their names in the order of their first minutiae, and the
+    minutiae.
+    """
+
+    grid: FingerprintGrid
+    files: list[File]
+    names: dict[str, int] = field(default_factory=dict)
+    owners: array[int] = field(default_factory=lambda: array("q"))
+    x: array[float] = field(default_factory=lambda: array("d"))
+    y: array[float] = field(default_factory=lambda: array("d"))
+    rejected: list[Reject] = field(default_factory=list)
+    read: int = 0
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    def prints(self, progress: Progress | None) -> TokenSets:
+        """Read all files, and return the prints."""
+        done = 0
+        total = sum(file.size for file in self.files)
+        for file in self.files:
+            with advising(file):
+                self._read_file(file)
+            done += file.size
+            if progress:
+                progress("input", done, total)
+        owners, x, y = (np.array(column) for column in (self.owners, self.x, self.y))
+        return self.grid.prints(owners, x, y, len(self.names))
+
+    def _read_file(self, file: File) -> None:
+        rows = records(file)
+        _, header, _, _ = next(rows, (0, list[str](), None, 0))
+        names = [name.strip() for name in header]
+        places = [column_index(file, names, name) for name in ("id", "x", "y")]
+        for line, row, fault, _ in rows:
+            self.read += 1
+            reason = fault or self._take(row, places)
+            if reason:
+                self._refuse(file, line, reason)
+
+    def _take(self, row: list[str], places: list[int]) -> str:
+        """Add the minutia of a row, or return why it is bad."""
+        name, *numbers = (row[place].strip() for place in places)
+        if not name:
+            return "the id is empty"
+        try:
+            x, y = map(float, numbers)
+            if "_" in "".join(numbers):  # a digit separator of Python
+                raise ValueError
+        except ValueError:
+            return f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
+        width = self.grid.square * self.grid.columns
+        height = self.grid.square * self.grid.rows
+        if not (0 <= x < width and 0 <= y < height):
+            return f"not on the grid, 0 <= x < {width:g} and 0 <= y < {height:g}: ({x:g}, {y:g})"
+        self.owners.append(self.names.setdefault(name, len(self.names)))
+        self.x.append(x)
+        self.y.append(y)
+        return ""
+
+    def _refuse(self, file: File, line: int, reason: str) -> None:
+        fault = file.fault(line, reason)
+        if file.layout.on_error == "stop":
+            raise fault
+        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+
+
+def match_fingerprints(
+    inputs: Inputs,
+    output: str,
+    grid: FingerprintGrid,
+    matcher: FingerprintMatcher,
+    *,
+    against: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FingerprintSummary:
+    """Match the fingerprints of files of minutiae, and write the matches to a table.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        CSV or TSV files with the columns id, x and y: a minutia in each row, with the print that
+        has it. The minutiae of a print may be anywhere.
+    output : path
+        The table: id, match, common, similarity (see `FingerprintMatcher.match`).
+    grid : FingerprintGrid
+    matcher : FingerprintMatcher
+        For a grid of as many squares.
+    against : path, optional
+        A file of the minutiae of a database, with which the prints are matched. By default, with
+        each other.
+    overwrite : bool
+        Whether existing files are replaced.
+    progress : callable, optional
+        Called with ("input", bytes read, total) and ("verify", prints done, total).
+
+    Returns
+    -------
+    FingerprintSummary
+
+    Raises
+    ------
+    DataError
+        If a row is not a minutia on the grid and bad rows stop the run, or a file is neither CSV
+        nor TSV, or damaged.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
+    """
+    job = Job([output], inputs.on_error, overwrite)
+    if matcher.family.grid != grid.size:
+        raise ValueError(
+            f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}"
+        )
+    own = database = job.add(_Minutiae(grid, _tables(inputs)))
+    if against is not None:
+        database = job.add(_Minutiae(grid, _tables(replace(inputs, paths=[against]))))
+    job.check()
+    prints = own.prints(progress)
+    others = None if against is None else database.prints(progress)
+    found = matcher.match(prints, others, progress=progress)
+    names = list(own.names)
+    matches = list(database.names)
+    table: dict[str, Any] = {
+        "id": [names[row] for row in found["i"].tolist()],
+        "match": [matches[row] for row in found["j"].tolist()],
+        "common": found["common"],
+        "similarity": found["similarity"],
+    }
+    with job.writing():
+        job.write(output, table, {"id": "string", "match": "string"})
+    rates = matcher.rates()
+    matched = np.unique(np.concatenate([found["i"], found["j"]]) if against is None else found["i"])
+    return job.account(
+        FingerprintSummary,
+        minutiae=len(own.owners) + (0 if against is None else len(database.owners)),
+        prints=len(names),
+        database=len(matches),
+        matched=len(matched),
+        matches=len(found),
+        found=rates.found,
+        false=rates.false,
+    )
+
+
+def _shortened(cell: str) -> str:
+    return repr(cell if len(cell) <= 60 else f"{cell[:57]}...")
+
+
+def _tables(inputs: Inputs) -> list[File]:
+    """List the files of inputs, which must be CSV or TSV."""
+    files = inputs.open().files
+    for file in files:
+        if not file.delimited:
+            raise DataError(
+                os.fspath(file.name),
+                None,
+                "minutiae must be CSV or TSV, with the columns id, x and y",
+            )
+    return files

@@ -1,0 +1,310 @@
+"""Pairs of similar genomes in files of sequences and of sourmash's sketches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.display import Figure, counted, figure
+from lshfast._common.progress import Progress
+from lshfast._engine.display import Account
+from lshfast._engine.frame import Job
+from lshfast._engine.pages import PageOutput, named
+from lshfast._io import check_different, check_place
+from lshfast._io.files import OnError
+from lshfast.genomes.ani import LEAST_HASHES
+from lshfast.genomes.page import page_of
+from lshfast.genomes.reading import SequenceFiles
+from lshfast.genomes.search import GENOME_PAIR, Least, least_of, similar_pairs
+from lshfast.genomes.signatures import (
+    MAX_SIGNATURE,
+    check_signature_path,
+    is_signature_path,
+    read_signatures,
+    write_signatures,
+)
+from lshfast.genomes.sketches import MAX_UNPACKED, KmerSketches, Sampling, put_together
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+# Pairs of the table that are in memory as names at a time.
+PAIRS_AT_ONCE = 1 << 15
+
+# The names of columns in tables, where they are not those of `pairs`.
+COLUMNS = {"containment_i": "containment_a", "containment_j": "containment_b"}
+
+
+@dataclass(frozen=True)
+class GenomeInputs:
+    """Files of sequences and of sketches, and how they are read; see
+    `lshfast.genomes.sketch_files`.
+    """
+
+    paths: Sequence[str]
+    sampling: Sampling
+    records: bool = False
+    glob: str | None = None
+    on_error: OnError = "stop"
+    max_unpacked: int | str = MAX_UNPACKED
+    max_signature: int | str = MAX_SIGNATURE
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenomesSummary(Account):
+    """The figures of a comparison of genomes.
+
+    Attributes
+    ----------
+    sketched : int
+        Genomes, or records, that were compared: read = sketched + rejected.
+    empty : int
+        Those of them whose sketch has no hash; they are in no pair.
+    letters, hashes : int
+        Letters of the sequences, and hashes of the sketches.
+    sampling : Sampling
+    against : int or None
+        Sketches of other files, with which these were compared; None for a comparison with each
+        other.
+    against_rejected : int
+        Bad items of these files.
+    pairs : int
+    unknown : int
+        Pairs that were left out because a sketch has too few hashes for an ANI.
+    least : Least
+        The threshold.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "sketched", "rejected"
+
+    sketched: int
+    empty: int
+    letters: int
+    hashes: int
+    sampling: Sampling
+    against: int | None
+    against_rejected: int
+    pairs: int
+    unknown: int
+    least: Least
+
+    @property
+    def finding_more(self) -> str:
+        """What finds less similar pairs, as options of the command."""
+        sampling = "a larger --bottom" if self.sampling.bottom else "a smaller --scaled"
+        return (
+            f"a lower --{self.least.column.removeprefix('mash_')} finds less similar ones, and "
+            f"{sampling} samples more"
+        )
+
+    @property
+    def refused(self) -> int:
+        """Bad items of all inputs."""
+        return self.rejected + self.against_rejected
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table."""
+        own = self.sampling
+        kind = f"the {own.bottom:,} smallest" if own.bottom else f"one in {own.scaled:,}"
+        empty = f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
+        yield figure("read", self.read, self.parts)
+        yield figure("letters", self.letters)
+        yield figure(
+            "hashes", self.hashes, f"{kind}, of k-mers of {counted(own.k, 'letter')}", empty
+        )
+        if self.against is not None:
+            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            yield figure("against", self.against, "sketches", rejected)
+        unknown = ""
+        if self.unknown:
+            unknown = (
+                f"{self.unknown:,} left out: fewer than {LEAST_HASHES} hashes of a sketch give no "
+                "ANI; a smaller "
+                "--scaled samples more"
+            )
+        yield figure(
+            "pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}", unknown
+        )
+
+
+class _Opened:
+    """Inputs whose files are listed, and not yet read."""
+
+    def __init__(self, inputs: GenomeInputs, job: Job) -> None:
+        self._inputs = inputs
+        self.signatures: list[str] = list(filter(is_signature_path, inputs.paths))
+        paths = [path for path in inputs.paths if not is_signature_path(path)]
+        self.sequences: SequenceFiles | None = None
+        if paths or not self.signatures:
+            listed = SequenceFiles.listed(
+                paths,
+                inputs.sampling,
+                records=inputs.records,
+                glob=inputs.glob,
+                on_error=inputs.on_error,
+                max_unpacked=inputs.max_unpacked,
+            )
+            self.sequences = job.add(listed)
+
+    def sketches(self, threads: int | None, progress: Progress | None) -> KmerSketches:
+        """Read all files: those of sequences, and then those of sketches."""
+        parts = [] if self.sequences is None else [self.sequences.sketches(threads, progress)]
+        own = self._inputs
+        for path in self.signatures:
+            parts.append(
+                read_signatures(
+                    path,
+                    k=own.sampling.k,
+                    max_signature=own.max_signature,
+                    max_unpacked=own.max_unpacked,
+                )
+            )
+        found = put_together(parts)
+        wanted = own.sampling.bottom
+        kind = found.sampling
+        if wanted and kind.bottom != wanted:
+            other = f"bottom={kind.bottom}" if kind.bottom else f"scaled={kind.scaled}"
+            raise ValueError(
+                f"{printable(self.signatures[0])}: sketches with {other}, not bottom={wanted}"
+            )
+        return found
+
+
+def compare_genomes(
+    inputs: GenomeInputs,
+    output: str,
+    *,
+    against: Sequence[str] = (),
+    save_sketches: str | None = None,
+    ani: float | None = None,
+    jaccard: float | None = None,
+    containment: float | None = None,
+    page: PageOutput | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> GenomesSummary:
+    """Compare genomes with each other, or with other ones, and write the similar pairs to a table.
+
+    Parameters
+    ----------
+    inputs : GenomeInputs
+        Files of FASTA, FASTQ, or sketches of sourmash (.sig, .sig.gz, .zip).
+    output : path
+        The table: a, b, shared, jaccard, containment, containment_a, containment_b, ani, ani_low,
+        ani_high and mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without the containments
+        and what follows from them.
+    against : sequence of path
+        Files of the same kinds; then pairs are of one genome of `inputs` and one of these.
+    save_sketches : path, optional
+        A file for the sketches of `inputs`, .sig or .sig.gz.
+    ani, jaccard, containment : float, optional
+        The threshold, see `lshfast.genomes.pairs`.
+    page : PageOutput, optional
+        A page that shows the pairs and the groups of genomes.
+    threads : int, optional
+    overwrite : bool
+        Whether existing files are replaced.
+    progress : callable, optional
+        Called with ("read", bytes of input read, total) and ("join", sketches done, total).
+
+    Returns
+    -------
+    GenomesSummary
+
+    Raises
+    ------
+    DataError
+        If a file or record is bad, and bad ones stop the run.
+    FormatError
+        If a file of sketches is damaged, too large, or has no sketches with this k.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
+    """
+    least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
+    job = Job([output], inputs.on_error, overwrite, page=page)
+    own = _Opened(inputs, job)
+    other = _Opened(replace(inputs, paths=against), job) if against else None
+    signatures = [*own.signatures, *(other.signatures if other else [])]
+    job.check(*signatures)
+    if save_sketches is not None:
+        check_signature_path(save_sketches)
+        read = [*signatures, *(file.location for source in job.sources for file in source.files)]
+        check_place(save_sketches, read, overwrite)
+        check_different([*job.paths, save_sketches, *([] if page is None else [page.path])])
+    sketches = own.sketches(threads, progress)
+    others = None if other is None else other.sketches(threads, progress)
+    found, unknown = similar_pairs(
+        sketches,
+        others,
+        ani=ani,
+        jaccard=jaccard,
+        containment=containment,
+        threads=threads,
+        progress=progress,
+    )
+    rejected = len(sketches.rejected)
+    summary = job.account(
+        GenomesSummary,
+        read=len(sketches) + rejected,
+        rejected=rejected,
+        sketched=len(sketches),
+        empty=int((sketches.sets.counts == 0).sum()),
+        letters=sketches.letters,
+        hashes=len(sketches.sets.tokens),
+        sampling=sketches.sampling,
+        against=None if others is None else len(others),
+        against_rejected=0 if others is None else len(others.rejected),
+        pairs=len(found),
+        unknown=unknown,
+        least=least,
+    )
+    with job.writing():
+        job.write(output, _tables(found, sketches, others), {"a": "string", "b": "string"})
+        if save_sketches is not None:
+            write_signatures(save_sketches, sketches, overwrite=overwrite)
+        job.write_page(partial(_page, inputs, found, sketches, others, summary))
+    return replace(summary, seconds=job.clock.seconds)
+
+
+def _page(
+    inputs: GenomeInputs,
+    found: npt.NDArray[np.void],
+    sketches: KmerSketches,
+    others: KmerSketches | None,
+    summary: GenomesSummary,
+    page: PageOutput,
+) -> str:
+    """Return the page of a comparison."""
+    return page_of(
+        found,
+        sketches.names,
+        None if others is None else others.names,
+        summary.least,
+        title=f"Similar genomes in {named([printable(path) for path in inputs.paths])}",
+        account=summary.figures(),
+        bottom=bool(sketches.sampling.bottom),
+        command=page.command,
+    )
+
+
+def _tables(
+    found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None
+) -> Iterator[Table]:
+    """Return the table of pairs in parts, the first of which may be empty."""
+    names = sketches.names
+    other_names = (sketches if others is None else others).names
+    columns = [name for name in GENOME_PAIR.names or () if name not in ("i", "j")]
+    if sketches.sampling.bottom:
+        columns = [name for name in columns if name in ("shared", "jaccard", "mash_ani")]
+    for at in range(0, max(1, len(found)), PAIRS_AT_ONCE):
+        part = found[at : at + PAIRS_AT_ONCE]
+        table: Table = {"a": [names[row] for row in part["i"].tolist()]}
+        table["b"] = [other_names[row] for row in part["j"].tolist()]
+        yield table | {COLUMNS.get(name, name): part[name] for name in columns}

@@ -1,0 +1,375 @@
+"""The passages that the rows of files share: a table of them, counts by file, and the rows without
+later copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.display import Figure, counted, figure
+from lshfast._common.progress import Progress
+from lshfast._common.visible import one_line
+from lshfast._engine.frame import Job, ShortenedRows
+from lshfast._engine.inputs import Inputs, text_batches
+from lshfast._engine.pages import PageOutput, named
+from lshfast._engine.row_page import texts_by_row
+from lshfast._io import Corpus, id_kind
+from lshfast.passages.page import PageSide, counts_of_side, left_out, rows_with_unlisted
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.result import SharedPassages
+from lshfast.passages.run import find_against, find_within, hold_texts
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+# Rows of the table of passages that are in memory at a time.
+SPANS_AT_ONCE = 1 << 14
+
+# Contaminated rows that a summary names: those with the greatest shares in passages.
+MOST_NAMED = 20
+
+
+@dataclass(frozen=True)
+class PassageOutputs:
+    """The outputs; None for none: passages, counts by file, the rows without later copies, and a
+    page.
+    """
+
+    spans: str | None = None
+    report: str | None = None
+    rows: str | None = None
+    overwrite: bool = False
+    page: PageOutput | None = None
+
+
+def outputs_of(
+    output: str | None,
+    passages: str | None,
+    report: str | None,
+    remove: str | None,
+    overwrite: bool = False,
+    page: PageOutput | None = None,
+) -> PassageOutputs:
+    """Return the outputs that the options of the command mean: `output` is for the rows if copies
+    are removed.
+    """
+    if remove:
+        if output is None:
+            raise ValueError("--remove needs an output for the rows: -o FILE")
+        return PassageOutputs(passages, report, output, overwrite, page)
+    if passages is not None:
+        raise ValueError("--passages needs --remove; without it, -o FILE is for the passages")
+    return PassageOutputs(output, report, None, overwrite, page)
+
+
+class FileCounts(NamedTuple):
+    """The rows of one file.
+
+    All; those that are too short for a passage; those with a passage; their passages; and those
+    with passages that are not listed.
+    """
+
+    file: str
+    documents: int
+    short: int
+    shared: int
+    passages: int
+    unlisted: int = 0
+
+
+class Contaminated(NamedTuple):
+    """A row of the other texts that shares a passage.
+
+    Its key, all its words or characters, those in passages, and those in passages that are not
+    listed alone.
+    """
+
+    key: Any
+    units: int
+    covered: int
+    unlisted: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassagesSummary(ShortenedRows):
+    """Hold the figures of a search for shared passages in files.
+
+    Attributes
+    ----------
+    removed, shortened : int
+        A row is removed if no word of it remains without its later copies, and only if the rows are
+        written.
+    short : int
+        Rows with fewer words or characters than a shortest passage.
+    shared : int
+        Rows with a later copy of a passage; in a search against other files, with a passage.
+    passages : int
+        Passages in the table.
+    unit : {"word", "char"}
+    units, covered : int
+        Words or characters of all rows that are not short, and how many of them are in those
+        passages.
+    files : list of FileCounts
+        Counts for each file of the other texts; within a corpus, of the inputs.
+    against_read, against_rejected : int
+        Rows of the other texts.
+    contaminated : list of Contaminated
+        The rows of the other texts with the greatest shares in passages, at most 20, the greatest
+        share first.
+    removing : bool
+        Whether the rows are written.
+    unlisted : int
+        Rows, of the inputs or of the other texts, with passages that are not in the table, since
+        the runs that cover them occur at more than `most_copies` places, of which the first is in
+        the table.
+    left_out : str
+        Why passages are not in the table, or "".
+    """
+
+    short: int
+    shared: int
+    passages: int
+    unit: str
+    units: int
+    covered: int
+    files: list[FileCounts]
+    against_read: int
+    against_rejected: int
+    contaminated: list[Contaminated]
+    removing: bool
+    unlisted: int = 0
+    left_out: str = ""
+
+    @property
+    def refused(self) -> int:
+        """Bad rows of all inputs."""
+        return self.rejected + self.against_rejected
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table; those of removal only if the rows are written."""
+        yield figure("read", self.read, _short(self.short, " for a passage"))
+        yield from self.removal() if self.removing else [figure("rejected", self.rejected)]
+        if self.against_read:
+            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            yield figure("against", self.against_read, rejected)
+        covered = (
+            f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them"
+            if self.covered
+            else ""
+        )
+        yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
+        yield figure(f"{self.unit}s", self.units, covered)
+        if self.unlisted:
+            rows = "row" if self.unlisted == 1 else "rows"
+            yield figure(
+                "not listed", self.unlisted, f"{rows} with passages that are not in the table"
+            )
+            yield figure("", "", self.left_out)
+        if not self.against_read:
+            return
+        for row in self.files:
+            note = f"of {counted(row.documents, 'row')} of {row.file}"
+            unlisted = f"{row.unlisted:,} with passages that are not listed" if row.unlisted else ""
+            yield figure("contaminated", row.shared, note, _short(row.short), unlisted)
+        for found in self.contaminated:
+            covered = (
+                f"{found.covered:,} of {counted(found.units, self.unit)} in "
+                f"passages{_unlisted(found)}"
+            )
+            yield figure(
+                "", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}"
+            )
+        left = sum(row.shared for row in self.files) - len(self.contaminated)
+        if left:
+            yield figure("", "", f"and {counted(left, 'row')} with smaller shares")
+
+
+def _unlisted(found: Contaminated) -> str:
+    """Return how many words or characters in passages of a row are in no listed passage, as the end
+    of a line.
+    """
+    if not found.unlisted:
+        return ""
+    return (
+        ", none of them listed"
+        if found.unlisted == found.covered
+        else f", {found.unlisted:,} of them not listed"
+    )
+
+
+def _short(rows: int, purpose: str = "") -> str:
+    return f"{rows:,} too short{purpose}" if rows else ""
+
+
+def find_in_files(
+    inputs: Inputs,
+    against: Inputs | None,
+    outputs: PassageOutputs,
+    plan: PassagePlan,
+    *,
+    stream_against: bool = False,
+    progress: Progress | None = None,
+) -> PassagesSummary:
+    """Search the rows of files for shared passages.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Held in memory, unless there is `against`.
+    against : Inputs, optional
+        Other texts: passages that a row shares with one of these are found, and no others. They are
+        held in memory, and the inputs read in batches.
+    stream_against : bool, default False
+        Hold the inputs instead, and read the other texts in batches. Then the numbers of copies
+        that `most_copies` limits are those in the inputs, and the table has the texts as they stand
+        in the inputs.
+    outputs : PassageOutputs
+        ``rows`` is written without later copies, or without the passages of the other texts. A row
+        is left out if no word of it remains.
+    plan : PassagePlan
+    progress : callable, optional
+        Called with (stage, done, total): bytes of input in "hold", "sample" and "write", pairs of
+        places in "compare".
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message is one line with file, line and reason.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
+    """
+    if stream_against and against is None:
+        raise ValueError("--stream-against needs --against")
+    tables = [outputs.rows, outputs.spans, outputs.report]
+    job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
+    corpus = job.open(inputs, outputs.rows)
+    other = None if against is None else job.open(against)
+    job.check()
+    if not (any(tables) or outputs.page):
+        raise ValueError("an output is needed: -o FILE, --report FILE or --html FILE")
+    if other is None:
+        with job.reading(corpus):
+            found = find_within(
+                text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress
+            )
+    else:
+        kept, read = (corpus, other) if stream_against else (other, corpus)
+        with job.reading(kept):
+            held = hold_texts(text_batches(kept, _as_stage(progress, "hold")), plan, job.clock)
+        with job.reading(read):
+            batches = text_batches(read, _as_stage(progress, "sample"))
+            found = find_against(
+                batches, held, plan, job.clock, held_side="i" if stream_against else "j"
+            )
+    result = SharedPassages(found, plan)
+    counts = _counts(corpus, other or corpus, result)
+    with job.writing("write"):
+        if outputs.spans is not None:
+            kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
+            job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
+        if outputs.report is not None:
+            columns = (
+                FileCounts._fields
+                if any(row.unlisted for row in counts)
+                else FileCounts._fields[:-1]
+            )
+            table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
+            job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
+
+        job.write_page(lambda page: _page(corpus, other, result, counts, page))
+
+        def new_text(row: int, text: str) -> str:
+            return result.without_cuts(row, text.encode()).decode()
+
+        keep = ~result.emptied
+        shortened = result.shortened & ~result.emptied
+        job.write_rows(keep, shortened, new_text, plan.threads, progress)
+    removed = 0 if outputs.rows is None else int(result.emptied.sum())
+    unlisted = rows_with_unlisted(result)
+    return job.account(
+        PassagesSummary,
+        read=corpus.read,
+        kept=corpus.accepted - removed,
+        removed=removed,
+        rejected=len(corpus.rejected),
+        shortened=0 if outputs.rows is None else int(shortened.sum()),
+        short=int((result.units == 0).sum()),
+        shared=int((result.covered > 0).sum()),
+        passages=len(result),
+        unit=plan.unit,
+        units=int(result.units.sum()),
+        covered=int(result.covered.sum()),
+        files=counts,
+        against_read=0 if other is None else other.read,
+        against_rejected=0 if other is None else len(other.rejected),
+        contaminated=[] if other is None else _contaminated(other, result),
+        removing=outputs.rows is not None,
+        unlisted=unlisted,
+        left_out=left_out(plan) if unlisted else "",
+    )
+
+
+def _page(
+    corpus: Corpus,
+    other: Corpus | None,
+    result: SharedPassages,
+    counts: list[FileCounts],
+    page: PageOutput,
+) -> str:
+    """Return the page of a search in files."""
+    sides = [PageSide(own.key, partial(texts_by_row, own)) for own in (corpus, other or corpus)]
+    first, second = (named([file.name for file in own.files]) for own in (corpus, other or corpus))
+    title = f"Shared passages in {first}" if other is None else f"Passages of {second} in {first}"
+    return result.page(
+        (sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts
+    )
+
+
+def _as_stage(progress: Progress | None, stage: str) -> Progress | None:
+    """Return a callback that reports another stage."""
+    return None if progress is None else lambda _, done, total: progress(stage, done, total)
+
+
+def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[Table]:
+    """Return the table of passages in parts, the first of which may be empty."""
+    for at in range(0, max(1, len(result)), SPANS_AT_ONCE):
+        which = slice(at, at + SPANS_AT_ONCE)
+        part = result.spans[which]
+        table: Table = {"key_i": [corpus.key(row) for row in part["i"].tolist()]}
+        places = ("start", "end", "start_byte", "end_byte")
+        table |= {f"{place}_i": part[f"i_{place}"] for place in places}
+        table["key_j"] = [other.key(row) for row in part["j"].tolist()]
+        table |= {f"{place}_j": part[f"j_{place}"] for place in places}
+        yield table | {f"{result.plan.unit}s": part["units"], "text": result.texts(which)}
+
+
+def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
+    """Count the rows of each file: of the other texts, or, within a corpus, of the inputs."""
+    own = counts_of_side(result, "j")
+    shared = own.covered > 0
+    units = own.units
+    passages = np.bincount(result.spans["j"], minlength=len(units))
+
+    def count(index: int, name: str) -> FileCounts:
+        rows = slice(*other.span(index))
+        columns = units == 0, shared, passages, own.unlisted > 0
+        sums: Sequence[Any] = [int(column[rows].sum()) for column in columns]
+        return FileCounts(name, rows.stop - rows.start, *sums)
+
+    return [count(index, file.name) for index, file in enumerate(other.files)]
+
+
+def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
+    units, covered, unlisted = counts_of_side(result, "j")
+    rows = np.flatnonzero(covered)
+    rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
+    return [
+        Contaminated(other.key(row), int(units[row]), int(covered[row]), int(unlisted[row]))
+        for row in rows.tolist()
+    ]

@@ -1,0 +1,144 @@
+"""A threshold by eye: pairs of rows are shown to a person, who says whether they are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.progress import Progress
+from lshfast._engine.columns import ShingledTexts
+from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.frame import Job
+from lshfast._engine.inputs import Inputs, text_batches
+from lshfast._engine.listed_pairs import PairArray
+from lshfast._engine.pair_sample import PairSample, edges_from
+from lshfast._engine.plan import Plan
+from lshfast._engine.similar_pairs import SimilarPairs
+from lshfast._engine.sketching import sketch_rows
+from lshfast._engine.stored_options import StoredOptions, read_options, write_beside
+from lshfast._io import DataError
+from lshfast._io.pages.differences import Differences, compare
+from lshfast.quality.label_sheet import (
+    Answer,
+    LabelSheet,
+    Question,
+    SheetKind,
+    check_resumable,
+    read_labels,
+)
+from lshfast.quality.labels import ThresholdEstimate
+
+KIND = SheetKind(("key_i", "key_j", "similarity", "label"), "labels of other texts or options")
+
+# Bytes of a text that are held: more than is shown.
+TEXT_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextQuestion(Question):
+    """A pair of texts that a person is asked about.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        Their beginnings, of at most TEXT_BYTES bytes.
+    """
+
+    texts: tuple[str, str]
+
+    @cached_property
+    def differences(self) -> Differences:
+        """The spans of both texts."""
+        return compare(*self.texts)
+
+
+def label_files(
+    inputs: Inputs,
+    plan: Plan,
+    path: str,
+    ask: Callable[[TextQuestion], Answer],
+    *,
+    precision: float | None = None,
+    progress: Progress | None = None,
+) -> ThresholdEstimate:
+    """Ask about pairs of rows until the answer is "quit" or no pair is left, and return what the
+    labels say.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    plan : Plan
+        Its threshold is the least similarity of the pairs.
+    path : str
+        The file of labels, .csv, .tsv or .jsonl. If it exists, its labels are kept. A file beside
+        it has the options.
+    ask : callable
+        Returns the answer to a TextQuestion. KeyboardInterrupt counts as "quit".
+    precision : float, optional
+        The precision that is wanted, see `threshold_of`.
+    progress : callable, optional
+
+    Raises
+    ------
+    DataError
+        If the inputs are bad, or the file has labels of other texts or options.
+    ValueError
+        If the file is not of a kind that can be resumed.
+    """
+    check_resumable(path)
+    job = Job([path], inputs.on_error, True)
+    corpus = job.open(inputs)
+    job.check()
+    stored = StoredOptions.of(plan.arguments, inputs)
+    before = read_labels(path, KIND)
+    if before is not None:
+        _check_options(path, stored)
+    with job.reading(corpus):
+        batches, plan = ignoring_common(text_batches(corpus, progress), plan, job.clock, progress)
+        sketches = sketch_rows(batches, plan, job.clock, progress)
+        sample = PairSample(edges_from(plan.threshold), plan.hasher.seed)
+        for pairs in SimilarPairs(sketches, plan, job.clock, progress).of_different_rows():
+            sample.add(pairs)
+        chosen = sample.pairs()
+        texts = _texts_of(sketches.rows.column, chosen)
+    keys = [
+        list(zip(corpus.keys_of(pairs["i"]), corpus.keys_of(pairs["j"]), strict=True))
+        for pairs in chosen
+    ]
+    sheet = LabelSheet(path, KIND, edges_from(plan.threshold), sample.counts, chosen, keys)
+    sheet.take(before or [])
+    write_beside(path, stored, True)
+
+    def question_of(pair: Any, **known: Any) -> TextQuestion:
+        return TextQuestion(texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **known)
+
+    sheet.ask_all(question_of, ask, precision)
+    return sheet.estimate(precision)
+
+
+def _check_options(path: str, stored: StoredOptions) -> None:
+    """Raise DataError if labels were given under other options than these."""
+    before = read_options(path)
+    if before is None:
+        return
+    for old, new in ((before.options, stored.options), (before.reading, stored.reading)):
+        for name in new:
+            if old.get(name) != new[name]:
+                reason = f"{KIND.others}: {name} is {old.get(name)!r} there, not {new[name]!r}"
+                raise DataError(printable(path), None, reason)
+
+
+def _texts_of(column: Any, chosen: Sequence[PairArray]) -> dict[int, str]:
+    """Return the beginnings of the texts of the rows of some pairs."""
+    assert isinstance(column, ShingledTexts)
+    rows = np.unique(np.concatenate([np.concatenate([pairs["i"], pairs["j"]]) for pairs in chosen]))
+    texts = column.texts.take(rows)
+    return {
+        row: texts[place][:TEXT_BYTES].decode("utf-8", "replace")
+        for place, row in enumerate(rows.tolist())
+    }

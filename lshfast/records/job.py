@@ -1,0 +1,301 @@
+"""Link the records of files: read the tables, find the links, write them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.display import Figure, figure
+from lshfast._common.progress import Progress
+from lshfast._engine.cluster_file import OpenClusters
+from lshfast._engine.clusters import ClusterFigures, ClusterUpdate
+from lshfast._engine.display import Account
+from lshfast._engine.frame import Job
+from lshfast._io import DataError, check_file
+from lshfast._io.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
+from lshfast._io.streams import is_stream
+from lshfast._io.whole_tables import WholeTable, read_whole
+from lshfast.records.explain import rows_of_pair
+from lshfast.records.job_outputs import RecordOutputs as RecordOutputs
+from lshfast.records.job_outputs import write_outputs
+from lshfast.records.labels import MarkedPair, marked_pairs
+from lshfast.records.linking import link_tables
+from lshfast.records.merged import KeepRule
+from lshfast.records.options import LinkOptions
+from lshfast.records.result import LinkResult
+from lshfast.records.summary import LinkSummary
+from lshfast.records.synonyms import Synonyms
+from lshfast.records.tables import RecordTable
+
+SPREADSHEET_ENCODING = "cp1252"
+
+
+@dataclass(frozen=True)
+class RecordInputs:
+    """The files of one or two tables, and the options of reading; see
+    `lshfast._io.open_corpus`.
+
+    `labels` are files of pairs that people have marked.
+    """
+
+    a: str
+    b: str | None = None
+    id_column: str | None = None
+    id_column_b: str | None = None
+    glob: str | None = None
+    on_error: OnError = "stop"
+    encoding: str = "utf-8"
+    format: Format | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
+    labels: Sequence[str] = ()
+    encoding_b: str | None = None
+
+    def read(self, progress: Progress | None) -> list[WholeTable]:
+        """Read the tables; `progress` is called with ("input", bytes of input read, total bytes)
+        for each.
+        """
+        tell: Callable[[int, int], object] | None = None
+        if progress is not None:
+            own = progress
+
+            def tell(done: int, total: int) -> None:
+                own("input", done, total)
+
+        ids = [self.id_column, self.id_column_b or self.id_column]
+        encodings = [self.encoding, self.encoding_b or self.encoding]
+        return [
+            read_whole(
+                path,
+                id_column=column,
+                glob=self.glob,
+                on_error=self.on_error,
+                encoding=encoding,
+                format=self.format,
+                max_row_bytes=self.max_row_bytes,
+                delimiter=self.delimiter,
+                max_columns=self.max_columns,
+                progress=tell,
+            )
+            for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True)
+            if path is not None
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LinkAccount(Account):
+    """The account of a run that links the records of one or two tables.
+
+    Attributes
+    ----------
+    linked, unlinked : int
+        read = linked + unlinked + rejected.
+    tables : list of tuple
+        Path, linked, unlinked and rejected records of each table.
+    summary : LinkSummary
+    clusters : ClusterFigures or None
+        The figures of the groups with lasting ids, if there are any.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = "linked", "unlinked", "rejected"
+
+    linked: int
+    unlinked: int
+    tables: list[tuple[str, int, int, int]]
+    summary: LinkSummary
+    clusters: ClusterFigures | None = None
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of a table: of the tables, the links, and the stages."""
+        yield from self._figures(("records", "linked", "seconds"))
+        times = self.summary.seconds
+        yield figure(
+            "seconds",
+            f"{sum(times.values()):,.2f}",
+            *(f"{name} {s:.1f}" for name, s in times.items()),
+        )
+
+    def counts(self) -> Iterator[Figure]:
+        """Yield the lines of the tables and the links."""
+        yield from self._figures(("records", "linked", "reached", "above", "seconds"))
+
+    def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
+        for path, *counts in self.tables:
+            parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
+            yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
+        yield from (line for line in self.summary.figures() if line.name not in left_out)
+        if self.clusters is not None:
+            yield figure("clusters", self.clusters.clusters, self.clusters.note)
+
+
+def link_files(
+    inputs: RecordInputs,
+    outputs: RecordOutputs,
+    options: LinkOptions,
+    progress: Progress | None = None,
+    pair: tuple[str, str] | None = None,
+) -> tuple[LinkResult, LinkAccount]:
+    """Link the records of two tables in files, or of one, and write the links.
+
+    Parameters
+    ----------
+    inputs : RecordInputs
+    outputs : RecordOutputs
+        Files get their names when all are complete.
+    options : LinkOptions
+    progress : callable, optional
+        Called with ("input", bytes of input read, total bytes) and ("link", stages done, all
+        stages).
+    pair : (str, str), optional
+        The ids of two records that must exist, which is checked before they are linked.
+
+    Returns
+    -------
+    LinkResult
+    LinkAccount
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message is one line with file, line and reason.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is
+        created.
+    """
+    job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
+    _check(job, inputs, outputs, options)
+    labels = [read_labels(path) for path in inputs.labels]
+    marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
+    tables = [job.add(table) for table in inputs.read(progress)]
+    files = [file.location for table in (*tables, *labels) for file in table.files]
+    for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
+        if path is not None and not is_stream(path):
+            check_file(path, files, overwrite=True)
+    sides = [
+        RecordTable(table.columns, column, name, ids=table.ids)
+        for table, column, name in zip(
+            tables,
+            (inputs.id_column, inputs.id_column_b or inputs.id_column),
+            _names(inputs),
+            strict=False,
+        )
+    ]
+    if pair is not None:
+        rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
+    if outputs.merged is not None:
+        KeepRule.parse(outputs.keep_rule).check(sides)
+    if outputs.clusters is not None:
+        outputs.clusters.check(files, [*job.paths, *outputs.pictures])
+    if marks:
+        options = replace(options, labels=[*options.labels, *marks])
+    with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
+        result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
+        update = None if clusters is None else _clusters_after(clusters, result)
+        with job.writing():
+            write_outputs(job, result, outputs)
+            if clusters is not None and update is not None:
+                told = {
+                    "fields": result.names,
+                    "scoring": options.scoring,
+                    "threshold": result.summary.threshold,
+                }
+                clusters.write(update, told, outputs.overwrite)
+    summary = result.summary
+    rejected = [len(table.rejected) for table in tables]
+    return result, job.account(
+        LinkAccount,
+        linked=sum(summary.linked),
+        unlinked=sum(summary.unlinked),
+        tables=[*zip(_names(inputs), summary.linked, summary.unlinked, rejected, strict=False)],
+        summary=summary,
+        clusters=None if update is None else update.figures,
+        advice="; ".join(
+            f"{name} has one column; {table.advice}"
+            for name, table in zip(_names(inputs), tables, strict=True)
+            if table.advice
+        ),
+    )
+
+
+def read_labels(path: str) -> WholeTable:
+    """Return a file of labels, which may be one of UTF-8 that a spreadsheet has saved in cp1252.
+
+    An id that is another one in cp1252 is unknown, so no pair is mistaken for another.
+    """
+    try:
+        return read_whole(path)
+    except DataError as error:
+        if not error.reason.startswith("not UTF-8"):
+            raise
+        return read_whole(path, encoding=SPREADSHEET_ENCODING)
+
+
+def marks_of(path: str, table: WholeTable) -> tuple[MarkedPair, ...]:
+    """Return the pairs that are marked in a file of labels; errors name its line."""
+    return marked_pairs(table.columns, printable(path), [str(place) for place in table.ids])
+
+
+def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:
+    """Return the groups with lasting ids after a run.
+
+    Raises
+    ------
+    ValueError
+        If a record of the first of two tables, which must be new, has the id of an earlier record.
+    """
+    first, second = result.tables
+    keys = list(first.ids)
+    if result.single:
+        return clusters.update(keys, result.groups())
+    earlier = {*clusters.earlier.keys, *second.ids}
+    taken = next((key for key in keys if key in earlier), None)
+    if taken is not None:
+        raise ValueError(f"{first.name}: id {taken!r} is that of an earlier record; those of new records must be new")
+    links = [second.ids[row] for row in result.j.tolist()]
+    return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
+
+
+def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
+    """Return the English synonyms and those of a CSV file; the first word of a line is related to
+    the others.
+
+    With `nicknames`, the nicknames of the package of this name are added.
+
+    Raises
+    ------
+    DataError
+        If the file is not UTF-8, or not valid CSV.
+    OSError
+        If it cannot be read.
+    """
+    make = Synonyms.nicknames if nicknames else Synonyms.english
+    if path is None:
+        return make()
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [[word for word in line if word.strip()] for line in csv.reader(file)]
+    except UnicodeDecodeError:
+        raise DataError(path, None, "not UTF-8") from None
+    except csv.Error as error:
+        raise DataError(path, None, f"not valid CSV: {error}") from None
+    return make(lines)
+
+
+def _names(inputs: RecordInputs) -> list[str]:
+    return [path for path in (inputs.a, inputs.b) if path is not None]
+
+
+def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
+    job.check()
+    outputs.check(job)
+    if (outputs.rates or outputs.plot) and options.held_out is None:
+        raise ValueError("the rate of true matches needs a field that is held out of the scores")
+    if outputs.groups is not None and inputs.b is not None:
+        raise ValueError("groups are those of one table, not of two")

@@ -1,9 +1,0 @@
-"""Near-duplicates among the rows of a Spark DataFrame, with the result of one machine.
-
-It needs PySpark 4.1 or later: ``pip install "lshfast[spark]"``, on the driver and on each executor.
-"""
-
-from lshfast.drivers.spark.api import dedup, dedup_with_summary, pairs, pairs_with_summary
-from lshfast.drivers.spark.run import Limits
-
-__all__ = ["Limits", "dedup", "dedup_with_summary", "pairs", "pairs_with_summary"]

@@ -1,0 +1,478 @@
+"""`lshfast.spark.dedup` and `pairs`: near-duplicates among the rows of a Spark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from lshfast._common.checks import Seed
+from lshfast._common.extras import optional
+from lshfast._engine.plan import Grouping, Keep, Plan, Verify, check_bands_only, make_plan
+from lshfast._engine.preference import check_keep_measure
+from lshfast._engine.report import Summary
+from lshfast.join.jaccard import PairMeasure
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+from lshfast.spark.by_value import Guard, counted_by
+from lshfast.spark.run import FILE, FrameRows, Limits, Run
+from lshfast.spark.tasks import draw_content_key
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+TEXT_TYPES = "string", "binary"
+ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
+
+# Arguments of `make_plan` that a run on a cluster has.
+OPTIONS = (
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "scheme",
+    "recall",
+    "bands",
+    "rows_per_band",
+    "verify",
+    "exact",
+    "groups",
+    "seed",
+    "measure",
+    "ignore_common",
+)
+
+# Those that a run has which finds pairs only.
+OPTIONS_OF_PAIRS = (*(name for name in OPTIONS if name != "groups"), "top", "most")
+
+# Names of the columns of the result, besides that of the ids.
+RESULT = "keep", "kept_key", "similarity", "group"
+
+
+def dedup(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    threshold: float | None = None,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float | None = None,
+    bands: int | None = None,
+    rows_per_band: int | None = None,
+    verify: Verify = "exact",
+    exact: bool | None = None,
+    groups: Grouping = "star",
+    keep: Keep | Column = "first",
+    seed: Seed = 1,
+    measure: PairMeasure | None = None,
+    ignore_common: float | None = None,
+    by: str | None = None,
+    max_removed: float | None = None,
+) -> DataFrame:
+    """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
+
+    The result is that of `lshfast.dedup` for the texts in the order of their ids, whatever the
+    number of partitions and executors. Strings are in the order of their code points. The call runs
+    the job; the result is persisted.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Spark reads it twice, so its rows must be the same each time. Persist it if it is expensive
+        to compute.
+    text : str, default "text"
+        Name of the column of texts, of type string or binary (UTF-8); a.b is field b of column a. A
+        null is a text without shingles: the row is kept.
+    id : str, default "id"
+        Name of the column of ids: integers or strings, all different and not null.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
+    groups, seed, measure
+        As for `lshfast.dedup`.
+    exact : bool, optional
+        Spark has no exact join. So True is an error, and measure="containment" needs False: bands
+        then find the pairs, and miss most pairs of very different lengths.
+    ignore_common : float, optional
+        As for `lshfast.dedup`. Spark reads `df` once more, and sorts the different shingles of all
+        texts.
+    keep : {"first", "last", "longest", "shortest"} or Column, default "first"
+        The row of a group to keep: the one with the least or the greatest id, by length as for
+        `lshfast.dedup`, or the one with the greatest value of a column, such as ``df.date``. Among
+        equal values the row with the least id is kept.
+    by : str, optional
+        A column of `df`, such as a source: the figures of `dedup_with_summary` say how many rows
+        with each of its values were removed. Spark reads `df` once more.
+    max_removed : float, optional
+        If a larger share of all rows, in (0, 1], is removed, or of the rows with a value of `by`
+        that at least 20 rows have, the call raises `TooManyRemovedError`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each row of `df`, in no particular order:
+
+        - the id, under its name in `df`;
+        - keep: boolean, whether the row is kept;
+        - kept_key: id of the row that is kept instead; the id of the row itself if it is kept;
+        - similarity: double, similarity to that row, in [0, 1]; 1 if the row is kept;
+        - group: the least id of its group.
+
+    Raises
+    ------
+    ImportError
+        If PySpark is not installed.
+    TypeError
+        If `df` is not a DataFrame of Spark, or a column has another type; the error names the
+        argument.
+    ValueError
+        If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text
+        is not UTF-8 (the error names its id), or an argument is out of range.
+    TooManyRemovedError
+        If more rows are removed than `max_removed`.
+
+    See Also
+    --------
+    lshfast.spark.dedup_with_summary : Also returns the figures of the run.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
+    >>> pages = spark.createDataFrame(
+    ...     [(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"]
+    ... )
+    ... # doctest: +SKIP
+    >>> found = lshfast.spark.dedup(pages)  # doctest: +SKIP
+    >>> found.orderBy("id").show()  # doctest: +SKIP
+    +---+-----+--------+----------+-----+
+    | id| keep|kept_key|similarity|group|
+    +---+-----+--------+----------+-----+
+    |  1| true|       1|       1.0|    1|
+    |  2|false|       1|       1.0|    1|
+    |  3| true|       3|       1.0|    3|
+    +---+-----+--------+----------+-----+
+    >>> kept = pages.join(found.where("keep").select("id"), "id")  # doctest: +SKIP
+    """
+    return dedup_with_summary(
+        df,
+        text,
+        id,
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        exact=exact,
+        groups=groups,
+        keep=keep,
+        seed=seed,
+        measure=measure,
+        ignore_common=ignore_common,
+        by=by,
+        max_removed=max_removed,
+    )[0]
+
+
+def dedup_with_summary(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    keep: Keep | Column = "first",
+    by: str | None = None,
+    max_removed: float | None = None,
+    limits: Limits | None = None,
+    **options: Any,
+) -> tuple[DataFrame, Summary]:
+    """Find near-duplicates as `dedup` does, and return the result with the figures of the run.
+
+    Parameters
+    ----------
+    df, text, id, keep, by, max_removed
+        As for `dedup`.
+    limits : Limits, optional
+        Sizes from which the run proceeds in another way. The result does not depend on them.
+    **options
+        The other parameters of `dedup`.
+
+    Returns
+    -------
+    DataFrame
+        See `dedup`.
+    Summary
+        See `lshfast.Summary`. `stages` contains the seconds of each stage, and the bytes of all
+        texts. `candidates` depends on the limits, because components of many rows are divided
+        before rows are compared. `advice` is empty.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError, TooManyRemovedError
+        As for `dedup`.
+
+    See Also
+    --------
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+    lshfast.spark.pairs_with_summary : Also returns the figures of the run.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> found, summary = lshfast.spark.dedup_with_summary(pages)  # doctest: +SKIP
+    >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
+    (3, 2, 1)
+    """
+    return dedup_frame(df, text, id, keep, Guard(by, max_removed), limits, options)
+
+
+def dedup_frame(
+    df: DataFrame,
+    text: str,
+    id: str,
+    keep: Keep | Column,
+    guard: Guard,
+    limits: Limits | None,
+    options: dict[str, Any],
+    *,
+    files: bool = False,
+) -> tuple[DataFrame, Summary]:
+    """Return the result of `dedup_with_summary`, whose arguments these are; with `files`, also the
+    column FILE.
+    """
+    plan = plan_of("dedup", OPTIONS, options)
+    if isinstance(keep, str):
+        check_keep_measure(keep, plan.measure)
+    source = source_of(df, text, id, keep, files)
+    name = df.select(id).columns[0]
+    if name in RESULT:
+        raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
+    guard.check(df)
+    found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
+    try:
+        summary = counted_by(df, id, found, summary, guard)
+    except BaseException:
+        found.unpersist()
+        raise
+    return found.withColumnRenamed("id", name), summary
+
+
+def pairs(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    threshold: float | None = None,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float | None = None,
+    bands: int | None = None,
+    rows_per_band: int | None = None,
+    verify: Verify = "exact",
+    exact: bool | None = None,
+    seed: Seed = 1,
+    measure: PairMeasure | None = None,
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
+) -> DataFrame:
+    """Find all pairs of similar rows of a DataFrame.
+
+    The pairs are those of `lshfast.pairs` with exact=False for the texts in the order of their ids,
+    whatever the number of partitions and executors. An exact copy is paired only with the first
+    row, in this order, that has the same tokens. The call runs the job; the result is persisted.
+
+    Parameters
+    ----------
+    df, text, id
+        As for `dedup`.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed,
+    measure, top, most
+        As for `lshfast.pairs`.
+    exact, ignore_common : optional
+        As for `dedup`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair, in no particular order:
+
+        - id_i, id_j: the ids, id_i < id_j;
+        - similarity: double, in [0, 1].
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As for `dedup`.
+
+    See Also
+    --------
+    lshfast.spark.pairs_with_summary : Also returns the figures of the run.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
+    >>> pages = spark.createDataFrame(
+    ...     [(1, "one two three four"), (2, "two three four five"), (3, "One two three four.")],
+    ...     ["id", "text"],
+    ... )  # doctest: +SKIP
+    >>> lshfast.spark.pairs(pages, threshold=0.3, size=2).orderBy(
+    ...     "id_i", "id_j"
+    ... ).show()  # doctest: +SKIP
+    +----+----+----------+
+    |id_i|id_j|similarity|
+    +----+----+----------+
+    |   1|   2|       0.5|
+    |   1|   3|       1.0|
+    +----+----+----------+
+    """
+    return pairs_with_summary(
+        df,
+        text,
+        id,
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        exact=exact,
+        seed=seed,
+        measure=measure,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+    )[0]
+
+
+def pairs_with_summary(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    limits: Limits | None = None,
+    **options: Any,
+) -> tuple[DataFrame, Summary]:
+    """Find all pairs of similar rows as `pairs` does, and return the result with the figures of the
+    run.
+
+    Parameters
+    ----------
+    df, text, id
+        As for `dedup`.
+    limits : Limits, optional
+        Sizes from which the run proceeds in another way. The result does not depend on them.
+    **options
+        The other parameters of `pairs`.
+
+    Returns
+    -------
+    DataFrame
+        See `pairs`.
+    Summary
+        See `dedup_with_summary`. `pairs` is the number of rows of the result. No row is removed,
+        and no groups are found: `kept` equals `read`, and `groups` is 0.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        As for `dedup`.
+
+    See Also
+    --------
+    lshfast.spark.pairs : Find all similar pairs on Spark.
+    lshfast.spark.dedup_with_summary : The same with the figures of the run.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> found, summary = lshfast.spark.pairs_with_summary(
+    ...     pages, threshold=0.3, size=2
+    ... )  # doctest: +SKIP
+    >>> summary.read, summary.pairs, summary.copies  # doctest: +SKIP
+    (3, 2, 1)
+    """
+    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
+    return Run(
+        source_of(df, text, id, "first"), plan, draw_content_key(), limits or Limits()
+    ).pairs()
+
+
+def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
+    """Return the plan of a run; raise TypeError for an argument that the function does not have."""
+    optional("pyspark.sql.pandas.functions", "spark")
+    for name in options:
+        if name not in allowed:
+            raise TypeError(f"{function} has no argument {name!r}; it has {', '.join(allowed)}")
+    plan = make_plan(**{"exact": None, **options}, threads=1)
+    check_bands_only(plan, "spark", function)
+    return plan
+
+
+def source_of(
+    df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False
+) -> FrameRows:
+    """Check the columns of a run, and return them; with `files`, also the file that each row is
+    read from.
+    """
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import functions as F
+
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
+    if df.isStreaming:
+        raise ValueError(
+            "df must not be a stream: the result is known only when all rows have been read"
+        )
+    chosen = []
+    for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must be the name of a column, not {name!r}")
+        try:
+            kind = df.select(F.col(name)).schema[0].dataType.simpleString()
+        except AnalysisException:
+            raise ValueError(
+                f"{argument}: there is no column {name!r} among {', '.join(df.columns)}"
+            ) from None
+        if kind not in allowed:
+            raise TypeError(
+                f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}"
+            )
+        chosen.append(F.col(name).alias(argument))
+    policy: str | None = None
+    if isinstance(keep, Column):
+        chosen.append(keep.alias("value"))
+    elif keep in get_args(Keep):
+        policy = keep
+    else:
+        raise ValueError(
+            f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}"
+        )
+    if files:
+        chosen.append(F.input_file_name().alias(FILE))
+    return FrameRows(df.select(*chosen), policy)

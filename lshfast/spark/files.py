@@ -1,0 +1,430 @@
+"""The job over files on a cluster: Spark reads Parquet or JSON Lines, and writes folders of the
+same format.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lshfast._common.errors import TooManyRemovedError
+from lshfast._common.extras import optional
+from lshfast._engine.clock import Stage
+from lshfast._engine.dedup_page import page_of
+from lshfast._engine.display import SIMILARITY_NAMES
+from lshfast._engine.evidence import Evidence
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.pages import PageOutput, check_page_output, named, refusal_of
+from lshfast._engine.report import Summary
+from lshfast._engine.stored_options import OF_FOLDER, StoredOptions
+from lshfast._io import DataError
+from lshfast._io.pages.page import write_page
+from lshfast.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, plan_of, source_of
+from lshfast.spark.by_value import Guard
+from lshfast.spark.page import evidence_of_removed, evidence_of_similar
+from lshfast.spark.places import check_places, exists, names_of_files, write_text
+from lshfast.spark.run import Limits, Run
+from lshfast.spark.session import session_of
+from lshfast.spark.tasks import draw_content_key
+from lshfast.spark.workers import BadTextError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARQUET = (".parquet",)
+LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".ndjson.gz")
+
+# What is wrong with the inputs if Spark raises an error with such a mark.
+REASONS = {
+    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than "
+    "those of the first line",
+    "PATH_NOT_FOUND": "no such file or folder",
+    "UNABLE_TO_INFER_SCHEMA": "no Parquet file is there",
+}
+
+# The column of a line of JSON.
+LINE = "line"
+
+
+@dataclass(frozen=True)
+class SparkOutputs:
+    """Folders that a run writes, and a page, which is a file of the driver; None for none."""
+
+    rows: str | None = None
+    removed: str | None = None
+    overwrite: bool = False
+    pairs: str | None = None
+    page: PageOutput | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The folders."""
+        return [path for path in (self.rows, self.removed, self.pairs) if path is not None]
+
+
+@dataclass(frozen=True)
+class SparkInputs:
+    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows
+    by) and by there.
+    """
+
+    paths: Sequence[str]
+    frame: DataFrame
+    names: dict[str, str]
+    lines: bool  # whether they are lines of JSON
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The names of all files, by the URL by which Spark calls each."""
+        return names_of_files(self.frame, self.paths)
+
+    def shown(self, page: PageOutput) -> DataFrame | None:
+        """Return the columns id and text if a page shows texts."""
+        from pyspark.sql import functions as F
+
+        columns = (F.col(self.names[name]).alias(name) for name in ("id", "text"))
+        return self.frame.select(*columns) if page.texts else None
+
+
+def run_files(
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    *,
+    column: str,
+    id_column: str | None,
+    keep: str,
+    by: str | None = None,
+    max_removed: float | None = None,
+    master: str | None,
+    **options: Any,
+) -> Summary:
+    """Read files, write the rows that are kept and a table of the removed ones, and return the
+    figures.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file
+        system that Spark reads.
+    outputs : SparkOutputs
+        Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are
+        written as they are. The folder of removed rows also has the options of the run. The page is
+        written last, also if nothing else is written because too many rows would be removed.
+    column, id_column : str
+        Columns of the texts and of the ids.
+    keep : str
+        first, last, longest, shortest or max:COLUMN.
+    by : str, optional
+        The column by whose values rows are counted.
+    max_removed : float, optional
+        As for `lshfast.spark.dedup`; nothing is written if more rows are removed.
+    master : str, optional
+        The cluster, as for spark-submit. By default, Spark's configuration decides.
+    **options
+        The other parameters of `lshfast.spark.dedup`.
+
+    Raises
+    ------
+    DataError
+        If an input is missing, or a line or a text of it cannot be used.
+    ValueError
+        If an option is invalid, the inputs are not of one format, an output holds an input, or the
+        outputs are not apart.
+    FileExistsError
+        If an output exists and is not to be replaced.
+    """
+    policy, _, order = keep.partition(":")
+    if bool(order) != (policy == "max"):
+        raise ValueError(
+            f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}"
+        )
+    arguments = plan_of("dedup", OPTIONS, options).arguments
+    with _opened(inputs, outputs, column, id_column, order, by, master) as source:
+        frame = source.frame
+        names = source.names
+        chosen: Any = (
+            optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+        )
+        stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
+        paged = outputs.page is not None
+        refused = (
+            partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
+        )
+        guard = Guard(names.get("by"), max_removed, by or "", refused)
+        found, summary = dedup_frame(
+            frame, names["text"], names["id"], chosen, guard, None, arguments, files=paged
+        )
+        start = time.perf_counter()
+        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure], stored)
+        _write_page_of_removed(source, outputs, stored.options, found, summary)
+    return _finished(found, summary, start)
+
+
+def run_pairs(
+    inputs: Sequence[str],
+    output: str,
+    *,
+    column: str,
+    id_column: str | None,
+    master: str | None,
+    overwrite: bool = False,
+    page: PageOutput | None = None,
+    **options: Any,
+) -> Summary:
+    """Read files, write a table of all similar pairs, and return the figures.
+
+    Parameters
+    ----------
+    inputs, column, id_column, master
+        As for `run_files`.
+    output : str
+        A folder that Spark writes, with the suffix .parquet or .jsonl. Its columns are key_i,
+        key_j, and similarity or containment.
+    overwrite : bool, default False
+        Replace an output that exists.
+    page : PageOutput, optional
+        A page, which is written last.
+    **options
+        The other parameters of `lshfast.spark.pairs`.
+
+    Raises
+    ------
+    DataError, ValueError, FileExistsError
+        As for `run_files`.
+    """
+    outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
+    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
+    with _opened(inputs, outputs, column, id_column, "", None, master) as source:
+        arguments = {
+            name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS
+        }
+        rows = source_of(
+            source.frame, source.names["text"], source.names["id"], "first", page is not None
+        )
+        run = Run(rows, plan, draw_content_key(), Limits())
+        found, summary = run.pairs()
+        start = time.perf_counter()
+        names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
+        _save(found.withColumnsRenamed(names), output, outputs)
+        if page is not None:
+            evidence = evidence_of_similar(
+                found, source.shown(page), run.read_of_files, source.files
+            )
+            title = f"Similar pairs in {named(inputs)}"
+            _write_page(
+                page, outputs.overwrite, title, evidence, summary, arguments, removing=False
+            )
+    return _finished(found, summary, start)
+
+
+def _finished(found: DataFrame, summary: Summary, start: float) -> Summary:
+    """Release a result that was written since `start`, and return the figures with this stage."""
+    stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
+    found.unpersist()
+    return replace(summary, stages=stages)
+
+
+@contextmanager
+def _opened(
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    column: str,
+    id_column: str | None,
+    order: str,
+    by: str | None,
+    master: str | None,
+) -> Iterator[SparkInputs]:
+    """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or
+    empty.
+    """
+    if id_column is None:
+        raise ValueError("id_column is needed, because rows in files of Spark have no number")
+    formats = {_format(path) for path in inputs}
+    if len(formats) != 1:
+        raise ValueError("the inputs must be all Parquet, or all JSON Lines")
+    lines = formats == {"lines"}
+    for path in outputs.paths:
+        if not path.endswith((".parquet", ".jsonl")):
+            raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
+    if outputs.rows is not None and lines and not outputs.rows.endswith(".jsonl"):
+        raise ValueError(
+            f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl"
+        )
+    if outputs.page is not None:
+        check_page_output(outputs.page, inputs, outputs.overwrite)
+    session = session_of(master)
+    if not outputs.overwrite:
+        for path in outputs.paths:
+            if exists(session, path):
+                raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
+    with _errors_of_data(inputs):
+        columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        columns |= {} if by is None else {"by": by}
+        frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
+        check_places(session, frame, outputs.paths)
+        yield SparkInputs(
+            inputs, frame, {name: name for name in columns} if lines else columns, lines
+        )
+
+
+@contextmanager
+def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
+    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are
+    not JSON.
+    """
+    names = ", ".join(inputs)
+    try:
+        yield
+    except BadTextError as error:
+        raise DataError(names, None, str(error)) from error
+    except Exception as error:  # Spark raises this one in several types
+        reason = next((reason for mark, reason in REASONS.items() if mark in str(error)), None)
+        if reason is None:
+            raise
+        raise DataError(names, None, reason) from error
+
+
+def _format(path: str) -> str:
+    """Return "parquet" or "lines" by the suffix of a path; a folder without one holds Parquet."""
+    if path.endswith(PARQUET) or not path.rpartition("/")[2].count("."):
+        return "parquet"
+    if path.endswith(LINES):
+        return "lines"
+    raise ValueError(f"{path}: Spark reads .parquet and folders of it, and {', '.join(LINES)}")
+
+
+def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]) -> DataFrame:
+    """Return each line of JSON with the values of some columns, whose types are those of the first
+    line.
+    """
+    from pyspark.sql import functions as F
+
+    lines = (
+        session.read.text(list(inputs))
+        .select(F.col("value").alias(LINE))
+        .where(f"trim({LINE}) != ''")
+    )
+    first = lines.first()
+    try:
+        row: Any = {} if first is None else json.loads(first[LINE])
+    except ValueError as error:
+        raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
+    kinds = {}
+    for name, column in columns.items():
+        if name == "by":  # the texts of values, which may be missing
+            kinds[name] = "string"
+            continue
+        if not isinstance(row, dict) or (row and column not in row):
+            raise ValueError(f"the first line of the inputs has no column {column!r}")
+        kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
+    # One column can have two names.
+    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}
+    schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
+    parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
+    return parsed.select(
+        LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items())
+    )
+
+
+def _kind(column: str, value: Any) -> str:
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "double" if isinstance(value, float) else "bigint"
+    raise ValueError(
+        f"column {column!r} of the first line must be a number or a string, not {value!r}"
+    )
+
+
+def _write(
+    source: SparkInputs,
+    found: DataFrame,
+    outputs: SparkOutputs,
+    similarity: str,
+    stored: StoredOptions,
+) -> None:
+    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of
+    those removed.
+    """
+    from pyspark.sql import functions as F
+
+    frame = source.frame
+    if outputs.rows is not None:
+        keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
+        kept = frame.join(keys, frame[source.names["id"]] == keys["kept_key"], "left_semi")
+        if source.lines:  # as they are
+            kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
+        else:
+            _save(kept, outputs.rows, outputs)
+    if outputs.removed is not None:
+        columns: list[Any] = [
+            F.col(found.columns[0]).alias("key"),
+            "kept_key",
+            F.col("similarity").alias(similarity),
+        ]
+        _save(found.where("not keep").select(*columns), outputs.removed, outputs)
+        write_text(frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
+
+
+def _write_page_of_removed(
+    source: SparkInputs,
+    outputs: SparkOutputs,
+    options: Mapping[str, Any],
+    found: DataFrame,
+    summary: Summary,
+    error: TooManyRemovedError | None = None,
+) -> None:
+    """Write the page of removed rows, if one is wanted; the error is why nothing else is
+    written.
+    """
+    if outputs.page is not None:
+        evidence = evidence_of_removed(found, source.shown(outputs.page), source.files)
+        title = f"Near-duplicates in {named(source.paths)}"
+        refusal = refusal_of(error)
+        _write_page(
+            outputs.page,
+            outputs.overwrite,
+            title,
+            evidence,
+            summary,
+            options,
+            removing=True,
+            refusal=refusal,
+        )
+
+
+def _write_page(
+    output: PageOutput,
+    overwrite: bool,
+    title: str,
+    evidence: Evidence,
+    summary: Summary,
+    options: Mapping[str, Any],
+    **others: Any,
+) -> None:
+    page = page_of(
+        summary,
+        options,
+        evidence,
+        title=title,
+        command=output.command,
+        texts=output.texts,
+        **others,
+    )
+    write_page(output.path, page, overwrite)
+
+
+def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
+    """Write rows as a folder of Parquet or of JSON Lines."""
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(
+        path
+    )
+
+
+def _mode(outputs: SparkOutputs) -> str:
+    return "overwrite" if outputs.overwrite else "error"

@@ -1,0 +1,458 @@
+"""What the Python workers of a cluster do: they map Arrow batches to Arrow batches in bounded
+memory.
+
+An object of each class is sent to the workers with the plan of the run and its secret keys. pyarrow
+is imported by the methods, because arguments are checked without it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.extras import optional
+from lshfast._common.run_key import P
+from lshfast._common.threads import pieces
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._engine.clock import Clock
+from lshfast._engine.listed_pairs import PairArray, listed
+from lshfast._engine.marks import MarkedRows
+from lshfast._engine.plan import Plan
+from lshfast._engine.run import run_part
+from lshfast._engine.similar_pairs import SimilarPairs
+from lshfast._engine.sketching import Sketched, sketch_rows, sketched
+from lshfast.join.copies import copy_pairs
+from lshfast.kernels import sets
+from lshfast.kernels.text import HashKey, TextError, Texts
+from lshfast.shingling import PIECE_BYTES
+from lshfast.sketch.minhash import EMPTY
+from lshfast.spark.workers import WorkerTask
+
+# A pyarrow.RecordBatch, and a pyarrow.Table.
+Batch: TypeAlias = Any
+Table: TypeAlias = Any
+
+# Complete sets of rows are passed to the engine as soon as they have so many bytes.
+BATCH_BYTES = 32 << 20
+
+# Texts of one set are moved from memory to a file on the disk of the worker when they have more
+# bytes than this.
+SPOOL_BYTES = 256 << 20
+
+# Pairs in an output batch.
+BATCH_PAIRS = 1 << 16
+
+# A bucket with more rows than this is not screened: its rows stay in one set.
+CROWD_ROWS = 512
+
+# Numbers that hash the bytes of a text, from which `HashKey` is made on the worker.
+ContentKey = tuple[int, int]
+
+
+def draw_content_key() -> ContentKey:
+    """Draw a secret key for the two hashes by which equal texts are recognized."""
+    return 1 + secrets.randbelow(P - 1), 1 + secrets.randbelow(P - 1)
+
+
+def signed(numbers: UInt64Array) -> Int64Array:
+    """Return the same bits as int64, because Spark has no unsigned integers."""
+    return np.ascontiguousarray(numbers).view(np.int64)
+
+
+@contextmanager
+def naming_text(ids: Any) -> Iterator[None]:
+    """Raise ValueError with the id of a text that cannot be used; `ids` are those of the texts."""
+    try:
+        yield
+    except TextError as error:
+        raise ValueError(f"the text with id {ids[error.row].as_py()!r} {error.reason}") from None
+
+
+@dataclass(frozen=True)
+class CountTask(WorkerTask):
+    """Count in how many texts each shingle occurs.
+
+    Input: id, text. Output: token and texts, several times for a shingle; the number of all texts
+    has no token.
+    """
+
+    plan: Plan
+    numbers: tuple[int, int, int, int]
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        key = HashKey(*self.numbers)
+        for batch in batches:
+            texts = Texts(batch.column("text"))
+            for rows in pieces(texts.lengths, PIECE_BYTES):
+                with naming_text(batch.column("id")[rows.start : rows.stop]):
+                    found = self.plan.shingles.tokens_of(texts.take(rows), key).distinct()
+                tokens, counts = np.unique(found.tokens, return_counts=True)
+                token = pa.concat_arrays([pa.array(signed(tokens)), pa.nulls(1, pa.int64())])
+                yield pa.RecordBatch.from_pydict(
+                    {"token": token, "texts": pa.array(np.append(counts, len(found)), pa.int64())}
+                )
+
+
+@dataclass(frozen=True)
+class SketchTask(WorkerTask):
+    """Compute the bucket keys of texts, and a keyed hash of their bytes.
+
+    Input: id, text, and optional further columns, which are returned as they are. Output: those
+    except the text, and
+
+    - low, high: the hashes of the text under two secret keys;
+    - length: its bytes;
+    - keys: the bucket keys of all bands, 8 bytes each; null for a row without shingles;
+    - codes: the lowest 8 bits of each slot, with `codes`.
+    """
+
+    plan: Plan
+    key: ContentKey
+    codes: bool = False
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        for batch in batches:
+            at = 0
+            with naming_text(batch.column("id")):
+                for found in sketched(
+                    [Texts(batch.column("text"))], self.plan, Clock(), self._columns
+                ):
+                    part = batch.slice(at, len(found["length"]))
+                    columns = {
+                        name: part.column(name) for name in part.schema.names if name != "text"
+                    }
+                    yield pa.RecordBatch.from_pydict(columns | found)
+                    at += part.num_rows
+
+    def _columns(self, piece: Sketched) -> dict[str, Any]:
+        """Return the columns of some rows that were sketched."""
+        one, other = self.key
+        marks, keys = MarkedRows.of(
+            piece, self.plan, (HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0))
+        )
+        columns: dict[str, Any] = {
+            "low": signed(marks.words[:, 1]),
+            "high": signed(marks.words[:, 2]),
+            "length": marks.nbytes,
+            "keys": _binary(keys, marks.empty),
+        }
+        if self.codes:
+            columns["codes"] = _binary(piece.signatures.astype(np.uint8))
+        return columns
+
+
+def _binary(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
+    """Return the bytes of each row of an array as an Arrow column."""
+    pa = optional("pyarrow", "spark")
+    width = rows.shape[1] * rows.itemsize
+    offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)
+    valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(rows))]
+    return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
+
+
+def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an Arrow column of binary values of one length, none of them null, as an array with
+    one row for each.
+    """
+    ends = np.frombuffer(column.buffers()[1], np.int32)[
+        column.offset : column.offset + len(column) + 1
+    ]
+    values = np.frombuffer(column.buffers()[2] or b"", kind)
+    if not len(column):
+        return values[:0].reshape(0, 1)
+    return values.reshape(-1, (ends[1] - ends[0]) // values.itemsize)[
+        ends[0] // (ends[1] - ends[0]) :
+    ][: len(column)]
+
+
+@dataclass(frozen=True)
+class RecordTask(WorkerTask):
+    """Make one record for each band of each row.
+
+    Input: node, keys, and optionally codes. Output: key, node, and codes.
+    """
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        for batch in batches:
+            keys = array_of_binary(batch.column("keys"), np.uint64)
+            own, bands = np.nonzero(keys != EMPTY)
+            columns: dict[str, Any] = {
+                "key": signed(keys[own, bands]),
+                "node": batch.column("node").to_numpy()[own],
+            }
+            if "codes" in batch.schema.names:
+                columns["codes"] = batch.column("codes").take(pa.array(own))
+            yield pa.RecordBatch.from_pydict(columns)
+
+
+def _edges(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Batch:
+    """Return edges as a batch, each once and without loops; the larger node is in column u."""
+    pa = optional("pyarrow", "spark")
+    low = np.minimum(left, right)
+    high = np.maximum(left, right)
+    found = np.unique(np.stack([high, low])[:, low != high], axis=1)
+    return pa.RecordBatch.from_pydict({"u": found[0], "v": found[1]})
+
+
+@dataclass(frozen=True)
+class ChainTask(WorkerTask):
+    """Connect the rows of each bucket by edges between neighbours.
+
+    Input: key, node, sorted by key. Output: u, v, with u > v. Only the last row of a batch is in
+    memory when the next one is read, so a bucket may have any number of rows.
+    """
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        last = np.empty((2, 0), np.int64)
+        for batch in batches:
+            key, node = np.concatenate(
+                [last, [batch.column("key").to_numpy(), batch.column("node").to_numpy()]], axis=1
+            )
+            same = key[1:] == key[:-1]
+            yield _edges(node[:-1][same], node[1:][same])
+            last = np.stack([key[-1:], node[-1:]])
+
+
+@dataclass(frozen=True)
+class ScreenTask(WorkerTask):
+    """Connect the rows of each bucket whose signatures have enough equal slots.
+
+    Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`. Codes hold 8 bits of
+    each slot, so rows with `least` equal slots have at least as many equal codes: no similar pair
+    is separated. The rows of a bucket of more than `most` rows are connected without comparison, so
+    only the rows of a batch and `most` more are in memory.
+    """
+
+    least: int
+    most: int = CROWD_ROWS
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        # the rows of the last bucket; of a crowded one, the last row
+        held = None
+        crowded = False
+        for batch in batches:
+            codes = array_of_binary(batch.column("codes"), np.uint8)
+            rows = [batch.column("key").to_numpy(), batch.column("node").to_numpy(), codes]
+            if held is not None:
+                rows = [np.concatenate(pair) for pair in zip(held, rows, strict=True)]
+            key, node, codes = rows
+            if not len(node):
+                continue
+            starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+            stops = np.append(starts[1:], len(node))
+            edges = [np.empty((2, 0), np.int64)]
+            for start, stop in zip(starts[:-1].tolist(), stops[:-1].tolist(), strict=True):
+                if stop - start > 1:
+                    edges.append(
+                        self._connected(node[start:stop], codes[start:stop], crowded and not start)
+                    )
+            last = int(starts[-1])
+            crowded = (crowded and not last) or len(node) - last > self.most
+            if crowded:
+                edges.append(np.stack([node[last:-1], node[last + 1 :]]))
+                last = len(node) - 1
+            held = [column[last:].copy() for column in rows]
+            yield _edges(*np.concatenate(edges, axis=1))
+        if held is not None and not crowded:
+            yield _edges(*self._connected(held[1], held[2], False))
+
+    def _connected(
+        self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool
+    ) -> Int64Array:
+        """Return edges (2, m) that connect the rows of a bucket, or if it is not crowded, those
+        with equal codes.
+        """
+        if crowded or len(nodes) > self.most:
+            return np.stack([nodes[:-1], nodes[1:]])
+        equal = [
+            np.flatnonzero((codes[row + 1 :] == codes[row]).sum(axis=1) >= self.least)
+            for row in range(len(codes))
+        ]
+        i = np.repeat(np.arange(len(codes), dtype=np.int64), [len(others) for others in equal])
+        j = np.concatenate(equal).astype(np.int64) + i + 1
+        return np.stack([nodes, nodes[sets.components(i, j, len(nodes))]])
+
+
+@dataclass(frozen=True)
+class SetTask(WorkerTask):
+    """Answer for sets of rows, one after another or several at once.
+
+    Input: label, id, text, and columns that the answer needs, sorted by label and id. The rows of
+    one label are a set; rows of different sets share no bucket, so it does not matter which of them
+    are together in a table.
+    """
+
+    plan: Plan
+    batch_bytes: int = field(default=BATCH_BYTES, kw_only=True)
+    spool_bytes: int = field(default=SPOOL_BYTES, kw_only=True)
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        with closing(HeldRows(self.spool_bytes)) as held:
+            for batch in batches:
+                labels = batch.column("label").to_numpy()
+                cut = int(np.searchsorted(labels, labels[-1])) if len(labels) else 0
+                for part in (batch.slice(0, cut), batch.slice(cut)):
+                    if not part.num_rows:
+                        continue
+                    if (
+                        held.nbytes >= self.batch_bytes
+                        and held.label != part.column("label")[0].as_py()
+                    ):
+                        yield from self._found(held.table())
+                        held.close()
+                    held.append(part)
+            if held.nbytes:
+                yield from self._found(held.table())
+
+    def _found(self, table: Table) -> Iterator[Batch]:
+        """Yield the answer for complete sets."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EngineTask(SetTask):
+    """Find the near-duplicates in sets of rows with the engine of one machine.
+
+    Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity
+    of each removed row, and one row without id for each table, with the numbers of candidates,
+    pairs and copies.
+    """
+
+    keep: str | None  # None: by the column `value`
+
+    def _found(self, table: Table) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        keep: Any = self.keep
+        if keep is None:
+            keep = table.column("value").to_pylist()
+        part = run_part([Texts(table.column("text"))], self.plan, Clock(), keep=keep)
+        groups = part.found.groups
+        found = part.found
+        removed = np.flatnonzero(~found.kept)
+        ids = table.column("id")
+        kinds = ids.type
+        columns = {
+            "id": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]),
+            "kept": pa.chunked_array(
+                [pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]
+            ),
+            "similarity": pa.array(np.concatenate([[0.0], groups.similarity[removed]])),
+        }
+        figures = {
+            "candidates": found.candidates,
+            "pairs": found.pairs_found,
+            "copies": found.copies,
+        }
+        columns |= {
+            name: pa.array(np.append(value, np.zeros(len(removed), np.int64)))
+            for name, value in figures.items()
+        }
+        yield pa.table(columns).combine_chunks().to_batches()[0]
+
+
+@dataclass(frozen=True)
+class PairTask(SetTask):
+    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of
+    pairs.
+
+    Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether
+    the row id_j is a copy of the row id_i. A copy is in no other pair, and id_i is the first row
+    with its tokens. One row without ids for each table has the number of candidates, which is 0 in
+    the others.
+    """
+
+    batch_pairs: int = field(default=BATCH_PAIRS, kw_only=True)
+
+    def _found(self, table: Table) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
+        every = SimilarPairs(sketches, self.plan, Clock())
+        ids = table.column("id").combine_chunks()
+        for pairs in listed(every.of_different_rows(), self.plan):
+            yield from self._batches(ids, pairs, copy=False)
+        yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
+        none = pa.nulls(1, ids.type)
+        figures = {
+            "copy": pa.array([False]),
+            "candidates": pa.array([every.candidates], pa.int64()),
+        }
+        yield pa.RecordBatch.from_pydict(
+            {"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures
+        )
+
+    def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
+        """Yield pairs of rows with their ids."""
+        pa = optional("pyarrow", "spark")
+        for at in range(0, len(pairs), self.batch_pairs):
+            part = pairs[at : at + self.batch_pairs]
+            columns = {f"id_{end}": ids.take(pa.array(part[end])) for end in ("i", "j")}
+            columns["similarity"] = pa.array(part["similarity"])
+            columns["copy"] = pa.array(np.full(len(part), copy, np.bool_))
+            columns["candidates"] = pa.array(np.zeros(len(part), np.int64))
+            yield pa.RecordBatch.from_pydict(columns)
+
+
+class HeldRows:
+    """Rows that wait for the end of their set: in memory, and in a file if they have more than
+    `spool_bytes`.
+    """
+
+    nbytes: int
+    label: int | None
+
+    def __init__(self, spool_bytes: int) -> None:
+        self._spool_bytes = spool_bytes
+        self._file: Any = None
+        self._writer: Any = None
+        self._batches: list[Batch] = []
+        self.close()
+
+    def append(self, batch: Batch) -> None:
+        """Add rows; the last of them determines `label`."""
+        self._batches.append(batch)
+        self._in_memory += batch.nbytes
+        self.nbytes += batch.nbytes
+        self.label = batch.column("label")[-1].as_py()
+        if self._in_memory > self._spool_bytes:
+            self._spool()
+
+    def _spool(self) -> None:
+        pa = optional("pyarrow", "spark")
+        if self._writer is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="lshfast-", suffix=".arrow")  # noqa: SIM115
+            self._writer = pa.ipc.new_file(self._file, self._batches[0].schema)
+        for batch in self._batches:
+            self._writer.write_batch(batch)
+        self._batches = []
+        self._in_memory = 0
+
+    def table(self) -> Table:
+        """Return all rows; those in the file are mapped, so that the system can drop their pages
+        from memory.
+        """
+        pa = optional("pyarrow", "spark")
+        if self._writer is None:
+            return pa.Table.from_batches(self._batches)
+        self._spool()
+        self._writer.close()
+        self._file.flush()
+        return pa.ipc.open_file(pa.memory_map(self._file.name)).read_all()
+
+    def close(self) -> None:
+        """Forget all rows, and delete the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self._writer = self.label = None
+        self._batches = []
+        self._in_memory = self.nbytes = 0

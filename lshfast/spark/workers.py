@@ -1,0 +1,169 @@
+"""The Python workers of a cluster: which interpreter they run, which lshfast they have, and the
+errors that they raise.
+
+Workers with another version of lshfast may compute other values. They are looked for before the
+first stage, and each task is sent with the version of the driver, so a worker that comes later does
+not compute either.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lshfast._common.code_version import check_code_version, code_version
+from lshfast._common.errors import FormatError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The most tasks of the job that looks for the workers.
+MOST_LOOKS = 1000
+
+# The applications of Spark whose workers were found to have this version.
+_CHECKED_APPLICATIONS: set[str] = set()
+
+
+class WorkerTask:
+    """A task that is sent to the workers; it is not read by one that has another version of
+    lshfast.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return received_task, (code_version(), pickle.dumps((type(self), self.__dict__)))
+
+
+def received_task(version: str, content: bytes) -> Any:
+    """Return a task that was sent, or raise FormatError if the sender has another version."""
+    check_code_version(version, DRIVER)
+    kind, attributes = pickle.loads(content)
+    task = kind.__new__(kind)
+    task.__dict__.update(attributes)
+    return task
+
+
+DRIVER = "the driver of the run"
+
+
+class Worker(NamedTuple):
+    """What a worker says of itself."""
+
+    host: str
+    interpreter: str
+    version: str | None  # None if lshfast cannot be imported
+    reason: str
+
+
+@contextmanager
+def local_interpreter(session: SparkSession) -> Iterator[None]:
+    """Let workers on this machine run this interpreter during the block, unless PYSPARK_PYTHON
+    names one.
+
+    Spark would start the python3 of PATH, which has no lshfast where the environment is not
+    activated.
+    """
+    context: Any = getattr(session, "sparkContext", None)  # there is none with Spark Connect
+    if context is None or not context.master.startswith("local") or "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    before = context.pythonExec
+    context.pythonExec = context.getConf().get("spark.pyspark.python", sys.executable)
+    try:
+        yield
+    finally:
+        context.pythonExec = before
+
+
+def check_workers(session: SparkSession) -> None:
+    """Run a small job that asks the workers for their lshfast, once an application.
+
+    Raises
+    ------
+    ImportError
+        If a worker cannot import lshfast; the message says which interpreter it runs, and on which
+        machine.
+    FormatError
+        If a worker has another version.
+    """
+    context: Any = getattr(session, "sparkContext", None)
+    if context is None or context.applicationId in _CHECKED_APPLICATIONS:
+        return
+
+    def describe(_: Iterable[int]) -> Iterator[tuple[str, str, str | None, str]]:
+        """Pickled by value, as a function within a function is: the worker need not have this
+        module.
+        """
+        import importlib
+        import platform
+        import sys
+
+        version = None
+        reason = ""
+        try:
+            importlib.import_module("pyarrow")
+            from lshfast._common.code_version import code_version
+
+            version = code_version()
+        except ImportError as error:
+            reason = str(error)
+        yield platform.node(), sys.executable, version, reason
+
+    looks = min(max(context.defaultParallelism, 1), MOST_LOOKS)
+    for answer in set(context.parallelize(range(looks), looks).mapPartitions(describe).collect()):
+        worker = Worker(*answer)
+        name = f"the Python of the workers on {worker.host}, {worker.interpreter},"
+        if worker.version is None:
+            raise ImportError(
+                f"{name} cannot import lshfast: {worker.reason}; set PYSPARK_PYTHON to a Python "
+                "on the executors in "
+                'which pip install "lshfast[spark]" was run'
+            )
+        check_code_version(worker.version, name.rstrip(","))
+    _CHECKED_APPLICATIONS.add(context.applicationId)
+
+
+# The last line of the traceback of a worker that found a text which cannot be used.
+TASK_ERROR = "ValueError: the text with id "
+
+# Those of a worker with another version of lshfast, or none.
+VERSION_ERROR = re.compile(rf"\.FormatError: ({DRIVER} .*)")
+IMPORT_ERROR = re.compile(
+    r"(ModuleNotFoundError: No module named 'lshfast.*|AttributeError: Can't get attribute .* on "
+    r"<module 'lshfast.*)"
+)
+
+
+class BadTextError(ValueError):
+    """A text that cannot be used; the message names its id."""
+
+
+@contextmanager
+def errors_of_tasks() -> Iterator[None]:
+    """Raise a BadTextError for a text which cannot be used, and a FormatError for a worker of
+    another version.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        message = str(error)
+        _, bad_text, rest = message.partition(TASK_ERROR)
+        if bad_text:
+            raise BadTextError(
+                TASK_ERROR.removeprefix("ValueError: ") + rest.split("\n")[0]
+            ) from error
+        other_version = VERSION_ERROR.search(message)
+        if other_version:
+            raise FormatError(f"a worker is of another version: {other_version[1]}") from error
+        missing = IMPORT_ERROR.search(message)
+        if missing:
+            raise FormatError(
+                f"a worker has another version of lshfast, or none: {missing[1]}"
+            ) from error
+        raise

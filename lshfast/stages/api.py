@@ -1,0 +1,382 @@
+"""Plan a run in stages, run its tasks, and tell which of them are done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from lshfast._common.checks import Seed, check_bytes, check_int
+from lshfast._common.choices import MAX_COLUMNS, OutputFormat
+from lshfast._engine.inputs import Inputs
+from lshfast._engine.listed_pairs import check_listing
+from lshfast._engine.pages import PageOutput
+from lshfast._engine.plan import Grouping, Verify, check_bands_only, make_plan
+from lshfast._io.files import MAX_ROW_BYTES, Format
+from lshfast.join.jaccard import PairMeasure
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+from lshfast.stages.page import write_page_of_run
+from lshfast.stages.planning import make_stage_plan
+from lshfast.stages.stage_plan import MOST_SHARDS, read_stage_plan
+from lshfast.stages.stages_status import StagesStatus, status_of
+from lshfast.stages.task_order import StageName, run_task, tasks_of
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+DEFAULT_MEMORY = 2 << 30
+
+
+def plan(
+    inputs: FilePath | Iterable[FilePath],
+    work: FilePath,
+    output: FilePath,
+    *,
+    shards: int | None = None,
+    tasks: int | None = None,
+    memory: int | str = DEFAULT_MEMORY,
+    pairs: FilePath | None = None,
+    removed: FilePath | None = None,
+    rejected: FilePath | None = None,
+    column: str = "text",
+    id_column: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
+    output_format: OutputFormat | None = None,
+    defuse_formulas: bool = False,
+    threshold: float | None = None,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    num_perm: int = 128,
+    scheme: Scheme = "fast",
+    recall: float | None = None,
+    bands: int | None = None,
+    rows_per_band: int | None = None,
+    verify: Verify = "exact",
+    exact: bool | None = None,
+    groups: Grouping = "star",
+    measure: PairMeasure | None = None,
+    ignore_common: float | None = None,
+    top: int | None = None,
+    most: float | None = None,
+    keep: str = "first",
+    by: str | None = None,
+    max_removed: float | None = None,
+    annotate: bool = False,
+    threads: int | None = 1,
+    seed: Seed = 1,
+) -> None:
+    """Plan a deduplication of files as tasks of separate processes, which share a file system.
+
+    The plan is the file plan.json in the work folder. It holds secret keys, so only the user can
+    read it. `run` runs a task of it.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV
+        or all Parquet; folders and patterns as for `lshfast.dedup_files`.
+    work : path
+        The folder for the plan and for the files of the tasks, on the shared file system: new or
+        empty.
+    output : path
+        The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl,
+        .... The name of the folder determines format and compression, as for the output of
+        `lshfast.dedup_files`: kept.csv, kept.jsonl.gz. Without a suffix, the files have the format
+        of the inputs. The other folders are named in the same way.
+    shards : int, optional
+        The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at
+        most as many shards as files. By default a shard has about a gigabyte.
+    tasks : int, optional
+        The number of tasks of the stages join and verify, in 1..2**20. By default the number of
+        shards.
+    memory : int or str, default 2**31
+        Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The
+        stage group takes more if very many rows share buckets; docs/how-to/stages.md has the bytes
+        of a row.
+    pairs : path, optional
+        A folder for tables of all similar pairs (key_i, key_j, similarity), a file for each verify
+        task; new or empty. In a file, the pairs are in the order of their rows, first key_i, then
+        key_j; a pair is in one file.
+    ignore_common : float, optional
+        As for `lshfast.dedup`. The stages count and recount have tasks then; each reads the inputs
+        once more.
+    top, most : optional
+        Which pairs are written to `pairs`, as for `lshfast.pairs`.
+    removed : path, optional
+        A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard,
+        with the options of the run as for `lshfast.dedup_files`; new or empty.
+    rejected : path, optional
+        A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
+    column, id_column, glob, encoding, format, max_row_bytes, delimiter, max_columns, output_format,
+    defuse_formulas
+        As for `lshfast.dedup_files`.
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
+    groups, measure, seed
+        As for `lshfast.dedup`.
+    exact : bool, optional
+        The tasks have no exact join. So True is an error, and measure="containment" needs False:
+        bands then find the pairs, and miss most pairs of very different lengths.
+    by, max_removed : optional
+        As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage
+        apply raise `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
+    keep, annotate
+        As for `lshfast.dedup_files`. With `annotate`, `output` has all rows.
+    threads : int or None, default 1
+        The threads of a task; None for the CPUs that this process may use.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the
+        four formats.
+    DataError
+        If an input cannot be read.
+    OSError
+        If a folder or the plan cannot be written.
+
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+    lshfast.stages.status : Which tasks are done.
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lshfast import stages
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for number, text in enumerate(["a rose is a rose", "A rose is a rose!", "is it?"]):
+    ...     _ = (folder / f"{number}.jsonl").write_text(f'{{"text": "{text}"}}\\n')
+    >>> stages.plan(folder, folder / "work", folder / "kept", shards=3, size=2)
+    >>> for stage in stages.STAGES:
+    ...     for task in range(stages.tasks(folder / "work", stage)):
+    ...         _ = stages.run(folder / "work", stage, task)
+    >>> [path.read_text() for path in sorted((folder / "kept").iterdir())]
+    ['{"text": "a rose is a rose"}\\n', '', '{"text": "is it?"}\\n']
+    >>> stages.status(folder / "work").summary.removed
+    1
+    """
+    check_listing(pairs, top, most)
+    engine = make_plan(
+        threshold=threshold,
+        unit=unit,
+        size=size,
+        stop_words=stop_words,
+        num_perm=num_perm,
+        scheme=scheme,
+        recall=recall,
+        bands=bands,
+        rows_per_band=rows_per_band,
+        verify=verify,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        measure=measure,
+        exact=exact,
+        ignore_common=ignore_common,
+        top=top,
+        most=most,
+    )
+    check_bands_only(engine, "stages")
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    source = Inputs(
+        [os.fspath(path) for path in paths],
+        column,
+        id_column,
+        glob,
+        "stop",
+        encoding,
+        format,
+        max_row_bytes,
+        delimiter,
+        max_columns,
+        by,
+    )
+    make_stage_plan(
+        source,
+        os.fspath(work),
+        os.fspath(output),
+        engine,
+        keep=keep,
+        annotate=annotate,
+        output_kind=output_format,
+        defuse=defuse_formulas,
+        shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
+        tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
+        memory=check_bytes("memory", memory),
+        pairs=_path(pairs),
+        removed=_path(removed),
+        rejected=_path(rejected),
+        max_removed=max_removed,
+    )
+
+
+def _path(path: FilePath | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def tasks(work: FilePath, stage: StageName) -> int:
+    """Return the number of tasks of a stage; they are numbered from 0.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    stage : {"count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"}
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If there is no such stage, or no plan in the folder.
+
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.run : Run a task.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    return tasks_of(read_stage_plan(os.fspath(work)), stage)
+
+
+def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") -> bool:
+    """Run a task; a task that is done already is not repeated.
+
+    A task that was killed can be run again, and two attempts at once do no harm: both write the
+    same files, each of which appears complete or not at all.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    stage : {"count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"}
+        The tasks of a stage need those of the stage before: of sketch and band the task of the same
+        number, of the others all tasks.
+    task : int or "all", default "all"
+        The number of the task. "all" runs all tasks of the stage one after another.
+
+    Returns
+    -------
+    bool
+        False if the task, or all tasks, were done already.
+
+    Raises
+    ------
+    MissingTasksError
+        If tasks of the stage before are not done; the message names them.
+    ValueError
+        If there is no such task, or no plan.
+    DataError
+        If an input has changed since the plan was made, or is damaged.
+    FormatError
+        If a file of another task is damaged or of another plan; the message names it.
+    OSError
+        If a file cannot be written, for example because the disk is full.
+    TooManyRemovedError
+        If a task of apply finds that more rows would be removed than `max_removed` of the plan.
+
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.tasks : The number of tasks of a stage.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    own = read_stage_plan(os.fspath(work))
+    count = tasks_of(own, stage)
+    if task != "all":
+        return run_task(own, stage, check_int("task", task, 0, count - 1))
+    return any([run_task(own, stage, number) for number in range(count)])
+
+
+def write_page(
+    work: FilePath,
+    path: FilePath,
+    *,
+    texts: bool = True,
+    command: str = "",
+    overwrite: bool = False,
+) -> None:
+    """Write a page that shows what a run removes and why, once all tasks of verify are done.
+
+    If more rows are removed than `max_removed` of the plan, the page says that no rows were
+    written.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    path : path
+        The file, named .html.
+    texts : bool, default True
+        Whether the page shows texts of some rows; these are read from the inputs.
+    command : str
+        A command that the page names.
+    overwrite : bool, default False
+        Replace an existing file.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 or rapidfuzz is not installed (``pip install "lshfast[cli]"``).
+    ValueError
+        If tasks of verify are not done, or the path has another suffix.
+    DataError, FormatError, OSError
+        As for `run`.
+
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    write_page_of_run(
+        read_stage_plan(os.fspath(work)), PageOutput(os.fspath(path), texts, command), overwrite
+    )
+
+
+def status(work: FilePath) -> StagesStatus:
+    """Return which tasks are done.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+
+    Returns
+    -------
+    StagesStatus
+
+    Raises
+    ------
+    ValueError
+        If there is no plan in the folder.
+    FormatError
+        If a manifest is damaged or of another plan.
+
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.tasks : The number of tasks of a stage.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    return status_of(read_stage_plan(os.fspath(work)))

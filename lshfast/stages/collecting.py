@@ -1,0 +1,113 @@
+"""The stage collect: the texts that have to be compared are read again, and written by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lshfast._common.types import Int64Array
+from lshfast._engine.inputs import faults_of, texts_again
+from lshfast._engine.short_texts import LONG_BYTES, lengths_of_sample
+from lshfast._engine.spool import SpooledTexts
+from lshfast._io import Corpus
+from lshfast.kernels.text import Texts
+from lshfast.stages.sketching import restored_corpus, rows_of_sketch
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_files import RANGE_BYTES, figures_of, writing
+from lshfast.stages.task_reader import Arrays, TaskFile
+from lshfast.stages.value_counts import codes_of_rows
+
+# The length of a text that is not read.
+NO_TEXT = -1
+
+
+def collect(plan: StagePlan, shard: int) -> None:
+    """Read the texts of a shard that are compared, and write them with the keys of their rows, part
+    by part.
+    """
+    corpus = restored_corpus(plan, shard)
+    overall = figures_of(plan, "group", 0)
+    first_row = overall["first_row"][shard]
+    wanted = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
+    rows = wanted["rows"] - first_row
+    sampled = wanted["sampled"] - first_row
+    nbytes = _lengths(plan, shard, corpus.accepted)
+    codes = codes_of_rows(plan, shard, rows)
+    short = sampled[nbytes[sampled] <= LONG_BYTES]
+    read = np.union1d(rows[wanted["read"] != 0], short)
+    with faults_of(corpus), writing(plan, "collect", shard) as writer:
+        texts = _texts_of(corpus, read, nbytes)
+        order = np.argsort(wanted["parts"], kind="stable")
+        lengths = np.where(wanted["read"] != 0, nbytes[rows], NO_TEXT)
+        for places in _portions(wanted["parts"], order, lengths):
+            keys = [str(corpus.key(row)).encode() for row in rows[places].tolist()]
+            compared = np.searchsorted(read, rows[places][lengths[places] != NO_TEXT])
+            writer.add(
+                int(wanted["parts"][places[0]]),
+                rows=wanted["rows"][places],
+                chosen=wanted["chosen"][places],
+                **({"codes": codes[places]} if plan.codes else {}),
+                ranks=wanted["ranks"][places if len(wanted["ranks"]) else places[:0]],
+                lengths=lengths[places],
+                key_lengths=np.array([len(key) for key in keys], np.int64),
+                keys=np.frombuffer(b"".join(keys), np.uint8),
+                texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
+            )
+        measured = lengths_of_sample(
+            sampled, nbytes[sampled], texts.take(np.searchsorted(read, short))
+        )
+        writer.figures = {
+            "words": measured.words.tolist(),
+            "characters": measured.characters.tolist(),
+        }
+
+
+def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) -> Arrays:
+    """Return what the group task has found for a shard."""
+    with TaskFile(plan, "group", 0) as file:
+        found = file.only(shard)
+        own = found["rows"] - first_row
+        sampled = found["sampled"] - first_row
+        columns = ["rows", "parts", "chosen", "read", *plan.ranks]
+        if len({len(found[name]) for name in columns}) > 1:
+            raise file.fault("its columns have different lengths")
+        for numbers, end in ((own, rows), (sampled, rows), (found["parts"], parts)):
+            if len(numbers) and (numbers.min() < 0 or numbers.max() >= end):
+                raise file.fault(f"it has numbers that are not in 0..{end - 1}")
+        if (np.diff(own) <= 0).any() or (np.diff(sampled) <= 0).any():
+            raise file.fault("its rows do not ascend")
+    return found
+
+
+def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
+    """Return the bytes of the texts of a shard."""
+    nbytes = np.zeros(rows, np.int64)
+    for row, marks, _ in rows_of_sketch(plan, shard):
+        nbytes[row : row + len(marks)] = marks.nbytes
+    return nbytes
+
+
+def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
+    """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take
+    their memory.
+    """
+    with SpooledTexts() as spooled:
+        for _, texts in texts_again(corpus, rows, nbytes):
+            spooled.add(np.frombuffer(texts.packed(), np.uint8))
+        return spooled.texts(nbytes[rows])
+
+
+def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:
+    """Yield portions of rows in the order of their parts: rows of one part, of about RANGE_BYTES
+    bytes of text.
+    """
+    begin = held = 0
+    for at, place in enumerate(order.tolist()):
+        if at > begin and (parts[place] != parts[order[begin]] or held >= RANGE_BYTES):
+            yield order[begin:at]
+            begin = at
+            held = 0
+        held += max(int(lengths[place]), 0) + 64
+    if begin < len(order):
+        yield order[begin:]

@@ -1,0 +1,156 @@
+"""The page of a run in stages: what its verify tasks have noted, and the texts of some rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from lshfast._common.errors import TooManyRemovedError
+from lshfast._common.visible import without_secrets
+from lshfast._engine.dedup_page import page_of
+from lshfast._engine.evidence import (
+    LARGE_GROUPS,
+    LEAST,
+    LEAST_SIMILAR,
+    WHOLE_RANGE,
+    Compared,
+    Evidence,
+    ExamplePair,
+    InputRows,
+    columns_of,
+    of_large_group,
+    spread,
+)
+from lshfast._engine.pages import PageOutput, check_page_output, named, refusal_of
+from lshfast._engine.row_page import texts_by_row
+from lshfast._io.pages.differences import compare
+from lshfast._io.pages.page import write_page
+from lshfast.stages.page_notes import removed_of_files
+from lshfast.stages.sketching import restored_corpus
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.stages_status import status_of
+from lshfast.stages.task_files import figures_of
+from lshfast.stages.value_counts import check_plan
+
+
+def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> None:
+    """Write the page of a run whose verify tasks are done.
+
+    Raises
+    ------
+    ValueError
+        If they are not all done, or the file has another suffix.
+    FileExistsError
+        If the file exists and `overwrite` is false.
+    """
+    files = [
+        file for shard in range(plan.shards) for file in plan.corpus(shard, checked=False).files
+    ]
+    check_page_output(output, [file.location for file in files], overwrite)
+    summary = status_of(plan).summary
+    if summary is None:
+        raise ValueError("the page of a run needs all tasks of verify, and some are not done")
+    names = [file.name for file in files]
+    notes = [figures_of(plan, "verify", task)["page"] for task in range(plan.tasks)]
+    page = page_of(
+        summary,
+        plan.engine.arguments | {"keep": plan.content["keep"]},
+        _evidence(plan, notes, _inputs(plan, names), output.texts),
+        title=f"Near-duplicates in {named(names)}",
+        command=output.command,
+        texts=output.texts,
+        refusal=_refusal(plan),
+    )
+    write_page(output.path, page, overwrite)
+
+
+def _refusal(plan: StagePlan) -> str:
+    """Return why the tasks of apply write nothing, if so."""
+    try:
+        check_plan(plan)
+    except TooManyRemovedError as error:
+        return refusal_of(error)
+    return ""
+
+
+def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
+    """Return the good rows of each input, and how many of them were removed."""
+    read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
+    return list(
+        map(
+            InputRows,
+            map(without_secrets, names),
+            read,
+            removed_of_files(plan, len(names)).tolist(),
+        )
+    )
+
+
+def _evidence(
+    plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool
+) -> Evidence:
+    """Return what the page shows; texts only if they are shown."""
+    least = sorted(
+        (Compared(*pair) for note in notes for pair in note["least"]), key=lambda pair: pair[::-1]
+    )[:LEAST]
+    of_column: dict[int, Compared] = {}
+    for pair in sorted(Compared(*pair) for note in notes for pair in note["whole_range"]):
+        of_column.setdefault(int(columns_of(np.array([pair.similarity], np.float64))[0]), pair)
+    columns = sorted(of_column)
+    others = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+    largest = sorted(
+        (group for note in notes for group in note["largest"]),
+        key=lambda group: (-group[0], group[1]),
+    )
+    groups = [
+        (size, first, [Compared(*pair) for pair in some])
+        for size, first, some in largest[:LARGE_GROUPS]
+    ]
+    wanted = {
+        row
+        for pairs in (least, others, *(some for *_, some in groups))
+        for pair in pairs
+        for row in pair[:2]
+    }
+    keys, texts = _rows(plan, wanted, {first for _, first, _ in groups}, shown)
+    chosen = {
+        LEAST_SIMILAR[True]: least,
+        WHOLE_RANGE[True]: [pair for pair in others if pair not in least],
+    }
+    chosen |= {of_large_group(size, keys[first]): some for size, first, some in groups}
+
+    def example(pair: Compared) -> ExamplePair:
+        spans = compare(texts[pair.row], texts[pair.other]) if shown else ([], [])
+        return ExamplePair(keys[pair.row], keys[pair.other], pair.similarity, *spans)
+
+    sizes: Counter[int] = Counter()
+    for note in notes:
+        sizes.update(dict(note["group_sizes"]))
+    similarities = np.asarray(
+        np.array([note["similarities"] for note in notes], np.int64).sum(axis=0)
+    )
+    examples = {reason: list(map(example, some)) for reason, some in chosen.items() if some}
+    return Evidence(similarities, sizes, examples, inputs)
+
+
+def _rows(
+    plan: StagePlan, wanted: set[int], named: set[int], shown: bool
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the keys of the rows that are wanted or named, and the texts of those wanted if they
+    are shown.
+    """
+    keys: dict[int, str] = {}
+    texts: dict[int, str] = {}
+    bounds = figures_of(plan, "group", 0)["first_row"]
+    for shard in range(plan.shards):
+        first, end = bounds[shard : shard + 2]
+        own = [row for row in wanted | named if first <= row < end]
+        if own:
+            corpus = restored_corpus(plan, shard)
+            keys |= {row: str(corpus.key(row - first)) for row in own}
+            if shown:
+                rows = np.array(sorted(row - first for row in wanted.intersection(own)), np.int64)
+                texts |= {row + first: text for row, text in texts_by_row(corpus, rows).items()}
+    return keys, texts

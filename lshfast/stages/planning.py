@@ -1,0 +1,187 @@
+"""Making the plan of a run in stages: parameters are checked, inputs listed and divided, and
+folders created.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import get_args
+
+import numpy as np
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.private_files import make_folder
+from lshfast._common.run_key import draw_hash_numbers
+from lshfast._engine.display import SIMILARITY_NAMES
+from lshfast._engine.guard import check_max_removed
+from lshfast._engine.inputs import Inputs, policy_of, state_of
+from lshfast._engine.plan import Plan
+from lshfast._engine.preference import check_keep_measure
+from lshfast._io import Output, OutputFormat, check_rows
+from lshfast._io.files import File, file_format
+from lshfast._io.listing import left_out_of
+from lshfast._io.output import output_format
+from lshfast._io.sources import LocalFile, RemoteFile, is_url, source_of
+from lshfast.stages.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
+
+# The formats of inputs: those that outputs have too.
+FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
+
+# The options of reading that all tasks have to agree on.
+OF_INPUTS = "column", "id_column", "encoding", "max_row_bytes", "delimiter", "max_columns"
+
+# Without a number of shards, each has about so many bytes of input.
+SHARD_BYTES = 1 << 30
+
+# What a process leaves that was killed while it wrote a plan.
+_OF_PLAN = re.compile(r"\.plan\.json\.[0-9a-f]{16}\.part")
+
+
+def make_stage_plan(
+    inputs: Inputs,
+    work: str,
+    output: str,
+    engine: Plan,
+    *,
+    keep: str,
+    annotate: bool,
+    output_kind: OutputFormat | None,
+    defuse: bool,
+    shards: int | None,
+    tasks: int | None,
+    memory: int,
+    pairs: str | None,
+    removed: str | None,
+    rejected: str | None,
+    max_removed: float | None,
+) -> StagePlan:
+    """Check the parameters, list the inputs, create the folders, and write the plan; see
+    `lshfast.stages.plan`.
+    """
+    policy, order_column = policy_of(keep)
+    check_keep_measure(policy, engine.measure)
+    check_max_removed(max_removed)
+    if output_kind not in (None, *FORMATS):
+        raise ValueError(f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}")
+    added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
+    outputs = {"output": output, "pairs": pairs, "removed": removed, "rejected": rejected}
+    for path in (work, *outputs.values()):
+        if path is not None and is_url(path):
+            raise ValueError(f"{printable(path)}: folders of stages are local, not URLs")
+    places = {name: os.path.abspath(path) for name, path in outputs.items() if path is not None}
+    folders = [os.path.abspath(work), *places.values()]
+    if len({os.path.realpath(path) for path in folders}) < len(folders):
+        raise ValueError("the work folder and the folders of outputs must be different")
+    if os.path.exists(os.path.join(work, PLAN_FILE)):
+        raise ValueError(f"{printable(work)}: this work folder has a plan already")
+    files = inputs.open().files
+    format = _format_of(files)
+    kinds: dict[str, OutputFormat | None] = {"output": output_kind, "rejected": "jsonl"}
+    suffixes = {name: _suffix(folder, kinds.get(name), format) for name, folder in places.items()}
+    rows = f"rows.{suffixes['output']}"
+    inputs.listed[:] = files
+    corpus = inputs.open(order_column=order_column, added=added, output=output_format(rows)[0])
+    check_rows(corpus, rows, added)
+    sizes = [file.size for file in corpus.files]
+    bounds = _bounds(sizes, shards)
+    content = {
+        "parameters": engine.described(),
+        "threads": engine.threads,
+        "keep": keep,
+        "added": added,
+        "defuse": defuse,
+        "memory": memory,
+        **{name: getattr(inputs, name) for name in OF_INPUTS},
+        "format": format,
+        "files": [[_place(file), file.name, file.codec, state_of(file)] for file in corpus.files],
+        "shards": bounds,
+        "tasks": len(bounds) - 1 if tasks is None else tasks,
+        "keys": [draw_hash_numbers(), draw_hash_numbers()],
+        "common": None if engine.ignore_common is None else draw_hash_numbers(),
+        **({} if inputs.by is None else {"by": inputs.by}),
+        **({} if not (left_out := left_out_of(files)) else {"left_out": left_out}),
+        **({} if max_removed is None else {"max_removed": max_removed}),
+        **{name: places.get(name) for name in outputs},
+        "suffixes": suffixes,
+    }
+    StagePlan(work, content, 0).budget.work(0)
+    _create(work, folders)
+    return write_stage_plan(work, content)
+
+
+def _place(file: File) -> str:
+    """Return the path or URL of an input; raise ValueError if other processes cannot open the file
+    by it.
+    """
+    if isinstance(file.source, LocalFile):
+        return os.path.abspath(file.path)
+    if isinstance(file.source, RemoteFile):
+        with suppress(OSError, ValueError):
+            if source_of(file.source.url) == file.source:
+                return file.source.url
+    raise ValueError(
+        f"{file.name}: the inputs of a run in stages are files that every task can open"
+    )
+
+
+def _suffix(folder: str, kind: OutputFormat | None, default: OutputFormat) -> str:
+    """Return the suffix of the files in a folder of outputs, by its name; a name without a format
+    has the default.
+    """
+    known = file_format(folder)
+    format, codec = output_format(Output(folder, kind or (default if known is None else None)))
+    return format + (os.path.splitext(folder)[1].lower() if codec else "")
+
+
+def _format_of(files: Sequence[File]) -> OutputFormat:
+    """Return the format of the inputs; raise ValueError if they have not one that outputs
+    can have.
+    """
+    formats = {file.format for file in files}
+    for format in FORMATS:
+        if formats == {format}:
+            return format
+    raise ValueError(
+        f"the inputs of a run in stages are all {' or all '.join(FORMATS)}, not "
+        f"{' and '.join(sorted(formats))}"
+    )
+
+
+def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
+    """Return the first file of each shard, and the number of files: whole files, about
+    equal bytes.
+    """
+    ends = np.cumsum(sizes, dtype=np.int64)
+    total = int(ends[-1])
+    files = len(sizes)
+    count = min(files, MOST_SHARDS, max(1, -(-total // SHARD_BYTES))) if shards is None else shards
+    if count > files:
+        raise ValueError(f"shards must be at most {files}, the number of input files, not {count}")
+    bounds = [0]
+    for shard in range(1, count):
+        nearest = (
+            int(
+                np.searchsorted(
+                    ends, total * shard / count - np.asarray(sizes, np.int64).mean() / 2
+                )
+            )
+            + 1
+        )
+        bounds.append(min(max(nearest, bounds[-1] + 1), files - (count - shard)))
+    return [*bounds, files]
+
+
+def _create(work: str, folders: Sequence[str]) -> None:
+    """Create the folders; those that exist must be empty."""
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            if any(not _OF_PLAN.fullmatch(name) for name in os.listdir(folder)):
+                raise ValueError(f"{printable(folder)}: this folder is not empty")
+    for folder in folders:
+        if folder == os.path.abspath(work):
+            make_folder(folder)
+        else:
+            os.makedirs(folder, exist_ok=True)

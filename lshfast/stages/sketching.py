@@ -1,0 +1,204 @@
+"""The stages sketch and band: the texts of a shard become records of bucket keys, sorted and
+divided for the joins.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.threads import quick_switches
+from lshfast._common.types import UInt64Array
+from lshfast._engine.budget import obtainable
+from lshfast._engine.clock import Clock
+from lshfast._engine.inputs import faults_of, text_batches
+from lshfast._engine.marks import WIDTH, MarkedRows, RowMarks
+from lshfast._engine.sketching import sketched
+from lshfast._io import Corpus, Reject
+from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
+from lshfast.join.external.sorted_runs import SortedRuns
+from lshfast.kernels import runs as kernels
+from lshfast.kernels.text import Texts, two_tokens_of_texts
+from lshfast.stages.counting import engine_of
+from lshfast.stages.stage_plan import ROW_BITS, StagePlan
+from lshfast.stages.task_files import RANGE_BYTES, TaskWriter, writing
+from lshfast.stages.task_reader import TaskFile
+from lshfast.stages.value_counts import add_values
+
+# The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and
+# their order values.
+OF_ROWS = 0
+OF_CORPUS = 1
+OF_ORDERS = 2
+
+
+def sketch(plan: StagePlan, shard: int) -> None:
+    """Read the texts of a shard; write what later tasks need of each row, except the text."""
+    engine = engine_of(plan)
+    secret = plan.keys
+    corpus = plan.corpus(shard)
+    rows = empty = nbytes = 0
+    with writing(plan, "sketch", shard) as writer:
+        with faults_of(corpus), quick_switches():
+            for marks, keys in sketched(
+                text_batches(corpus),
+                engine,
+                Clock(),
+                lambda piece: MarkedRows.of(piece, engine, secret),
+            ):
+                writer.add(OF_ROWS, prints=marks.words, keys=keys)
+                rows += len(marks)
+                nbytes += int(marks.nbytes.sum())
+                empty += int(marks.empty.sum())
+        arrays, values = corpus.state()
+        ids = corpus.ids
+        id_marks = np.empty(0, np.uint64)
+        if ids is not None:
+            id_marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
+        for name in ("orders", "by"):  # they have ranges of their own
+            values.pop(name, None)
+        state = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        writer.add(
+            OF_CORPUS,
+            lines=arrays["lines"],
+            starts=arrays["starts"],
+            id_marks=id_marks,
+            values=state,
+        )
+        writer.figures = {
+            "orders": _add_orders(writer, corpus.order),
+            "rows": rows,
+            "rows_of_files": np.diff(arrays["starts"], append=rows).tolist(),
+            "rejected": len(corpus.rejected),
+            "empty": empty,
+            "nbytes": nbytes,
+            "delimiters": corpus.delimiters,
+            "ids": None if not ids else type(ids[0]).__name__,
+        }
+        add_values(writer, corpus.by)
+
+
+def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | None) -> str | None:
+    """Write the order values of a shard, if there are any, and return their kind.
+
+    Numbers are 64-bit integers or doubles; of strings, the lengths are written, and their bytes.
+    """
+    if orders is None or not len(orders):
+        return None
+    if isinstance(orders, np.ndarray):
+        writer.add(OF_ORDERS, orders=orders.view(np.uint64))
+        return "int" if orders.dtype.kind == "i" else "float"
+    strings = [value.encode(errors="surrogatepass") for value in orders]
+    lengths = np.fromiter(map(len, strings), np.uint64, len(strings))
+    writer.add(OF_ORDERS, orders=lengths, values=np.frombuffer(b"".join(strings), np.uint8))
+    return "str"
+
+
+def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus:
+    """Return the corpus of a shard as it was after the sketch task; it is not compared with its
+    files if not checked.
+
+    Raises
+    ------
+    FormatError
+        If the sketch file is damaged.
+    """
+    corpus = plan.corpus(shard, checked)
+    with TaskFile(plan, "sketch", shard) as file:
+        found = file.only(OF_CORPUS)
+        lines = found["lines"]
+        starts = found["starts"]
+        try:
+            values = json.loads(found["values"].tobytes())
+            ids = values["ids"]
+            _ = [Reject(*reject) for reject in values["rejected"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise file.fault(f"its ids or rejected rows are damaged: {error}") from None
+        bounds = np.append(starts, len(lines))
+        if len(starts) != len(corpus.files) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
+            raise file.fault("its rows do not belong to the files of the shard")
+        if type(ids) is not list or len(ids) != (
+            len(lines) if plan.content["id_column"] is not None else 0
+        ):
+            raise file.fault("it has not one id for each row")
+        rising = np.diff(lines) > 0
+        rising[bounds[(bounds > 0) & (bounds < len(lines))] - 1] = True  # from one file to the next
+        if len(lines) != file.figures["rows"] or (lines < 0).any() or not rising.all():
+            raise file.fault("it has not one line for each row")
+    corpus.restore({"lines": lines, "starts": starts, "orders": np.empty(0, np.int64)}, values)
+    return corpus
+
+
+def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, RowMarks, UInt64Array]]:
+    """Yield the first row, the marks and the keys (m, b) of portions of the rows of a shard."""
+    row = 0
+    bands = plan.engine.bands.bands
+    with TaskFile(plan, "sketch", shard) as file:
+        for portion in file.ranges(OF_ROWS):
+            rows = len(portion["prints"]) // WIDTH
+            if len(portion["prints"]) != WIDTH * rows or len(portion["keys"]) != rows * bands:
+                raise file.fault("its columns have different numbers of rows")
+            yield (
+                row,
+                RowMarks(portion["prints"].reshape(rows, WIDTH)),
+                portion["keys"].reshape(rows, bands),
+            )
+            row += rows
+        if row != file.figures["rows"]:
+            raise file.fault(f"it has {row} rows, not {file.figures['rows']}")
+
+
+def band(plan: StagePlan, shard: int) -> None:
+    """Sort the records (mixed key, row) of all bands of a shard; the range of a join task is a
+    range of keys.
+
+    Bands are not told apart: an equal key in two bands, which has probability 2**-64 for two rows,
+    joins two components that could be apart, and changes no result.
+    """
+    ends = key_bounds(plan.tasks)[1:-1]
+    with sorted_runs(plan) as runs, writing(plan, "band", shard) as writer:
+        rows = 0
+        for _, _, keys in rows_of_sketch(plan, shard):
+            _add_records(runs, keys, (shard << ROW_BITS) + rows)
+            rows += len(keys)
+        for batch in runs.merged(plan.budget.work(0) // 2):
+            cuts = [0, *np.searchsorted(batch[:, 0], ends).tolist(), len(batch)]
+            for task, low in enumerate(cuts[:-1]):
+                for at in range(low, cuts[task + 1], RANGE_BYTES // RECORD_BYTES):
+                    part = batch[at : min(at + RANGE_BYTES // RECORD_BYTES, cuts[task + 1])]
+                    writer.add(task, records=part)
+        writer.figures = {"rows": rows}
+
+
+def _add_records(runs: SortedRuns, keys: UInt64Array, first_row: int) -> None:
+    for number in range(keys.shape[1]):
+        at = 0
+        while at < len(keys):
+            room = runs.room()
+            some = keys[at : at + len(room)]
+            runs.take(kernels.records_of_band(some, number, first_row + at, room))
+            at += len(some)
+
+
+def key_bounds(tasks: int) -> UInt64Array:
+    """Return the first key of each join task, and the largest number at the end."""
+    return np.array([*(-(-(task << 64) // tasks) for task in range(tasks)), 2**64 - 1], np.uint64)
+
+
+@contextmanager
+def sorted_runs(plan: StagePlan) -> Iterator[SortedRuns]:
+    """Yield memory for sorting records; beyond half of the memory of a task they go to files in a
+    temporary folder.
+    """
+    records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES))
+    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+        buffer, scratch = np.empty((2, records, 2), np.uint64)
+        with SortedRuns(folder, "records", buffer, scratch) as runs:
+            del buffer, scratch
+            yield runs

@@ -1,0 +1,213 @@
+"""The plan of a run in stages: what all its tasks have to agree on, in the file plan.json of the
+work folder.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.code_version import check_code_version, code_version
+from lshfast._common.container import Manifest
+from lshfast._common.private_files import check_folder, private
+from lshfast._engine.budget import Budget
+from lshfast._engine.inputs import policy_of, state_of
+from lshfast._engine.plan import Plan, described_plan
+from lshfast._io import Corpus, DataError, Output
+from lshfast._io.files import File, Layout, reason_of
+from lshfast._io.sources import source_of
+from lshfast.kernels.text import HashKey
+
+PLAN_FILE = "plan.json"
+_MANIFEST = Manifest(5, "plan")
+
+# A row is written as shard << ROW_BITS | row in the shard.
+ROW_BITS = 40
+MOST_SHARDS = 1 << 20
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """The plan of a run.
+
+    Attributes
+    ----------
+    work : str
+        The work folder.
+    content : dict
+        What plan.json holds.
+    stamp : int
+        The checksum of the content; all files of the run bear it.
+    """
+
+    work: str
+    content: dict[str, Any]
+    stamp: int
+
+    @cached_property
+    def engine(self) -> Plan:
+        """The parameters of sketching, banding and verification."""
+        return replace(
+            described_plan(self.content["parameters"], self.content["threads"]), capped=True
+        )
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The memory of a task."""
+        pairs = self.content["pairs"] is not None
+        formats = [self.content["format"], *self.content["suffixes"].values()]
+        return Budget(
+            self.content["memory"],
+            self.engine,
+            pairs,
+            parquet="parquet" in formats,
+            by=self.by is not None,
+        )
+
+    @property
+    def shards(self) -> int:
+        """The number of tasks of the stages that read inputs."""
+        return len(self.content["shards"]) - 1
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks of the stages join and verify."""
+        return int(self.content["tasks"])
+
+    @property
+    def keep(self) -> str:
+        """The policy by which rows are kept."""
+        return str(self.content["keep"])
+
+    @property
+    def order_column(self) -> str | None:
+        """The column by whose values rows are kept, if `keep` names one."""
+        return policy_of(self.keep)[1]
+
+    @property
+    def by(self) -> str | None:
+        """The column by whose values rows are counted."""
+        return None if self.content.get("by") is None else str(self.content["by"])
+
+    @property
+    def max_removed(self) -> float | None:
+        """The largest share of rows that may be removed."""
+        return (
+            None if self.content.get("max_removed") is None else float(self.content["max_removed"])
+        )
+
+    @property
+    def codes(self) -> list[str]:
+        """The name of the column of values in the files of tasks, if they have one."""
+        return [] if self.by is None else ["codes"]
+
+    @property
+    def ranks(self) -> list[str]:
+        """The name of the column of ranks in the files of tasks, if they have one."""
+        return [] if self.order_column is None else ["ranks"]
+
+    @property
+    def keys(self) -> tuple[HashKey, HashKey]:
+        """The secret keys by which equal texts, and equal ids, are recognized."""
+        one, other = self.content["keys"]
+        return HashKey(*one), HashKey(*other)
+
+    @property
+    def common_numbers(self) -> tuple[int, int, int, int]:
+        """The numbers of the secret key by which shingles are counted; only if common ones are
+        ignored.
+        """
+        a, c, e, words = self.content["common"]
+        return a, c, e, words
+
+    def output(self, name: str, task: int) -> Output | None:
+        """Return the path of the rows of a task ("output"), or of its table; None if it is not
+        wanted.
+        """
+        folder = self.content[name]
+        suffix = self.content["suffixes"].get(name)
+        return folder and Output(
+            os.path.join(folder, f"{task:05}.{suffix}"), defuse=self.content["defuse"]
+        )
+
+    def corpus(self, shard: int, checked: bool = True) -> Corpus:
+        """Return the corpus of a shard, which has not been read. Rows that are too long for the
+        memory are bad rows.
+
+        Its files are compared with the plan if `checked`.
+
+        Raises
+        ------
+        DataError
+            If one of its files is not as it was when the plan was made.
+        """
+        content = self.content
+        layout = Layout(
+            content["column"],
+            content["id_column"],
+            self.order_column,
+            on_error="stop" if content["rejected"] is None else "skip",
+            encoding=content["encoding"],
+            max_row_bytes=content["max_row_bytes"],
+            output=content["suffixes"]["output"].partition(".")[0],
+            delimiter=content["delimiter"],
+            max_columns=content["max_columns"],
+            added=tuple(content["added"]),
+            by=self.by,
+        )
+        low, high = content["shards"][shard : shard + 2]
+        files = []
+        for place, name, codec, state in content["files"][low:high]:
+            try:
+                source = source_of(place)
+                size, version = source.state() if checked else (state[0], state[1])
+            except OSError as error:
+                raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
+            file = File(source.path, name, content["format"], codec, source, size, version, layout)
+            if checked and state_of(file) != state:
+                raise file.fault(None, "has changed since the plan of this run was made")
+            files.append(file)
+        corpus = Corpus(layout, files)
+        corpus.limit_rows(
+            self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit"
+        )
+        return corpus
+
+
+def write_stage_plan(work: str, content: dict[str, Any]) -> StagePlan:
+    """Write the plan of a run to its work folder, with the version of this code, and return it."""
+    content = {**content, "version": code_version()}
+    path = os.path.join(work, PLAN_FILE)
+    with atomic_file(path) as file:
+        if hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), 0o600)  # it holds the keys of the run
+        file.write(_MANIFEST.pack(content, indent=None))
+    return read_stage_plan(work)
+
+
+def read_stage_plan(work: str) -> StagePlan:
+    """Return the plan in a work folder.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    FormatError
+        If it is damaged, or another version of lshfast made it.
+    OSError
+        If the folder belongs to another user, or other users can write to it.
+    """
+    path = os.path.join(work, PLAN_FILE)
+    try:
+        with open(path, "rb", opener=private) as file:
+            check_folder(work)
+            (content,) = _MANIFEST.unpack(file.read(), path)
+    except FileNotFoundError:
+        raise ValueError(
+            f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it"
+        ) from None
+    check_code_version(content.get("version"), f"{printable(path)}: the maker of this plan")
+    return StagePlan(work, content, _MANIFEST.sum_of(content))

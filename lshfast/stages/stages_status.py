@@ -1,0 +1,98 @@
+"""What of a run in stages is done, and its figures at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lshfast._engine.account import summary_of
+from lshfast._engine.clock import Stage
+from lshfast._engine.report import Summary
+from lshfast._engine.short_texts import Lengths, advice_of
+from lshfast.stages.counting import engine_of
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_files import figures_of
+from lshfast.stages.task_order import STAGES, StageName, is_done, tasks_of
+from lshfast.stages.value_counts import counts_of
+
+
+@dataclass(frozen=True)
+class StagesStatus:
+    """What of a run is done.
+
+    Attributes
+    ----------
+    tasks : dict of str to int
+        The number of tasks of each stage.
+    done : dict of str to list of int
+        The tasks of each stage that are done, ascending.
+    summary : Summary or None
+        The figures of the run, once all tasks of the stage verify are done. Its stages are those of
+        the run; their seconds, and `seconds`, are sums over all tasks that are done.
+
+    See Also
+    --------
+    lshfast.stages.status : Say what of a run is done.
+    lshfast.stages.write_page : Write a page about a run.
+    """
+
+    tasks: dict[StageName, int]
+    done: dict[StageName, list[int]]
+    summary: Summary | None
+
+
+def status_of(plan: StagePlan) -> StagesStatus:
+    """Return what of a run is done; see `lshfast.stages.status`."""
+    numbers = {stage: tasks_of(plan, stage) for stage in STAGES}
+    done = {
+        stage: [task for task in range(number) if is_done(plan, stage, task)]
+        for stage, number in numbers.items()
+    }
+    over = all(len(done[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
+    return StagesStatus(numbers, done, _summary(plan, done) if over else None)
+
+
+def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
+    figures = {
+        stage: [figures_of(plan, stage, task) for task in tasks] for stage, tasks in done.items()
+    }
+
+    def total(stage: StageName, name: str) -> Any:
+        return sum(of_task[name] for of_task in figures[stage])
+
+    by = counts_of(plan)
+    rows = total("sketch", "rows")
+    removed = total("verify", "removed")
+    nbytes = total("sketch", "nbytes")
+    seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
+    return summary_of(
+        engine_of(plan),
+        {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
+        sum(seconds.values()),
+        read=rows + total("sketch", "rejected"),
+        kept=rows - removed,
+        removed=removed,
+        rejected=total("sketch", "rejected"),
+        empty=total("sketch", "empty"),
+        copies=total("verify", "copies"),
+        candidates=total("verify", "candidates"),
+        pairs=total("verify", "pairs"),
+        groups=total("verify", "groups"),
+        largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
+        delimiters={
+            name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()
+        },
+        unread=plan.content.get("left_out", {}),
+        advice=_advice(plan, figures["collect"]),
+        by=None if by is None else by.summary(),
+    )
+
+
+def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
+    words, characters = (
+        np.sort(np.array([length for shard in of_shards for length in shard[name]], np.int64))
+        for name in ("words", "characters")
+    )
+    return advice_of(Lengths(words, characters), plan.engine)

@@ -1,0 +1,107 @@
+"""The stages in their order: which tasks they have, which tasks these need, and how they
+are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, get_args
+
+from lshfast._common.atomic_files import printable
+from lshfast.stages.applying import apply
+from lshfast.stages.collecting import collect
+from lshfast.stages.counting import count, recount
+from lshfast.stages.joining import group, join
+from lshfast.stages.sketching import band, sketch
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_files import manifest_of
+from lshfast.stages.verifying import verify
+
+StageName: TypeAlias = Literal[
+    "count", "recount", "sketch", "band", "join", "group", "collect", "verify", "apply"
+]
+
+STAGES: tuple[StageName, ...] = get_args(StageName)
+
+# The stages that have no tasks unless common shingles are ignored.
+COUNTING: tuple[StageName, ...] = ("count", "recount")
+
+_RUN: dict[StageName, Callable[[StagePlan, int], None]] = {
+    "count": count,
+    "recount": recount,
+    "sketch": sketch,
+    "band": band,
+    "join": join,
+    "group": group,
+    "collect": collect,
+    "verify": verify,
+    "apply": apply,
+}
+
+
+class MissingTasksError(ValueError):
+    """A task needs others that are not done; the message names them.
+
+    See Also
+    --------
+    lshfast.stages.run : Run a task.
+    lshfast.stages.status : Say what of a run is done.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lshfast import stages
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "in.jsonl").write_text('{"text": "a"}\\n')
+    >>> stages.plan(folder / "in.jsonl", folder / "work", folder / "kept")
+    >>> try:
+    ...     stages.run(folder / "work", "join", 0)
+    ... except stages.MissingTasksError as error:
+    ...     print(str(error).removeprefix(str(folder)))
+    /work: join 0 needs tasks that are not done: band 0
+    """
+
+
+# The missing tasks that an error names.
+NAMED_TASKS = 10
+
+
+def tasks_of(plan: StagePlan, stage: StageName) -> int:
+    """Return the number of tasks of a stage; raise ValueError if there is no such stage."""
+    if stage not in STAGES:
+        raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
+    if stage in COUNTING and plan.engine.ignore_common is None:
+        return 0
+    return {"join": plan.tasks, "verify": plan.tasks, "group": 1}.get(stage, plan.shards)
+
+
+def is_done(plan: StagePlan, stage: StageName, task: int) -> bool:
+    """Return whether a task is done; a manifest that is damaged or of another plan is a
+    FormatError.
+    """
+    return manifest_of(plan, stage, task) is not None
+
+
+def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
+    """Run a task unless it is done, and return whether it was run; see `lshfast.stages.run`."""
+    if is_done(plan, stage, task):
+        return False
+    before, numbers = _needed(plan, stage, task)
+    missing = [number for number in numbers if not is_done(plan, before, number)]
+    if missing:
+        named = ", ".join(map(str, missing[:NAMED_TASKS]))
+        more = len(missing) - NAMED_TASKS
+        raise MissingTasksError(
+            f"{printable(plan.work)}: {stage} {task} needs tasks that are not done: "
+            f"{before} {named}{f' and {more} more' if more > 0 else ''}"
+        )
+    _RUN[stage](plan, task)
+    return True
+
+
+def _needed(plan: StagePlan, stage: StageName, task: int) -> tuple[StageName, Iterable[int]]:
+    """Return a stage, and the tasks of it that must be done before a task."""
+    if stage == STAGES[0]:
+        return stage, ()
+    before = STAGES[STAGES.index(stage) - 1]
+    return before, [task] if stage == "band" else range(tasks_of(plan, before))
