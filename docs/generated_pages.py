@@ -147,7 +147,7 @@ def command_page() -> str:
     from lshfast._cli.main import app
 
     root = typer.main.get_command(app)
-    lines = ["# Commands and their options", "", "What `lshfast VERB --help` prints, on one page.", ""]
+    lines = ["# Commands and their options", "", "What `lshfast VERB --help-all` prints, on one page.", ""]
     for path, command in commands(root, ("lshfast",)):
         lines += command_section(path, command)
     return "\n".join(lines)

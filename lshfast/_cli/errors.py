@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -205,11 +206,12 @@ class Commands(TyperGroup):
         try:
             resolved = super().resolve_command(ctx, args)
             own_options.set(frozenset(options_below(resolved[1])))
-            return resolved
         except UsageError as error:
             if "Did you mean" not in error.message:
                 error.message = f"{error.message.rstrip('.')}{self._meant(args[0])}"
             raise
+        _refuse_repeated(ctx, resolved[1], resolved[2])
+        return resolved
 
     def _meant(self, name: str) -> str:
         """Return a question with the command that an unknown word may stand for, as the end of a
@@ -236,6 +238,23 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with one_line_errors():
             return super().invoke(ctx)
+
+
+def _refuse_repeated(ctx: Any, command: Any, arguments: list[str]) -> None:
+    """Raise a usage error if an option of one value is given twice: the first would be ignored."""
+    if getattr(command, "commands", None):
+        return
+    parser = command.make_parser(ctx)
+    parser.allow_interspersed_args = True  # a group's parser stops at the name of its command
+    try:
+        _, _, parameters = parser.parse_args(args=list(arguments))
+    except UsageError:
+        return  # the command raises it, with its own context
+    for parameter, count in Counter(parameters).items():
+        single = parameter.param_type_name == "option" and not parameter.multiple
+        if single and count > 1 and not parameter.is_flag:
+            name = max(parameter.opts, key=len)
+            raise UsageError(f"{name} takes one value, and is given {count} times", ctx)
 
 
 @contextmanager

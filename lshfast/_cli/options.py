@@ -23,7 +23,8 @@ from lshfast._common.choices import (
     Verify,
 )
 from lshfast._common.visible import without_secrets
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.options import OPTIONS, parse_seed
 from lshfast._engine.options import TABLES as TABLES
 
 if TYPE_CHECKING:
@@ -44,16 +45,6 @@ Paths = Annotated[
 def help_of(name: str) -> str:
     """Return the help of an option of a deduplication."""
     return OPTIONS[name].help
-
-
-def parse_seed(value: object) -> int | str:
-    """Return a seed as an int if possible, else as a str, which is checked with the other
-    options.
-    """
-    try:
-        return int(str(value))
-    except ValueError:
-        return str(value)
 
 
 Column = Annotated[str, typer.Option(help=help_of("column"), autocompletion=columns)]
@@ -156,6 +147,16 @@ def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
         for name, source in sources.items()
         if source and source.name == "COMMANDLINE"
     }
+
+
+QUIET = Option(
+    "quiet", False, "Print no progress and no closing table.", bool, letter="q", daily=True
+)
+
+
+def page_of(options: Options) -> PageOutput | None:
+    """Return the page that is wanted, with the command that repeats this run."""
+    return page_output(options.html, options.html_texts, options.html_column)
 
 
 def page_output(path: str | None, texts: bool, column: str | None = None) -> PageOutput | None:

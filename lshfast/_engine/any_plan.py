@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast, get_args
 
 from lshfast._common.choices import Kind
-from lshfast._engine.options import refuse_for_kind
+from lshfast._engine.option_rules import refuse_for_kind
 from lshfast._engine.plan import Plan, make_plan
 from lshfast._items.measures import PointKind, PointPlan, check_item_measure, make_point_plan
 

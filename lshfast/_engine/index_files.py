@@ -178,7 +178,7 @@ def plan_of_build(
                 "of neighbors of "
                 "queries, by which one is chosen"
             )
-        return plan_of_items(inputs, given, others, {"radius": radius})
+        return plan_of_items(inputs, {**given, **others, "radius": radius})
     check_int("k", k, 1)
     bounds = {"threshold": given.get("threshold"), "radius": radius}
     for name, value in bounds.items():
@@ -190,7 +190,8 @@ def plan_of_build(
             f"k chooses a bound for vectors, not for {plural(kind)}, whose bound queries may choose"
         )
     measure = check_item_measure(kind, given.get("measure"))
-    return plan_of_items(inputs, given, others, {"radius": 1.0 if is_distance(measure) else None})
+    bound = 1.0 if is_distance(measure) else None
+    return plan_of_items(inputs, {**given, **others, "radius": bound})
 
 
 def build_index(

@@ -6,7 +6,7 @@ The file of an index keeps its old state until the end: a run that ends early ch
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from lshfast._common.atomic_files import printable
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.any_plan import AnyPlan, plan_for
+from lshfast._engine.any_plan import ONLY_OF_POINTS, AnyPlan, plan_for
 from lshfast._engine.inputs import Inputs, checksum_of_ends
-from lshfast._engine.options import refuse, refuse_for_kind
+from lshfast._engine.option_rules import of_group, refuse, refuse_for_kind
 from lshfast._engine.plan import Plan, check_same_run, plan_of_index
 from lshfast._io import Corpus
 from lshfast._io.sources import LocalFile
@@ -145,36 +145,52 @@ def naming(path: str) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from None
 
 
+# The options that an index stores.
+OF_INDEX = (
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "scheme",
+    "recall",
+    "bands",
+    "rows_per_band",
+    "seed",
+)
+
+
 def plan_of_items(
-    inputs: Inputs, given: Mapping[str, Any], others: Mapping[str, Any], outside: Mapping[str, Any]
+    inputs: Inputs, options: Mapping[str, Any], given: Collection[str] = ()
 ) -> AnyPlan:
     """Return the plan of a run over files; the kind of the items follows from the column.
 
     Parameters
     ----------
     inputs : Inputs
-    given : mapping of str
-        Options that the user has set; with an index, the others have its values.
-    others : mapping of str
-        Options that an index does not store.
-    outside : mapping of str
-        Further options, which may not be for this kind of items: the radius, the index, and what is
-        no part of a plan.
+    options : mapping of str
+        The options of the run.
+    given : collection of str
+        Those that the user has set; with an index, the others have its values.
     """
-    if outside.get("memory") is not None:
-        refuse(
-            "cap",
-            [name for name in ("group_by", "item", "weight") if getattr(inputs, name) is not None],
-        )
+    if options.get("memory") is not None:
+        groups = ("group_by", "item", "weight")
+        refuse("cap", [name for name in groups if getattr(inputs, name) is not None])
     kind = inputs.kind_of_items()
-    refuse_for_kind(kind, outside)
-    against = outside.get("against")
+    refuse_for_kind(kind, options)
+    against = options.get("against")
+    plan_options = {name: options[name] for name in of_group("plan") if name in options}
+    of_index = {name: plan_options[name] for name in OF_INDEX if name in given}
     if against is not None and kind in ("text", "set"):
-        return plan_against(os.fspath(against), dict(given), kind=kind, **others)
+        others = {
+            name: value
+            for name, value in plan_options.items()
+            if name not in (*OF_INDEX, *ONLY_OF_POINTS)
+        }
+        return plan_against(os.fspath(against), of_index, kind=kind, **others)
     if against is not None and kind == "weighted":
-        given = options_against(os.fspath(against), given)
-    of_points = {name: outside.get(name) for name in ("radius", "max_candidates")}
-    plan = plan_for(kind, {**given, **others, **of_points})
+        plan_options |= options_against(os.fspath(against), of_index)
+    plan = plan_for(kind, plan_options)
     return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
 
 

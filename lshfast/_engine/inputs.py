@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args, overload
@@ -78,6 +78,12 @@ class Inputs:
     weight: str | None = None
     # For the next corpus.
     listed: list[File] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, paths: Sequence[str], options: Mapping[str, Any]) -> Inputs:
+        """Return the inputs with the options of reading that are among some options."""
+        names = {field.name for field in fields(cls)} - {"paths", "listed"}
+        return cls(paths, **{name: options[name] for name in names & options.keys()})
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""

@@ -24,7 +24,7 @@ from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.indexes import Indexes
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.options import refuse
+from lshfast._engine.option_rules import refuse
 from lshfast._engine.plan import Keep, Plan
 from lshfast._engine.report import DedupResult, Summary
 from lshfast._engine.run import run_part

@@ -15,7 +15,8 @@ from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.choices import Verify as Verify
 from lshfast._common.display import bands_and_rows
 from lshfast._common.threads import thread_count
-from lshfast._engine.options import NAMES, OPTIONS, Driver
+from lshfast._engine.declaration import Driver
+from lshfast._engine.options import NAMES, OPTIONS
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts

@@ -80,7 +80,16 @@ def test_empty_input(tmp_path):
 
 
 def test_options_are_those_of_dedup():
-    own = {"inputs", "output", "sample", "examples", "quiet", "threshold", "recall"}  # these have the defaults of texts
+    own = {
+        "inputs",
+        "output",
+        "sample",
+        "examples",
+        "quiet",
+        "help_all",
+        "threshold",
+        "recall",
+    }  # these have the defaults of texts
     for parameter in typer.main.get_command(app).commands["check"].params:
         if parameter.name not in own:
             option = OPTIONS[parameter.name]

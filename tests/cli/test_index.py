@@ -829,7 +829,7 @@ def test_build_says_that_it_replaced_a_file(tmp_path):
 
 
 def test_the_help_says_which_files_are_replaced():
-    said = " ".join(run("dedup", "--help").stdout.split())
+    said = " ".join(run("dedup", "--help-all").stdout.split())
     assert "without --against, a new index of these alone, which with --overwrite replaces the file" in said
     assert "which FILE has if it exists, and replace FILE" in said
     assert "in FILE, which is replaced" in " ".join(run("tune", "--help").stdout.split())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lshfast
-from lshfast._engine.executors import budget
+from lshfast._engine import budget
 from lshfast.join.external import slot_file
 
 # Warnings of PySpark itself.

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast._engine.options import NAMES, OPTIONS, taken_by
+from lshfast._engine.option_rules import taken_by
+from lshfast._engine.options import NAMES, OPTIONS
 from lshfast.spark import Limits
 from tests.cli.commands import failing
 from tests.drivers.conftest import little_costs

@@ -9,8 +9,12 @@ import typer.main
 import lshfast
 from lshfast import spark, stages
 from lshfast._cli.main import app
-from lshfast._engine.options import OPTIONS, table, taken_by
+from lshfast._engine import option_types
+from lshfast._engine.option_rules import table, taken_by
+from lshfast._engine.options import OPTIONS
 from lshfast._engine.plan import make_plan
+from tests.cli.commands import failing, run
+from tests.make_option_types import source
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -50,7 +54,7 @@ ABSENT = {
 # Defaults that differ: of a task, and of a folder that must be named.
 OTHERS = {stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}}
 # With an index, the defaults are those of the index, so the function cannot name them.
-OF_INDEX = {"threshold", "unit", "num_perm", "scheme", "recall", "seed"}
+OF_INDEX = {"threshold", "unit"}
 
 
 @pytest.mark.parametrize("function", OWN, ids=lambda function: f"{function.__module__}.{function.__name__}")
@@ -67,6 +71,36 @@ def test_signatures(function):
     assert parameters == wanted | OTHERS.get(function, {})
 
 
+def test_types_follow_from_the_declaration():
+    assert Path(option_types.__file__).read_text("utf-8") == source()
+
+
+@pytest.mark.parametrize("name", ["treshold", "colum", "id-column", "split", "nothing"])
+def test_a_wrong_option_is_refused_with_the_nearest(name):
+    with pytest.raises(TypeError, match=f"has no option '{name}'"):
+        lshfast.dedup_files("in.jsonl", "out.jsonl", **{name: 1})
+
+
+@pytest.mark.parametrize("name", ["num_perm", "column", "ignore_common", "seed"])
+def test_signature_and_docstring_have_all_options(name):
+    assert name in inspect.signature(lshfast.dedup_files).parameters
+    assert f"\n    {name}" in lshfast.dedup_files.__doc__
+
+
+def test_daily_options_are_few():
+    """The short help fits a screen; the long one has all."""
+    short, long = (run("dedup", option).stdout for option in ("-h", "--help-all"))
+    assert len(short.splitlines()) < 65 < 120 < len(long.splitlines())
+    assert "--num-perm" not in short
+    assert "--num-perm" in long
+
+
+@pytest.mark.parametrize("command", [("dedup",), ("pairs",), ("check",), ("index", "build"), ("records", "dedup")])
+def test_an_option_of_one_value_is_given_once(command):
+    message = failing(2, *command, "in.jsonl", "-o", "a", "--output", "b")
+    assert "--output takes one value, and is given 2 times" in message
+
+
 def test_the_plan_of_a_run():
     for name, parameter in inspect.signature(make_plan).parameters.items():
         assert parameter.default == (False if name == "exact" else OPTIONS[name].default), name
@@ -75,7 +109,7 @@ def test_the_plan_of_a_run():
 @pytest.mark.parametrize(
     ("command", "own", "drivers"),
     [
-        (("dedup",), {"inputs", "output", "engine", "master", "quiet"}, ("files", "cap", "spark")),
+        (("dedup",), {"inputs", "output", "engine", "master", "quiet", "help_all"}, ("files", "cap", "spark")),
         (("stage", "plan"), {"inputs", "output", "shards", "tasks", "rejected", "quiet"}, ("stages",)),
     ],
 )

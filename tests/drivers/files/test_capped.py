@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast._engine import pair_runs, screening
+from lshfast._engine import budget, pair_runs, screening
 from lshfast._engine.budget import Budget
-from lshfast._engine.executors import budget
 from lshfast._engine.executors.local import cap, capped
 from lshfast._engine.forecasts.texts import forecast
 from lshfast._engine.inputs import Inputs

@@ -16,7 +16,7 @@ import pytest
 
 import lshfast._engine.sketching
 from lshfast import FormatError, dedup_files
-from lshfast._engine.executors import budget, inputs
+from lshfast._engine import budget, inputs
 from lshfast._engine.executors.local.input_sums import InputSums
 from lshfast._engine.executors.local.work_folder import VERSION, WorkFolder
 from lshfast._engine.inputs import Inputs

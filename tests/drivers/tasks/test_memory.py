@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lshfast import DataError, dedup_files, stages
-from lshfast._engine.executors import budget
+from lshfast._engine import budget
 from lshfast._engine.plan import make_plan
 from lshfast._engine.spool import SpooledTexts
 from lshfast.stages import verifying

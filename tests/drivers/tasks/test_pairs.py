@@ -6,7 +6,7 @@ import random
 import pytest
 
 from lshfast import dedup_files, stages
-from lshfast._engine.executors import budget
+from lshfast._engine import budget
 from lshfast._engine.plan import make_plan
 from lshfast.stages import pairing
 from lshfast.stages.stage_plan import read_stage_plan

@@ -42,7 +42,7 @@ from lshfast._engine.inputs import (
     text_batches,
 )
 from lshfast._engine.listed_pairs import PairArray
-from lshfast._engine.options import refuse
+from lshfast._engine.option_rules import refuse
 from lshfast._engine.pages import NoPage
 from lshfast._engine.plan import Plan, check_bands_only, check_indexed
 from lshfast._engine.preference import check_keep_measure

@@ -1,0 +1,168 @@
+"""The commands `lshfast dedup` and `lshfast pairs`, on this machine and on Spark."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lshfast._cli.console import Watch, finish
+from lshfast._cli.errors import memory_advice, resume_advice
+from lshfast._cli.options import QUIET, page_of
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.option_rules import of_group, refuse, taken_by_verb
+from lshfast._engine.options import OPTIONS, TABLES
+
+MASTER = Option(
+    "master",
+    None,
+    "The Spark cluster, such as local[4]; with --engine spark.",
+    metavar="URL",
+)
+DEDUP_OPTIONS = (
+    Option(
+        "output",
+        None,
+        "Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - (stdout).",
+        letter="o",
+        metavar="OUT",
+        daily=True,
+    ),
+    *taken_by_verb("dedup"),
+    Option(
+        "engine",
+        "local",
+        "spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.",
+        Literal["local", "spark"],
+    ),
+    MASTER,
+    QUIET,
+)
+PAIRS_OPTIONS = (
+    Option(
+        "output",
+        None,
+        f"key_i, key_j, similarity: {TABLES}.",
+        letter="o",
+        metavar="OUT",
+        required=True,
+        daily=True,
+    ),
+    *taken_by_verb("pairs"),
+    Option(
+        "engine",
+        "local",
+        "spark: run on Spark; OUT is a folder, .parquet or .jsonl.",
+        Literal["local", "spark"],
+    ),
+    MASTER,
+    QUIET,
+)
+
+
+def dedup(options: Options) -> None:
+    """Remove near-duplicate rows.
+
+    Writes the rows that stay to OUT. The closing table accounts for every row; --removed names each
+    removed row, the row kept in its place, and their similarity.
+    """
+    if options.output is None and options.clusters is None and not options.dry_run:
+        raise ValueError("an output is needed: -o FILE (or --dry-run)")
+    if options.engine == "spark":
+        _dedup_on_spark(options)
+        return
+    _refuse_master(options)
+    from lshfast._engine.executors.local.job import FileJob
+
+    job = FileJob.of_rows(options.inputs, options, page_of(options))
+    if options.split:
+        from lshfast._engine.paragraphs import run_paragraphs
+        from lshfast._engine.plan import Plan
+
+        assert isinstance(job.plan, Plan)  # split is refused for other kinds
+        with memory_advice(job.source, job.plan), Watch(options.quiet, options.output) as watch:
+            paragraphs = run_paragraphs(
+                job.source,
+                job.outputs,
+                job.plan,
+                keep=job.keep,
+                indexes=job.indexes,
+                cap=job.cap,
+                progress=watch,
+            )
+        finish(paragraphs, options.quiet)
+        return
+    with (
+        resume_advice(options.work),
+        memory_advice(job.source, job.plan),
+        Watch(options.quiet, options.output) as watch,
+    ):
+        result = job.run(watch)
+    finish(result.summary, options.quiet)
+
+
+def pairs(options: Options) -> None:
+    """Write the pairs of similar rows.
+
+    An exact copy is paired with the first row of that text only.
+    """
+    if options.engine == "spark":
+        _pairs_on_spark(options)
+        return
+    _refuse_master(options)
+    from lshfast._engine.executors.local.job import FileJob
+
+    job = FileJob.of_pairs(options.inputs, options, page_of(options))
+    with (
+        resume_advice(options.work),
+        memory_advice(job.source, job.plan),
+        Watch(options.quiet, options.output) as watch,
+    ):
+        result = job.run(watch)
+    finish(result.summary, options.quiet, result.summary.figures(removing=False))
+
+
+# The options of a plan that Spark takes.
+SPARK_PLAN = [name for name in of_group("plan") if "spark" in OPTIONS[name].drivers]
+
+
+def _dedup_on_spark(options: Options) -> None:
+    from lshfast.spark.files import SparkOutputs, run_files
+
+    _check_spark(options, "dedup")
+    folders = SparkOutputs(
+        options.output, options.removed, options.overwrite, page=page_of(options)
+    )
+    if options.dry_run:
+        folders = SparkOutputs(overwrite=options.overwrite)
+    names = [name for name in SPARK_PLAN if name not in ("top", "most")]
+    summary = run_files(
+        options.inputs,
+        folders,
+        **options.picked(("column", "id_column", "keep", "by", "max_removed", "master", *names)),
+    )
+    finish(summary, options.quiet)
+
+
+def _pairs_on_spark(options: Options) -> None:
+    from lshfast.spark.files import run_pairs
+
+    _check_spark(options, "pairs")
+    names = [name for name in SPARK_PLAN if name != "groups"]
+    summary = run_pairs(
+        options.inputs,
+        options.output,
+        page=page_of(options),
+        **options.picked(("column", "id_column", "master", "overwrite", *names)),
+    )
+    finish(summary, options.quiet, summary.figures(removing=False))
+
+
+def _check_spark(options: Options, command: str) -> None:
+    """Raise ValueError for what a command with --engine spark cannot do."""
+    refuse("spark", [name for name in OPTIONS if name in options.given], command)
+    if options.output == "-":
+        raise ValueError("--engine spark writes folders, not to standard output (-)")
+
+
+def _refuse_master(options: Options) -> None:
+    if options.master is not None:
+        raise ValueError("--master is an option of --engine spark")

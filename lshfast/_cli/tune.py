@@ -1,0 +1,216 @@
+"""The command `lshfast tune`: what a run finds, and what it takes, before it is started."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lshfast._cli.console import forecast_table, memory_table, plan_table, show, table_lines
+from lshfast._common.choices import plural
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.libraries import LIBRARIES, library_defaults
+from lshfast._engine.option_rules import taken_by_verb
+
+if TYPE_CHECKING:
+    from lshfast._common.choices import Kind
+    from lshfast._engine.executors.local.cap import Cap
+    from lshfast._engine.inputs import Inputs
+    from lshfast._engine.libraries import LibraryDefaults
+    from lshfast._engine.plan import Plan
+    from lshfast._io import Corpus
+    from lshfast._items.measures import PointPlan
+
+TUNE_INPUTS = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False),
+]
+TUNE_OPTIONS = (
+    *taken_by_verb("tune"),
+    Option("rows", None, "Number of rows, without INPUT.", int, metavar="N", daily=True),
+    Option("mean_bytes", 5000, "Mean bytes of a text or set, with --rows.", int, daily=True),
+    Option(
+        "dim",
+        None,
+        "Coordinates of a vector or bits of a code, without INPUT.",
+        int,
+        metavar="N",
+        daily=True,
+    ),
+    Option(
+        "plot",
+        None,
+        "Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf.",
+        Path,
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "like",
+        None,
+        f"Also show what the defaults of a library find; repeatable: {', '.join(LIBRARIES)}.",
+        list[str],
+        metavar="LIBRARY",
+        daily=True,
+    ),
+)
+PLAN_OPTIONS = [option.name for option in taken_by_verb("tune") if option.group == "plan"]
+
+
+def tune(options: Options) -> None:
+    """Show the recall and the memory of a run.
+
+    Nothing is compared: recall follows from the options, and memory from the size of INPUT. With
+    INPUT, shingles and a threshold are recommended for texts of this length. With --memory, also
+    what a run within it takes. For vectors and codes, also the plan of an index; for these and
+    weighted sets, with INPUT also how near random rows are. With --like, also what the default
+    settings of other libraries find, at each similarity of their own shingles.
+    """
+    from lshfast._engine.any_plan import plan_for
+    from lshfast._engine.executors.local.cap import cap_of
+    from lshfast._engine.inputs import Inputs
+    from lshfast._items.measures import PointPlan
+
+    source = Inputs.of(options.inputs, options)
+    kind: Kind = source.kind_of_items() if options.inputs else options.kind or "text"
+    plan = plan_for(kind, options.picked(PLAN_OPTIONS))
+    cap = cap_of(options.memory, None, False)
+    _check(options, cap)
+    libraries = [library_defaults(name) for name in dict.fromkeys(options.like or [])]
+    if isinstance(plan, PointPlan):
+        _tune_points(options, source, plan)
+    else:
+        _tune_sets(options, source, replace(plan, sets=kind == "set"), cap, libraries)
+
+
+def _check(options: Options, cap: Cap | None) -> None:
+    """Raise ValueError for options that need inputs, or stand for them."""
+    if cap is not None and not options.inputs:
+        raise ValueError("memory needs INPUT, of which a run is estimated")
+    if cap is not None and "-" in options.inputs:
+        raise ValueError("memory needs INPUT that can be read several times, not standard input")
+    for name in ("rows", "dim"):
+        if options[name] is not None and options.inputs:
+            raise ValueError(f"{name} is for a plan without INPUT, and INPUT is given")
+    if options.by is not None and not options.inputs:
+        raise ValueError("by needs INPUT, whose values are counted")
+    rows = options.rows
+    if (rows is not None and rows < 0) or options.mean_bytes < 0:
+        raise ValueError(
+            f"rows and mean_bytes must not be negative, not {rows} and {options.mean_bytes}"
+        )
+
+
+def _tune_points(options: Options, source: Inputs, plan: PointPlan) -> None:
+    """Show what is found of weighted sets, vectors or codes."""
+    from lshfast._engine.forecasts.points import forecast_points
+
+    if options.dim is not None and plan.kind == "weighted":
+        raise ValueError("dim is for vectors and codes, not for weighted sets")
+    table = "the table shows what is found at each similarity or distance"
+    drawing = "index.plan.plot() of a NearNeighbors draws its recall"
+    instead = {
+        "memory": "the table shows what a run needs with and without --memory",
+        "plot": drawing if plan.kind == "vector" else table,
+        "like": table,
+    }
+    for name, reason in instead.items():
+        if options[name]:
+            raise ValueError(f"{name} is for texts and sets, not for {plural(plan.kind)}: {reason}")
+    inputs = source if options.inputs else None
+    show("\n".join(forecast_points(inputs, plan, options.rows, options.dim).lines()), sys.stdout)
+    if options.inputs:
+        print(
+            "\nlshfast check, with these options, counts the similar pairs and what share of "
+            "them is found"
+        )
+
+
+def _tune_sets(
+    options: Options,
+    source: Inputs,
+    plan: Plan,
+    cap: Cap | None,
+    libraries: list[LibraryDefaults],
+) -> None:
+    """Show what is found of texts or sets, the memory of a run, and better shingles."""
+    from lshfast._common.checks import check_plot
+    from lshfast._engine.budget import bytes_of_values
+    from lshfast._engine.inputs import measure_inputs
+    from lshfast._engine.plan import check_bands_only
+
+    if options.dim is not None:
+        kind = "set" if plan.sets else "text"
+        raise ValueError(f"dim is for vectors and codes, not for {plural(kind)}")
+    if plan.exact and not plan.exact_by_default:
+        for name in ("plot", "like"):
+            if options[name]:
+                raise ValueError(
+                    f"{name} shows what bands find, and an exact join has none: leave out --exact"
+                )
+    if cap is not None:
+        check_bands_only(plan, "cap", "tune")
+    if options.plot is not None:
+        check_plot(options.plot, svg_needs_it=False)
+    rows = options.rows
+    amount = None if rows is None else (rows, rows * options.mean_bytes)
+    corpus = source.sample(plan) if options.inputs else None
+    values = 0
+    if corpus is not None:
+        amount = measure_inputs(corpus)
+        values = bytes_of_values(corpus.by, amount[0])
+    if options.plot is not None:
+        _plot(options.plot, plan, libraries)
+    show(plan_table(plan, libraries), sys.stdout)
+    if amount is not None:
+        held = corpus is None or corpus.held
+        print(f"\n{memory_table(plan, *amount, held=held, values=values)}")
+    if cap is not None:
+        _show_forecast(source, plan, cap)
+    if corpus is not None:
+        _show_inputs(corpus, plan)
+
+
+def _plot(path: Path, plan: Plan, libraries: list[LibraryDefaults]) -> None:
+    """Draw the S-curve of the bands."""
+    if path.suffix.lower() == ".svg":
+        from lshfast._engine.dedup_page import drawing_of_plan
+
+        drawing_of_plan(plan, libraries).save(path, overwrite=True)
+        return
+    from lshfast.families.plots import plot_curve
+
+    curves = {f"{library.name} {library.version}": library.banding for library in libraries}
+    plot_curve(plan.bands, threshold=plan.equal_jaccard, path=path, others=curves)
+
+
+def _show_forecast(source: Inputs, plan: Plan, cap: Cap) -> None:
+    """Print what a run within the memory takes."""
+    from lshfast._engine.forecasts.texts import forecast
+
+    expected = forecast(source, plan, cap.memory)
+    table = "there are no texts"
+    if expected is not None:
+        table = forecast_table(expected, cap.memory, plan.threads)
+    print(f"\n{table}")
+
+
+def _show_inputs(corpus: Corpus, plan: Plan) -> None:
+    """Print how the inputs were read, and the shingles that suit texts of this length."""
+    from lshfast._engine.display import input_figures
+    from lshfast._engine.executors.local.run import recommend_for
+    from lshfast._engine.inputs import input_notes
+    from lshfast._engine.short_texts import threshold_for
+
+    notes = input_notes(corpus)
+    lines = table_lines(input_figures(notes["delimiters"], notes["unread"], notes["lines"]))
+    if lines:
+        print("\n" + "\n".join(lines))
+    better = None if plan.sets else recommend_for(corpus)
+    if better is not None:
+        least = threshold_for(plan.measure, better)
+        options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"
+        print(f"\nrecommended for texts of this length: {options}")

@@ -1,0 +1,94 @@
+"""A run over files from its options: what it reads, finds and writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lshfast._common.progress import Progress
+from lshfast._engine.any_plan import AnyPlan
+from lshfast._engine.cluster_file import cluster_output
+from lshfast._engine.declaration import Options
+from lshfast._engine.executors.local.cap import Cap, cap_of
+from lshfast._engine.executors.local.outputs import Outputs
+from lshfast._engine.executors.local.run import run_files
+from lshfast._engine.indexes import Indexes, plan_of_items
+from lshfast._engine.inputs import Inputs, output_of
+from lshfast._engine.listed_pairs import check_listing
+from lshfast._engine.pages import PageOutput
+from lshfast._engine.report import DedupResult
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """A run over files that is checked, and can begin."""
+
+    source: Inputs
+    plan: AnyPlan
+    outputs: Outputs
+    indexes: Indexes
+    cap: Cap | None
+    keep: str
+
+    @classmethod
+    def of_rows(
+        cls, paths: Sequence[str], options: Options, page: PageOutput | None = None
+    ) -> FileJob:
+        """Return the run that writes the rows that stay to `options.output`."""
+        check_listing(options.pairs, options.top, options.most)
+        source = Inputs.of(paths, options)
+        indexes = Indexes(
+            _path(options.against),
+            _path(options.save_index),
+            options.on_duplicate,
+            options.dry_run,
+        )
+        plan = plan_of_items(source, options, options.given)
+        defuse = options.defuse_formulas
+        changes = output_of(options.changes, source, None, defuse)
+        outputs = Outputs(
+            output_of(options.output, source, options.output_format, defuse),
+            output_of(options.pairs, source, None, defuse),
+            output_of(options.removed, source, None, defuse),
+            options.annotate,
+            options.overwrite,
+            page,
+            options.max_removed,
+            cluster_output(options.clusters, changes),
+        )
+        if options.dry_run:
+            outputs = outputs.dry
+        return cls(source, plan, outputs, indexes, cap_of_options(options), options.keep)
+
+    @classmethod
+    def of_pairs(
+        cls, paths: Sequence[str], options: Options, page: PageOutput | None = None
+    ) -> FileJob:
+        """Return the run that writes the similar pairs to `options.output`, and no rows."""
+        source = Inputs.of(paths, options)
+        plan = plan_of_items(source, options, options.given)
+        table = output_of(options.output, source, options.output_format, options.defuse_formulas)
+        outputs = Outputs(pairs=table, overwrite=options.overwrite, page=page)
+        return cls(source, plan, outputs, Indexes(), cap_of_options(options), "first")
+
+    def run(self, progress: Progress | None = None) -> DedupResult:
+        """Find near-duplicates, and write all outputs or none."""
+        return run_files(
+            self.source,
+            self.outputs,
+            self.plan,
+            keep=self.keep,
+            indexes=self.indexes,
+            cap=self.cap,
+            progress=progress,
+        )
+
+
+def cap_of_options(options: Options) -> Cap | None:
+    """Return the memory of a run, None if it is not limited."""
+    return cap_of(options.memory, options.work, options.resume)
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)

@@ -1,0 +1,54 @@
+"""The options that functions take as ``**options``, for type checkers and editors.
+
+Written by tests/make_option_types.py from the declaration: do not edit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeAlias, TypedDict
+
+from lshfast._common.checks import Seed
+from lshfast._common.choices import Format, OnDuplicate, OutputFormat, Scheme, Verify
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+
+class FileOptions(TypedDict, total=False):
+    """Options of `lshfast.dedup_files` that it does not write out."""
+
+    output_format: OutputFormat | None
+    defuse_formulas: bool | None
+    glob: str | None
+    encoding: str | None
+    format: Format | None
+    max_row_bytes: int | None
+    delimiter: str | None
+    max_columns: int | None
+    group_by: str | None
+    item: str | None
+    weight: str | None
+    radius: float | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    max_candidates: int | None
+    by: str | None
+    max_removed: float | None
+    annotate: bool | None
+    top: int | None
+    most: float | None
+    html_texts: bool | None
+    html_column: str | None
+    on_duplicate: OnDuplicate | None
+    clusters: FilePath | None
+    changes: FilePath | None
+    work: FilePath | None
+    resume: bool | None
+    seed: Seed | None
