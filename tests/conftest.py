@@ -38,7 +38,7 @@ settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
 # The most examples of a test, by the tests that are run. An example takes 2 ms, most of which hypothesis itself needs;
 # a thousand tests have examples.
-MOST_EXAMPLES = {"not slow": 12, "slow": 20}
+MOST_EXAMPLES = {"not slow": 12, "slow": 20, "not weekly": 20}
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
@@ -48,8 +48,8 @@ MANY_CASES = 6
 
 # Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in SLOW_SHARE. The
 # others are weekly.
-LEAST_SLOW_CASES = 12
-SLOW_SHARE = 4
+LEAST_SLOW_CASES = 6
+SLOW_SHARE = 8
 
 
 @pytest.fixture(params=LEVELS)
@@ -68,6 +68,14 @@ def pytest_ignore_collect(collection_path, config):
     return True if left_out and ALL_SLOW.search(collection_path.read_bytes()) else None
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collect_file(file_path):
+    """Look for no doctests in the modules of tests, which have none: it takes a tenth of the time of collecting."""
+    outcome = yield
+    if Path(__file__).parent in file_path.parents and file_path.suffix == ".py":
+        outcome.force_result([found for found in outcome.get_result() if type(found) is pytest.Module])
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection():
     """Collect no garbage while the tests are found, which takes a fifth of that time."""
@@ -76,7 +84,7 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
-    gc.set_threshold(20_000)  # the more often, the more of the million objects of all tests are looked at again
+    gc.set_threshold(20_000, 10, 100)  # a full one looks at the million objects of all tests, which takes a second
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
@@ -84,25 +92,33 @@ def pytest_collection_modifyitems(config, items):
     """Leave some cases of tests to the slow and the weekly tests: CPU levels, combinations, all but one case."""
     if "EXAMPLES" not in os.environ and config.option.markexpr in MOST_EXAMPLES:
         limit_examples(items, MOST_EXAMPLES[config.option.markexpr])
-    cases = defaultdict(list)
+    plain_tests = defaultdict(list)
+    slow_tests = defaultdict(list)
     for item in items:
-        left_out = item.get_closest_marker("slow") or item.get_closest_marker("weekly")
-        if hasattr(item, "callspec") and not left_out:
-            cases[item.parent, item.originalname].append(item)
-    for found in cases.values():
-        if found[0].get_closest_marker("one_case"):
-            chosen = [place == 0 for place in range(len(found))]
-        elif found[0].get_closest_marker("few_cases") or len(found) >= MANY_CASES:
-            chosen = few_cases([values_of(item) for item in found])
-        else:
-            continue
-        slow_items = [item for item, kept in zip(found, chosen, strict=True) if not kept]
+        if hasattr(item, "callspec") and not item.get_closest_marker("weekly"):
+            tests = slow_tests if item.get_closest_marker("slow") else plain_tests
+            tests[item.parent, item.originalname].append(item)
+    for cases in plain_tests.values():
+        slow_items = further_cases(cases)
         for item in slow_items:
             item.add_marker(pytest.mark.slow)
         slow_count = max(LEAST_SLOW_CASES, len(slow_items) // SLOW_SHARE)
         for item in sorted(slow_items, key=checksum_of_name)[slow_count:]:
             item.add_marker(pytest.mark.weekly)
+    for cases in slow_tests.values():
+        for item in further_cases(cases):
+            item.add_marker(pytest.mark.weekly)
     leave_weekly_tests(config, items)
+
+
+def further_cases(cases):
+    """Return the cases of a test that it leaves to slower runs."""
+    if cases[0].get_closest_marker("one_case"):
+        return cases[1:]
+    if cases[0].get_closest_marker("few_cases") or len(cases) >= MANY_CASES:
+        chosen = few_cases([values_of(item) for item in cases])
+        return [item for item, kept in zip(cases, chosen, strict=True) if not kept]
+    return []
 
 
 def checksum_of_name(item):

@@ -171,6 +171,7 @@ def test_what_cannot_be_asked():
         LSHNeighbors("cosine").fit(np.zeros((5, 2)))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("metric", "points"),
     [
@@ -192,6 +193,7 @@ def test_a_graph_of_distances_needs_one_more_point():
         ours.transform([[1.0, 2.0]])
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "angle", "cosine"])
 @pytest.mark.parametrize("as_sparse", [False, True])
 def test_the_typical_radius_is_that_of_the_index(metric, as_sparse):

@@ -107,6 +107,7 @@ def simulated(matcher, seed):
     return np.array(rates)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("squares", "functions", "groups"),
     [

@@ -128,6 +128,7 @@ def test_dedup_loads_no_index_and_no_families_of_vectors():
     assert loaded.isdisjoint({"lshfast.index.lsh_index", "lshfast.families.vectors", "lshfast.datasketch"})
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("arguments", [["--help"], ["dedup", "--help"], ["index", "query", "-h"]])
 def test_help_loads_no_numpy(arguments):
     pytest.importorskip("typer")

@@ -46,6 +46,7 @@ def calls(path):
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
 
 
+@pytest.mark.slow
 def test_integers_have_a_type():
     for path in sorted(PACKAGE.rglob("*.py")):
         wrong = [f"line {call.lineno}: {ast.unparse(call)}" for call in calls(path) if names_no_type(call)]

@@ -111,6 +111,7 @@ def test_what_can_be_left_out_is_said(files, tmp_path, name, text, reason):
     assert run("genomes", bad, *files, "-o", out, "--on-error", "skip", "--scaled", 50).exit_code == 0
 
 
+@pytest.mark.slow
 def test_few_hashes_give_no_ani(tmp_path):
     """One shared hash of one is no ANI of 1: such pairs are left out, or have no number with another threshold."""
     text = "".join(random.Random(2).choices("ACGT", k=20_000))

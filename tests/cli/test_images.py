@@ -76,7 +76,7 @@ def test_tables_and_the_account(album, tmp_path):
     assert "1 row rejected" in run("images", album, "-o", out, "--overwrite", "-q").stderr
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "removed"), [("pdq", 2), ("phash", 2), ("dhash", 2)])
 def test_without_orientations(album, tmp_path, kind, removed):
     assert run("images", album, "-o", tmp_path / "out.parquet", "--hash", kind, "-q").exit_code == 0
@@ -195,7 +195,7 @@ CODES = ["--column", "hash", "--as", "code", "--id-column", "path", "-q"]
 EARLIER = "hashes of an earlier version of lshfast, whose pdq was another hash: write them again from the images with"
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_saved_hashes_of_an_earlier_version_are_refused(album, lists, tmp_path, suffix):
     """Its pdq was another hash; lists of others have no figures of images, and its other hashes have not changed."""
@@ -371,6 +371,7 @@ def test_a_page_is_bounded(tmp_path, monkeypatch):
     assert "not shown" in read_page(html, pictures=True)
 
 
+@pytest.mark.slow
 def test_all_outputs_are_written_or_none(album, tmp_path):
     out, copy = tmp_path / "out.csv", tmp_path / "copy.png"
     shutil.copy(album / "0.png", copy)

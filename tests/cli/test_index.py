@@ -705,6 +705,7 @@ def test_an_index_that_cannot_be_written_leaves_the_outputs_and_its_old_state(in
     assert sorted(os.listdir(tmp_path)) == ["day1.jsonl", "day1.lsh", "day2.jsonl", "o.jsonl"]
 
 
+@pytest.mark.slow
 def test_a_new_index_that_cannot_be_written_leaves_nothing(index, second, tmp_path):
     before = untouched(tmp_path)
     commands = [

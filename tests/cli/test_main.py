@@ -184,6 +184,7 @@ def test_tune_knows_the_shingles(tmp_path):
     assert "size must be" in result.stderr
 
 
+@pytest.mark.slow
 def test_demo_finds_what_the_standard_library_repeats():
     result = run("demo")
     assert result.exit_code == 0
@@ -191,6 +192,7 @@ def test_demo_finds_what_the_standard_library_repeats():
     assert "= " in result.stderr
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("data", ["news", "customers", "products", "genomes", "photos", "essays"])
 def test_demo_writes_a_data_set_once(tmp_path, monkeypatch, data):
     if data == "photos":
@@ -255,6 +257,7 @@ def test_a_command_without_arguments_shows_its_help():
         assert (result.stderr or result.stdout).startswith(f"Usage: {' '.join(('root', *command))}")
 
 
+@pytest.mark.slow
 def test_shell_completion():
     words = {"_LSHFAST_COMPLETE": "complete_bash", "COMP_WORDS": "lshfast index co", "COMP_CWORD": "2"}
     child = process(env={**os.environ, **words})
@@ -525,8 +528,8 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
-@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("name", "megabytes", "options", "said"),
     [

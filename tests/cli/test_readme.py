@@ -42,7 +42,7 @@ def python(tmp_path):
     return run_python
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("there", ["none", "all but gate", "all but _cython"])
 def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, python, there):
     shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
@@ -66,6 +66,7 @@ def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, py
         assert advice.fullmatch(done.stderr.removeprefix("lshfast: error: "))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("module", ["numpy", "typer"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_interrupt_during_the_imports_is_one_line(tmp_path, python, module, command):

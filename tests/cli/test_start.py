@@ -11,6 +11,7 @@ from typer.main import get_command  # noqa: E402
 from lshfast._cli.main import app, app_for  # noqa: E402
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"], ["index"], ["stage"]])
 def test_a_command_that_is_prepared_alone_is_the_same(arguments):
     one, every = get_command(app_for(arguments)), get_command(app)

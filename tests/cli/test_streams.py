@@ -147,7 +147,7 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path, arguments):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("name", ["dedup", "pairs"])
 def test_a_pipe_that_is_closed_after_some_rows(tmp_path, name, unbuffered):

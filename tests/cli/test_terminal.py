@@ -118,18 +118,6 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands_print_no_control_characters(name, folder, on_terminal):
-    command, status = COMMANDS[name]
-    arguments = [
-        part.format(*[folder] * 3).replace("EVIL", EVIL).replace("'TEXT'", TEXT) for part in command.split(" ")
-    ]
-    printed, ended = on_terminal(*arguments)
-    assert printed
-    assert not CONTROL.search(printed), ascii(CONTROL.search(printed))
-    assert status is None or ended in (status, None if status == 0 else status)
-
-
 # Ends a line too, so that what follows could pass for a line of ours.
 ENDING = f"{EVIL}\nforged"
 
@@ -221,6 +209,20 @@ VERBS = {
     "stages": "stage plan {a.jsonl} --work {st.w} -o {st.o}",
     "nothing": "dedup {none.jsonl} -o {o9.jsonl}",
 }
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in VERBS)) for name in COMMANDS]
+)  # the verbs run below, on names that also end lines
+def test_commands_print_no_control_characters(name, folder, on_terminal):
+    command, status = COMMANDS[name]
+    arguments = [
+        part.format(*[folder] * 3).replace("EVIL", EVIL).replace("'TEXT'", TEXT) for part in command.split(" ")
+    ]
+    printed, ended = on_terminal(*arguments)
+    assert printed
+    assert not CONTROL.search(printed), ascii(CONTROL.search(printed))
+    assert status is None or ended in (status, None if status == 0 else status)
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -57,6 +57,7 @@ def rates(made, sets, asked, threshold, take=LeanMinHash):
     return right / relevant, right / found
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("threshold", "precision"),
     [(0.7, 0.5), (0.9, 0.99), *(pytest.param(*given, marks=pytest.mark.slow) for given in [(0.8, 0.95), (0.95, 0.99)])],
@@ -69,6 +70,7 @@ def test_few_sets_reach_the_threshold(threshold, precision):
     assert found[1] >= precision
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("threshold", "recall", "precision"), [(0.3, 0.98, 0.8), (0.6, 0.95, 0.65), (0.9, 0.6, 0.5)])
 def test_many_sets_reach_the_threshold(threshold, recall, precision):
     found = rates(MinHashLSHEnsemble(threshold), *planted_sets(100, 20), threshold)

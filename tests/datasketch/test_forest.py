@@ -336,6 +336,7 @@ def test_containments_are_estimated(ensemble):
     assert found == sorted(found, key=lambda match: -match[1])
 
 
+@pytest.mark.slow
 def test_the_ensemble_finds_more_than_that_of_datasketch_and_less_in_vain():
     peer = pytest.importorskip("datasketch")
     rng, entries, queries = np.random.default_rng(7), [], []

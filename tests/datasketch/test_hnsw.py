@@ -68,6 +68,7 @@ def sketches(n, seed=6):
     return np.array([1 - (slots == row).mean(1) for row in slots])
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("points", "least"), [(uniform, {20: 0.9, 60: 0.98}), (copies, {20: 0.85, 60: 0.97})])
 def test_recall(points, least):
     index, distance = filled(HNSW, points(700), 100, m=8, ef_construction=40)

@@ -91,6 +91,7 @@ class Weighted:
 # The choice of bands
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("num_perm", "weights"), CHOICES)
 def test_bands_and_rows_are_those_that_datasketch_chooses(num_perm, weights):
     chosen = [bands_and_rows(threshold, num_perm, weights, None) for threshold in THRESHOLDS]
@@ -570,6 +571,7 @@ def test_a_module_that_is_not_there_says_what_to_use(module):
 # Threads
 
 
+@pytest.mark.slow
 def test_threads_insert_query_and_remove():
     index, errors = MinHashLSH(0.5, 64), []
     sketches = [near(40 * n) for n in range(120)]

@@ -37,6 +37,7 @@ async def filled(index, keys):
         await index.insert(n, near(n))
 
 
+@pytest.mark.slow
 @needs_redis
 def test_beside_an_index_in_memory(config):
     async def main():
@@ -78,6 +79,7 @@ def test_queries_refuse_keys_that_take_time_or_memory(redis_server, config):
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @needs_redis
 def test_many_calls_at_once(config):
     async def main():

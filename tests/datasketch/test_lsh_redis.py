@@ -77,6 +77,7 @@ class Machine(machine.Machine):
         assert len(names) == len(self.model.entries)
 
 
+@pytest.mark.slow
 def test_beside_the_model(redis_server):
     class Here(Machine):
         server = redis_server
@@ -299,6 +300,7 @@ def test_bad_places(redis_server):
         MinHashLSH(storage_config=config_of(redis_server) | {"basename": "text"})
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("prepickle", [True, False])
 def test_entries_are_shared_with_datasketch(config, redis_server, prepickle):
     peer = pytest.importorskip("datasketch")
@@ -340,6 +342,7 @@ def indexed(config, **options):
     return made
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("transaction", [True, False])
 def test_an_ensemble_is_there_in_another_process(redis_server, config, transaction):
     made = indexed(config | {"redis_buffer": {"transaction": transaction}})

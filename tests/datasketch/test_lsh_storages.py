@@ -263,6 +263,7 @@ def read_views(index):
     return index.get_counts(), list(index.keys)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("read", [False, True])
 @pytest.mark.parametrize(
     ("change", "keys"),

@@ -113,6 +113,7 @@ def test_items_with_weights_are_weighted_sets(tmp_path, suffix, groups):
     assert result.summary.read == len(sets)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("bad", ["0", "-1", "nan", "inf", "1e300", "much", ""])
 def test_bad_weights_of_items(tmp_path, bad):
     source, _ = counted(tmp_path, "csv", lambda n: bad if n == 3 else n)

@@ -501,6 +501,7 @@ def test_hostile_rows_are_rejected_alone(kind, format, tmp_path):
     assert result.summary.rejected >= least
 
 
+@pytest.mark.slow
 def test_many_copies_and_many_similar_vectors():
     """Neither time nor memory grows with the square of the rows."""
     n = 20_000
@@ -514,6 +515,7 @@ def test_many_copies_and_many_similar_vectors():
         assert found.summary.candidates < 1000 * n
 
 
+@pytest.mark.slow
 def test_components_of_many_similar_codes_need_no_list_of_pairs():
     codes = np.random.default_rng(1).integers(0, 2**16, (5000, 4), np.uint64)
     found = lshfast.dedup(codes, kind="code", radius=70, groups="components")

@@ -51,6 +51,7 @@ def test_the_digest_of_the_compiled_sources_is_there():
     assert re.fullmatch(r"[0-9a-f]{64}", SOURCES_DIGEST.read_text("ascii"))
 
 
+@pytest.mark.slow
 def test_a_task_refuses_the_plan_of_another_version(other, source, tmp_path):
     work = tmp_path / "work"
     planned = stage(other, "plan", "--work", work, source, "-o", tmp_path / "out", "--memory", "500M")

@@ -37,6 +37,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_near_to_earlier_ones_are_removed(files, tmp_path, kind):
     options = {"id_column": "id"} | KINDS[kind]

@@ -107,7 +107,7 @@ WEEKLY = pytest.mark.weekly
 # Runs within a cap need many rows, so that there are several parts; they come first, since the runs that the others
 # are compared with have fewer.
 LOCAL = [Capped(), Resumed(20, 1 << 30), Memory(), CommandLine(), Stages(1, 1), Stages(5, 3)]
-LONG = [LOCAL[0], LOCAL[-1]]  # each takes every second case of JSON Lines in the tests that are not slow
+LONG = [LOCAL[0], LOCAL[-1]]  # each takes every fourth case of JSON Lines in the tests that are not slow
 FEW = 400  # rows
 
 LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
@@ -173,15 +173,15 @@ def check(run, wanted, driver, out):
 def params():
     """Return the cases with each way of running that takes them.
 
-    Some are slow, as half of those that take long. Of the slow ones, each case leaves half of the ways to the weekly
-    tests, and each way half of the cases.
+    Some are slow, as three quarters of those that take long. Of the slow ones, each case leaves half of the ways to
+    the weekly tests, and each way half of the cases.
     """
     for case in EVERY:
         for driver in LOCAL:
             slow = case in MORE_CASES or driver in (Stages(1, 1), Resumed(20, 1 << 30))
             slow |= isinstance(driver, CommandLine) and case.data == "jsonl"
-            slow |= case.data == "jsonl" and driver in LONG and (EVERY.index(case) + LONG.index(driver)) % 2 == 1
-            weekly = slow and (EVERY.index(case) + LOCAL.index(driver)) % 2 == 1 and driver not in LONG
+            slow |= case.data == "jsonl" and driver in LONG and (EVERY.index(case) + 2 * LONG.index(driver)) % 4 != 0
+            weekly = slow and (EVERY.index(case) + LOCAL.index(driver)) % 2 == 1
             if driver.takes(case):
                 yield pytest.param(case, driver, id=f"{case}-{driver}", marks=[SLOW] * slow + [WEEKLY] * weekly)
 

@@ -74,6 +74,7 @@ def model(day, held):
     return [removed[row] for row in sorted(removed)]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("seed", range(3))
 def test_day_by_day_as_a_dict_of_signatures_says(seed):
     index, held = new_index(), {}

@@ -123,6 +123,7 @@ def test_the_longest_list_is_kept():
     assert dedup(column, threshold=0.5, keep="longest").keeper.tolist() == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_many_lists_in_several_pieces():
     rows = [range(start, start + 400) for start in range(0, 1_200_000, 400)]
     column = pa.array([*rows, *rows[::7]], pa.list_(pa.int64()))

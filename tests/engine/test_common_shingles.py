@@ -56,6 +56,7 @@ def test_pairs(texts, size, share):
     assert (summary.empty, summary.ignored_shingles) == (sets.count(set()), common)
 
 
+@pytest.mark.slow
 @given(texts_of_few_words, st.sampled_from([0.1, 0.25, 0.5]))
 def test_shingles_that_share_entries_of_the_table(texts, share):
     """The first reading only rules out; with a table of two entries it rules out little, and the result is the same."""
@@ -105,6 +106,7 @@ def test_other_shingles_and_measures(options):
     assert dedup(texts, threshold=0.5, ignore_common=0.9, **options).summary.kept == 7
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads(threads):
     texts = [f"{'menu ' * 9} text {i % 91} has some words {i % 51} and others {i % 7}" for i in range(3000)]

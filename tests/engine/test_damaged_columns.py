@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("datasets")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(pa, "list_view"), reason="pyarrow before 16 has no list views")
 def test_damaged_columns_are_refused():
     """In one process for all, since those that are followed end it: then the last case is the one that did."""

@@ -141,6 +141,7 @@ def test_tiny_texts_equal_brute_force(texts, size, threshold):
     assert result.keeper.tolist() == sets.star(len(texts), found.tolist(), range(len(texts)))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
 @pytest.mark.parametrize(("threshold", "common", "own"), [(0.5, 60, 30), (0.7, 70, 15), (0.8, 80, 10), (0.9, 90, 5)])
 def test_recall_of_planted_pairs(scheme, threshold, common, own):
@@ -307,6 +308,7 @@ def test_no_texts():
     assert len(pairs([])) == len(pairs([], copies="all")) == 0
 
 
+@pytest.mark.slow
 def test_two_thousand_copies_among_a_thousand_others():
     rng = np.random.default_rng(2)
     others = [" ".join(map(str, row)) for row in rng.integers(0, 10**6, (1000, 30)).tolist()]
@@ -387,6 +389,7 @@ def test_columns_of_all_kinds_give_the_same(texts, column):
     assert_same(run(COLUMNS[column](texts)), run(texts))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "options", [{}, {"verify": "signature"}, {"groups": "components"}, {"unit": "char", "size": 9}]
 )

@@ -108,6 +108,7 @@ def test_sets_against_texts_are_refused():
         dedup(ROWS, against=LSHIndex(shingles="word:5"))
 
 
+@pytest.mark.slow
 def test_many_sets_in_several_pieces():
     rows = [range(start, start + 400) for start in range(0, 2_000_000, 400)]
     seen = []

@@ -133,7 +133,7 @@ def test_groups_of_many_similar_sets_need_few_comparisons(similar_sets, keep, gr
     assert result.summary.pairs < n
 
 
-@pytest.mark.few_cases
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [200, 1500])
 @pytest.mark.parametrize("measure", ["jaccard", "containment"])
 def test_pairs_are_found_in_memory_that_does_not_grow_with_their_number(elements, measure, monkeypatch):

@@ -46,7 +46,7 @@ def walked(texts, **options):
         return dedup(texts, **options)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(("keep", "threads"), [("first", 1), ("last", 2), ("longest", 1), ("shortest", 2)])
 def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
@@ -62,6 +62,7 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     assert result != dedup(texts, **options, exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("later", "threads"),
     [("short", 2), ("both", 2), *(pytest.param(later, 1, marks=pytest.mark.slow) for later in ("short", "long"))],
@@ -120,6 +121,7 @@ def test_any_texts(texts, threshold, groups, scheme, recall, threads, most, data
     assert result == walked(texts, **options)
 
 
+@pytest.mark.slow
 def test_too_many_similar_pairs_are_walked(joined, monkeypatch):
     texts = tiny_texts(9000)
     monkeypatch.setattr(short_rows, "MOST_PAIRS", 1)
@@ -128,6 +130,7 @@ def test_too_many_similar_pairs_are_walked(joined, monkeypatch):
     assert result == walked(texts, **TINY)
 
 
+@pytest.mark.slow
 def test_other_rows_are_sketched_as_ever(joined):
     """Texts that meet few others, long texts, few texts, and runs that need the signatures."""
     rng = np.random.default_rng(1)

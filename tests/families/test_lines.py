@@ -131,6 +131,7 @@ def test_sensitivity(family, d1, d2):
 # Variates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_variates_have_their_distribution(family):
     n = 250_000
@@ -212,6 +213,7 @@ def test_sparse_rows_in_any_order(family, sparse):
         family(5, 1.0).hash(shuffled, 1)
 
 
+@pytest.mark.slow
 def test_many_dimensions_without_a_dense_row(sparse):
     matrix = sparse.random(40, 100_000, density=1e-4, random_state=1, format="csr")
     lines = GaussianLines(100_000, 1.0)

@@ -208,6 +208,7 @@ def test_plan_of_a_recall_at_a_distance():
     assert lines.memory == 1000 * (20 * lines.bands + 12)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("weights", [(0.5, 0.5), (0.9, 0.1), (0, 1), (3, 0)])
 def test_plan_of_weights_is_that_of_choose_bands(weights):
     expected = choose_bands(0.7, 64, weights=weights)
@@ -215,6 +216,7 @@ def test_plan_of_weights_is_that_of_choose_bands(weights):
         assert Bands(plan.bands, plan.rows_per_band) == expected
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("weights", [(1, 1), (1, 50), (0.1, 20)])
 def test_plan_of_weights_has_the_least_errors(weights):
     histogram = falling(1)

@@ -143,6 +143,7 @@ def test_histogram_of_values():
     assert below.containers[0][0].get_bbox().x1 == pytest.approx(1)  # the bar at the end is not cut off
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", MAGIC)
 def test_files(tmp_path, kind):
     path = tmp_path / f"curve.{kind}"
@@ -187,6 +188,7 @@ plot_curve(Bands(2, 3), path=sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_needed(tmp_path):
     path = tmp_path / "curve.png"
     subprocess.run([sys.executable, "-c", DRAW, path, "matplotlib.pyplot", "tkinter"], check=True)

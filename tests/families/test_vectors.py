@@ -107,6 +107,7 @@ def test_bands_of_hyperplanes_collide_nearly_as_often_as_independent_ones(dim, r
     assert (np.abs(shares - expected) <= 4 * np.sqrt(expected * (1 - expected) / bands) + 0.08 * expected).all()
 
 
+@pytest.mark.slow
 def test_the_collision_probability_of_cross_polytopes():
     """ALGORITHMS, simulated with 128 outputs: .433, .271, .077 and .0042 at cosines .9, .8, .5 and 0."""
     family = CrossPolytope(128)
@@ -121,6 +122,7 @@ def test_the_collision_probability_of_cross_polytopes():
         assert (np.diff(collision_curve(outputs, np.linspace(0, 3, 200))) <= 1e-6).all()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("outputs", [2, 16, 128])
 def test_the_integral_is_what_simulated_projections_do(outputs):
     random, n = np.random.default_rng(outputs), 100_000
@@ -134,11 +136,13 @@ def test_the_integral_is_what_simulated_projections_do(outputs):
         assert abs(share - p) <= 4 * math.sqrt(p * (1 - p) / len(x))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("dim", "outputs"), [(20, 8), (60, 64), (40, None)])
 def test_gaussian_cross_polytopes_follow_the_integral(dim, outputs):
     check_law(CrossPolytope(dim, outputs, structured=False), *pairs_at(ANGLES[1:7], dim), 3_000)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("dim", "outputs"), [(2, 2), (20, 8), (128, 128), (256, 256), (768, 256), (1024, 16)])
 def test_rotated_cross_polytopes_nearly_follow_the_integral(dim, outputs):
     family, count = CrossPolytope(dim, outputs), 10_000
@@ -359,6 +363,7 @@ def test_probes_of_zero_vectors_and_of_sparse_ones(family, sparse):
     assert family.probe(x[:0], 3, 2, 3).shape == (0, 3, 3)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("family", "rows", "probes"),
     [
@@ -379,6 +384,7 @@ def test_probes_find_as_often_as_they_promise(family, rows, probes):
         assert abs(hits.mean() - expected) <= 4 * error + 0.005
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("family", [Hyperplanes(40), CrossPolytope(40, 4)], ids=str)
 def test_the_promise_of_probes(family):
     angles = np.linspace(0, np.pi, 40)

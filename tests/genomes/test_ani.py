@@ -54,6 +54,7 @@ def test_ends_of_intervals(k, scaled, shared, size):
             assert mean + side * NORMAL_95 * math.sqrt(max(variance, 0)) == pytest.approx(c, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_identity_as_often_as_they_say():
     """Of 400 pairs of sequences that differ by substitutions, about 95 %."""
     rng = np.random.default_rng(4)

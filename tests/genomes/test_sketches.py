@@ -151,6 +151,7 @@ def test_gzip_of_several_members_and_a_name_without_suffix(tmp_path):
     assert rows_of(genomes.sketch_files([path], k=5, scaled=1)) == [kmers.sketch(RECORDS, 5, 1)]
 
 
+@pytest.mark.slow
 def test_many_files_on_several_threads(tmp_path):
     items = [letters_of(3000, seed) for seed in range(12)]
     for number, text in enumerate(items):
@@ -165,6 +166,7 @@ def test_many_files_on_several_threads(tmp_path):
     assert len(told) == 12
 
 
+@pytest.mark.slow
 def test_a_line_is_never_held(tmp_path):
     """A sequence on one line of 40 MB, and a header of 5 MB."""
     pytest.importorskip("resource")

@@ -169,6 +169,7 @@ def test_buckets_of_structured_keys_are_even(f):
     assert ((counts - mean) ** 2 / mean).sum() < 999 + 6 * sqrt(2 * 999)
 
 
+@pytest.mark.slow
 def test_c3_minima_of_a_run_of_numbers():
     """Pr[0 comes first of 0..100] times 101: 2.07 for a x + b (c2), and about 1 for three and more coefficients."""
     count, keys = 20_000, np.arange(101, dtype=np.uint64)

@@ -162,6 +162,7 @@ def test_e6_equal_minhashes_under_approximate_families():
         assert 0.1 < error < size / 2
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("k", "expected", "ratio"),
     [
@@ -186,6 +187,7 @@ def test_c2_the_sum_is_that_over_farey_fractions():
         assert linear_first_probability(k) == pytest.approx(float(exact), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_c2_the_leading_term():
     """The ratio to 3 / pi**2 ln k / k falls to 1, slowly."""
     ratios = [linear_first_probability(k) * k / (3 / pi**2 * log(k)) for k in (10, 100, 1000, 2000)]

@@ -42,6 +42,7 @@ def test_positions(n):
     assert (made.contains(np.arange(4 * n)) == (expected >= 0)).all()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "keys",
     [
@@ -68,6 +69,7 @@ def test_a3_bounds_of_both_levels(keys):
     assert np.mean(squares) <= (2 * n - 1) * 1.02
 
 
+@pytest.mark.slow
 def test_a3_draws_of_the_first_function():
     """At most 2 draws in expectation, for sizes at which a draw often fails, and within 4 n whatever was drawn."""
     for n in (5, 6, 8, 12):

@@ -130,6 +130,7 @@ def test_images_of_many_bits_are_converted_in_strips(tmp_path, kind):
     assert np.abs(np.asarray(image)[:, 0].astype(float) - wanted).max() < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(480, 360), (1500, 1200)])
 def test_images_in_lab_colours(tmp_path, size):
     from PIL import ImageCms
@@ -145,6 +146,7 @@ def test_images_in_lab_colours(tmp_path, size):
         assert near(found, channel, 30)  # some colours of sRGB need more than the 8 bits of a and b
 
 
+@pytest.mark.slow
 def test_large_images_are_reduced(tmp_path):
     large = picture(1, (2400, 1800))
     for name in ("a.jpg", "a.png"):
@@ -292,6 +294,7 @@ def test_markers_behind_a_single_scan_do_not_count(tmp_path, mode, options):
     assert decode(str(path)).nbytes > 2 * (MOST_SCANNED_PIXELS // 10**5)
 
 
+@pytest.mark.slow
 def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
     """In several threads; a JPEG at a part of its size is not large, unless it has several scans."""
     from lshfast.images import decoding
@@ -417,6 +420,7 @@ def test_files_of_some_parts_are_decoded(tmp_path, name):
         assert decode(str(path)).width in (1, 64)
 
 
+@pytest.mark.slow
 def test_tags_in_the_same_place_are_not_read_again_and_again(tmp_path):
     size, path = 100_000, tmp_path / "a.tiff"
     tags = {256: 64, 257: 64, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 64, 279: 4096}

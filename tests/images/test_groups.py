@@ -101,6 +101,7 @@ def test_the_largest_image_is_kept_or_the_first():
     assert dedup(hashes, 1).removed == [ImageRemoval("1.png", "2.png", 1, "same")]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["pdq", "phash", "dhash"])
 def test_turned_copies_are_found_with_their_orientation(tmp_path, kind):
     from PIL import ImageOps
@@ -146,6 +147,7 @@ def test_known_images_come_first():
     assert [group.tolist() for group in result.groups] == [[2, 3], [0, 1]]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["pdq", "phash", "dhash"])
 @pytest.mark.parametrize("make", [HammingIndex, TanimotoIndex])
 def test_an_index_of_hashes_knows_their_kind(tmp_path, make, kind):

@@ -43,6 +43,7 @@ def test_copies_are_near_and_others_far(files, kind):
     assert distances[same].max() < KINDS[kind] // 5 < KINDS[kind] // 4 < distances[~same].min()
 
 
+@pytest.mark.slow
 def test_pdq_is_near_that_of_pdqhash(files):
     """The hash of a whole image differs in a few bits."""
     import pdqhash
@@ -79,6 +80,7 @@ def test_the_others_are_those_of_imagehash(tmp_path, kind):
     assert hashes.hex() == [str(getattr(imagehash, kind)(image))]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_eight_hashes_are_those_of_turned_images(tmp_path, kind):
     image = picture(1)
@@ -92,6 +94,7 @@ def test_the_eight_hashes_are_those_of_turned_images(tmp_path, kind):
     assert len(set(each.hex())) == 8
 
 
+@pytest.mark.slow
 def test_a_jpeg_at_reduced_size_has_about_the_same_hash(tmp_path):
     large = picture(1, (1600, 1200))
     paths = [save(tmp_path, "a.png", large), save(tmp_path, "a.jpg", large, quality=95)]

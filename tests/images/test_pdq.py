@@ -43,7 +43,10 @@ def pictures_of(photographs, size):
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tiff"])
 @pytest.mark.parametrize(
     "size",
-    [(5, 5), (8, 6), (17, 90), (64, 64), (256, 256), (257, 300), (640, 427), (1023, 511), (1100, 1700), (2900, 700)],
+    [
+        *[(5, 5), (8, 6), (17, 90), (64, 64), (256, 256), (257, 300), (640, 427), (1023, 511), (1100, 1700)],
+        pytest.param((2900, 700), marks=pytest.mark.slow),
+    ],
 )
 def test_the_hash_is_pdqs(tmp_path, photographs, suffix, size):
     for place, image in enumerate(pictures_of(photographs, size)):
@@ -76,6 +79,7 @@ def test_kinds_of_pixels(tmp_path, photographs, mode, size):
         assert bits_between(hash_files([path]).hex()[0], published(image)[0]) <= MOST
 
 
+@pytest.mark.slow
 def test_a_transparent_colour_of_a_palette_counts(tmp_path, photographs):
     image = photographs[1].convert("P", palette=Image.Palette.ADAPTIVE)
     path = save(tmp_path, "a.png", image, transparency=int(np.bincount(np.asarray(image).ravel()).argmax()))

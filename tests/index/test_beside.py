@@ -78,7 +78,7 @@ def test_items_beside_changes(large, then):
         assert turn == (place >= first and number in replaced)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("then", ["nothing", "commit", "compact"])
 def test_keys_beside_changes(large, then):
     index, kind = large
@@ -92,6 +92,7 @@ def test_keys_beside_changes(large, then):
     assert set(keys_of(kind, set(range(N)) - removed)) <= set(given) <= set(keys_of(kind, set(range(N)) | new))
 
 
+@pytest.mark.one_case
 def test_merge_beside_changes(large):
     """An entry that is replaced in one index meanwhile is in the other all the same."""
     index, kind = large

@@ -147,6 +147,7 @@ def tokens_of(rows):
 FACTORS = [1, 1.5, 2, 3, 4, 6, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
 @pytest.mark.parametrize(("recall", "threshold"), [(0.95, 0.8), (0.6, 0.8), (0.95, 0.5)])
 def test_recall(scheme, recall, threshold):

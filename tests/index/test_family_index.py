@@ -47,6 +47,7 @@ def test_in_memory(family, examples):
     run(family(), examples=examples)
 
 
+@pytest.mark.one_case
 def test_in_a_file(family, tmp_path):
     paths = (tmp_path / str(number) for number in itertools.count())
 
@@ -76,6 +77,7 @@ def test_in_a_file(family, tmp_path):
     run(InFile(), examples=12)
 
 
+@pytest.mark.one_case
 def test_in_lmdb(family, tmp_path):
     pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
     paths = (tmp_path / str(number) for number in itertools.count())
@@ -97,6 +99,7 @@ def test_in_lmdb(family, tmp_path):
     run(InLmdb(), examples=10)
 
 
+@pytest.mark.one_case
 @needs_redis
 def test_in_redis(family, redis_server):
     names = (f"{family.__name__} {number}" for number in itertools.count())

@@ -352,6 +352,7 @@ def test_nothing_is_written_where_nothing_changed(tmp_path):
         assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_many_small_commits_make_few_parts(tmp_path):
     path = tmp_path / "index"
     small().save(path)
@@ -551,6 +552,7 @@ def test_a_reader_does_not_write(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.one_case
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
 @pytest.mark.parametrize("n", [0, 20])
 def test_a_child_does_not_write(tmp_path, n):

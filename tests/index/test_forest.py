@@ -177,6 +177,7 @@ def shortfall(recall, trials):
     return recall - 4 * math.sqrt(recall * (1 - recall) / trials)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
 @pytest.mark.parametrize(("recall", "trees"), [(0.9, None), (0.5, None), (0.9, 16), (0.8, 64)])
 def test_recall_of_planted_neighbours(scheme, recall, trees):
@@ -191,6 +192,7 @@ def test_recall_of_planted_neighbours(scheme, recall, trees):
     assert (found >= shortfall(recall, len(truth))).all()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
 @pytest.mark.parametrize("recall", [0.5, 0.9])
 def test_recall_where_many_are_alike(scheme, recall):
@@ -430,6 +432,7 @@ def test_answers_do_not_depend_on_pieces_and_threads():
 # Memory
 
 
+@pytest.mark.slow
 def test_memory_is_flat_while_entries_come_and_go():
     generator = np.random.default_rng(1)
     signatures = generator.integers(0, 2**63, (3000, 32), dtype=np.uint64)
@@ -467,6 +470,7 @@ def test_one_entry_replaced_again_and_again_takes_no_memory():
 # Threads
 
 
+@pytest.mark.slow
 def test_a_batch_appears_at_once_to_readers():
     """Batches of fifty equal signatures come and go while readers count them, fixed entries beside them."""
     hasher = MinHasher(32)

@@ -44,7 +44,7 @@ def counted_pairs(codes, radius):
     return found
 
 
-@pytest.mark.few_cases
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [1, 3, pytest.param(5, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("crowd", [0, 4, 8192])
 def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
@@ -62,6 +62,7 @@ def blocks_for_few(n, bits, radius, free, **_):
     return scan(n, bits, radius) if few else hamming_plan.plan_of(n, bits, radius, (8, 8, 8))
 
 
+@pytest.mark.slow
 def test_many_codes_that_share_a_block():
     """100,000 codes with the same 32 bits: a bucket of all of them is not compared pair by pair."""
     rng = np.random.default_rng(1)

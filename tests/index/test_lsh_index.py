@@ -61,6 +61,7 @@ def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
             assert index.query(query[np.newaxis], threshold=wanted)[0] == expected
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (8, 1), (1, 8), (2, 3), (4, 2)])
 def test_shapes_of_bands(bands, rows):
     index, model = LSHIndex(num_perm=8, bands=bands, rows_per_band=rows), IndexModel(8, bands, rows)
@@ -96,6 +97,7 @@ def test_slots_outside_of_all_bands_count_for_similarity_only():
 # Statistics
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("bands", "rows"), [(18, 7), (42, 3), (5, 25)])
 def test_candidates_follow_the_s_curve(bands, rows):
     """Slots that agree independently with probability s: the share of pairs that meet is 1 - (1 - s^r)^b."""

@@ -286,12 +286,14 @@ def test_a_saved_index(metric, tmp_path):
         assert len(saved) == 60
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("metric", METRICS)
 def test_lmdb(metric, tmp_path):
     pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
     check_store_of(metric, LmdbStore(tmp_path / "lmdb", map_size=1 << 30, sync=False))
 
 
+@pytest.mark.one_case
 @needs_redis
 @pytest.mark.parametrize("metric", METRICS)
 def test_redis(metric, redis_server):
@@ -451,6 +453,7 @@ def work_of(points, metric, method, **options):
 METHODS = [("angle", "codes"), ("angle", "tables"), ("euclidean", None), ("manhattan", None)]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("metric", "method"), METHODS)
 def test_the_work_for_equal_points_is_proportional_to_their_number(metric, method):
     """Equal queries of a batch are searched once."""
@@ -459,6 +462,7 @@ def test_the_work_for_equal_points_is_proportional_to_their_number(metric, metho
     assert larger <= 2 * smaller
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("metric", "method"), METHODS)
 @pytest.mark.parametrize("kind", ["equal", "one cell"])
 def test_examine_bounds_the_work_for_a_crowd(metric, method, kind):
@@ -494,6 +498,7 @@ def test_examine_takes_the_entries_with_the_nearest_codes(noise, bound):
         assert sorted(answer.key for answer in answers) == sorted(wanted.tolist())
 
 
+@pytest.mark.slow
 def test_which_plan_is_taken():
     """Codes for angles up to many points, unless tables are wanted."""
     assert isinstance(NearNeighbors("angle", 0.5, dim=64, n=10_000).plan, CodesPlan)

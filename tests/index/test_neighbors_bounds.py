@@ -136,6 +136,7 @@ def test_bounds_of_queries_are_those_of_the_metric():
         index_of("angle", points, radius=0.5).pairs(threshold=0.9)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["ip", "dot", "inner_product", "IP"])
 def test_the_error_for_inner_products_names_an_exact_transformation(name):
     with pytest.raises(ValueError, match=r"sqrt\(M\*\*2 - x @ x\) to each entry x.*0 to each query.*dim \+ 1"):
@@ -169,6 +170,7 @@ def test_an_index_by_cosine_is_no_index_by_angle():
 # ---- a radius for k neighbors ----
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_sample_chooses_a_radius_for_k_neighbors(metric):
     """Other points have k entries within the radius as often as the sample says; with a smaller sample, more often."""
@@ -198,6 +200,7 @@ def test_a_radius_of_equal_points_can_be_planned(metric):
     assert len(index.query(points[0], 3)) == 3
 
 
+@pytest.mark.slow
 def test_a_small_sample_gives_a_larger_radius():
     """With less than one neighbor in the sample, its nearest one is taken, which is farther away."""
     points = clusters(2000)
@@ -239,7 +242,7 @@ def recalls_of_indexes(seeds, **options):
     return recalls
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"method": "codes"}, {"probes": 1}], ids=["codes", "tables"])
 def test_an_index_keeps_the_promise_with_a_sample(options):
     """Without one, some indexes are far below it, since few hyperplanes part the patches; these seeds have them."""
@@ -315,7 +318,7 @@ def exact_distances(metric, queries, points):
     return 2 * np.arcsin(np.minimum(lengths / 2, 1)) if metric == "angle" else lengths
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan"])
 def test_the_warning_comes_if_the_recall_of_the_k_nearest_is_low(metric, data):

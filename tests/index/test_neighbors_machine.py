@@ -111,6 +111,7 @@ def machine_of(case, folder):
     return Machine
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("examples", [5, pytest.param(15, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", [*CASES])
 def test_beside_a_dict(case, examples, tmp_path):

@@ -44,7 +44,7 @@ def test_recall_of_codes_within_the_radius(recall):
     check_promise("angle", recall, 1000, 1000, 1, method="codes")
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("radius", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("dim", [3, 64, 300])
 def test_recall_of_codes_at_the_radius(dim, radius):
@@ -95,7 +95,7 @@ def test_recall_at_the_radius(metric):
     assert mean <= index.plan.recall + 0.02 + 4 * error
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("factor", [0.6, 1.0, 1.3])
 @pytest.mark.parametrize(("metric", "probes"), [("angle", 4), ("euclidean", 4), ("manhattan", 1), ("hamming", 1)])
 def test_share_of_candidates(metric, probes, factor):
@@ -112,6 +112,7 @@ def test_share_of_candidates(metric, probes, factor):
     assert abs(np.mean(shares) / theory - 1) < 0.1, (np.mean(shares), theory, np.std(shares))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("metric", METRICS)
 def test_number_of_far_candidates(metric):
     """Random points: the number that a query examines is within 10 % of what their distances let expect."""
@@ -174,6 +175,7 @@ def definition(tables, query, points, limit):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "limit"), [("closest", 3), pytest.param("first", 2, marks=pytest.mark.slow)])
 def test_a19_c9_searches_with_a_limit(mode, limit):
     """Over the functions of 300 seeds, a search succeeds if the definition does, and so more often than the bound.

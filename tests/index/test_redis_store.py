@@ -174,6 +174,7 @@ class Machine(RuleBasedStateMachine):
         }
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("small", [False, True])
 def test_beside_a_dict(redis_server, monkeypatch, small):
     if small:
@@ -184,6 +185,7 @@ def test_beside_a_dict(redis_server, monkeypatch, small):
     Machine.TestCase("runTest").runTest()
 
 
+@pytest.mark.slow
 def test_many_entries_at_the_usual_size(place):
     store = RedisStore(*place)
     store.bind(USUAL)
@@ -501,6 +503,7 @@ def at_once(redis_server, store, name, batches, mode):
     return inserted, seen
 
 
+@pytest.mark.slow
 def test_of_two_writers_one_gets_each_key(redis_server, place, store):
     batches = [
         [range(low, low + 20) for low in range(0, 400, 10)],
@@ -524,6 +527,7 @@ def test_skipping_writers_share_the_keys(redis_server, place, store):
         assert owners.count(writer * 1000 + number) == written
 
 
+@pytest.mark.slow
 def test_a_reader_sees_whole_batches(redis_server, place, store):
     batches = [[range(0, 3000)], [range(3000, 6000)]]
     inserted, seen = at_once(redis_server, store, place[1], batches, "error")
@@ -587,7 +591,7 @@ def reopened(server, name="crash"):
         return kept
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("when", ["half sent", "all sent", "executed"])
 @pytest.mark.parametrize("operation", ["insert", "remove"])
 def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
@@ -627,6 +631,7 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
     assert kept in {"half sent": [undone], "all sent": [undone, done], "executed": [done]}[when]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("act", ["insert", "remove"])
 def test_an_interrupted_batch_is_there_or_not(store, act):
     """Wherever it was interrupted: each batch is one transaction, and the store goes on answering."""

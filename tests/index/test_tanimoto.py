@@ -34,7 +34,7 @@ def answers(matches):
 @pytest.mark.parametrize("bits", [64, 128, 2048, 4096])
 @pytest.mark.parametrize("n", [0, 1, 33, 130])
 def test_queries(level, bits, n):
-    codes, queries = sparse_codes(n, bits // 64), sparse_codes(12, bits // 64)
+    codes, queries = sparse_codes(n, bits // 64), sparse_codes(5, bits // 64)
     index = TanimotoIndex(bits)
     assert index.insert(range(n), codes) == n == len(index)
     for least in (0.01, 0.5, 0.7, 1):

@@ -210,6 +210,7 @@ def test_damaged_options_of_a_folder_are_refused(tmp_path, source):
     assert "are damaged" in failing(1, "explain", "near", source, "--removed", folder)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_the_tables_of_a_run_in_stages(tmp_path, kind):
     sources = [write_jsonl(tmp_path / f"{part}.jsonl", ROWS[part::2]) for part in (0, 1)]

@@ -92,7 +92,7 @@ def pairs_of(review):
     return read_whole([review]).columns
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_labels_are_written_and_resumed(tmp_path, name, kind):
@@ -261,6 +261,7 @@ def test_the_command(tmp_path, review):
     assert json.loads((tmp_path / "labels.csv.options.json").read_text())["review"]["scoring"] == "weights"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 def test_single_keys_on_a_terminal(tmp_path, review):
     path = tmp_path / "labels.csv"
@@ -321,6 +322,7 @@ def test_equal_fields_are_left_out_first(tmp_path):
     assert "{+v79+}" in shown
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
 def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(tmp_path, review, name):
     path = tmp_path / name

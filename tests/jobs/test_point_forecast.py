@@ -57,6 +57,7 @@ def test_the_plan_of_vectors():
     assert f"recall at the threshold 0.95: {table[0.95][1]:.4f}" in shown
 
 
+@pytest.mark.slow
 def test_the_share_of_pairs_that_a_run_finds():
     """The column of dedup is the probability that a pair of this similarity is found, over many seeds and pairs."""
     shown = told("--as", "vector", "--threshold", 0.8, "--recall", 0.5, "--dim", 64, "--rows", 2000)
@@ -212,6 +213,7 @@ def test_weighted_sets(tmp_path):
     assert "lshfast check, with these options, counts the similar pairs" in shown
 
 
+@pytest.mark.slow
 def test_the_share_of_weighted_sets_that_a_run_finds(tmp_path):
     """The column of dedup is the probability that a pair of this similarity is found, over many pairs."""
     pairs = [{f"a{pair}": 6 + side, f"b{pair}": 4} for pair in range(4000) for side in (0, 4)]  # 10 of 14
@@ -298,7 +300,7 @@ def test_bad_options_with_input(rows, tmp_path):
     assert "bad.jsonl:2: the vector has 1 coordinates, not 2" in failing(1, "tune", bad, "--column", "v")
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_tables_fit_a_terminal(columns):
     vectors = ["--as", "vector", "--measure", "manhattan", "--radius", 3, "--dim", 8]

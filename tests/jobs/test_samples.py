@@ -74,6 +74,7 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
     assert found.sharing == pytest.approx(0.5, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_file", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
     """The first and the last row of one file in ten are alike; other files are not alike."""
@@ -107,6 +108,7 @@ def test_files_without_rows_are_passed_over(tmp_path):
     assert 5 <= found.rows < 40
 
 
+@pytest.mark.slow
 def test_ids_leave_less_memory_for_records(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps({"id": number, "text": f"a{number} b"}) + "\n" for number in range(30_000)))

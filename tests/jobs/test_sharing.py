@@ -51,6 +51,7 @@ def test_the_share_is_estimated_from_random_places(share, sizes, error):
     assert np.median(found) == pytest.approx(share, rel=error, abs=0.02)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("copies", "error"), [(1, 0.2), (2, 0.25), (5, 0.6)])
 def test_of_equal_texts_only_the_first_is_counted(copies, error):
     """Each text has so many copies all over; three in ten of the different texts have a near-duplicate."""

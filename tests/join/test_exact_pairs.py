@@ -93,6 +93,7 @@ def test_pairs_are_those_of_brute_force(level, measure, rows, right, threshold, 
     assert found.method in ("prefix", "bitmap") if method == "auto" else found.method == method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["prefix", "bitmap", "divided"])
 def test_a_larger_join_in_several_threads(level, method, monkeypatch):
     if method == "divided":
@@ -278,6 +279,7 @@ def test_copies():
     assert exact.pairs(rows, threshold=3, measure="overlap").tolist() == brute_force(rows, None, 3, "overlap")
 
 
+@pytest.mark.slow
 def test_many_different_tokens():
     """More tokens than the table takes: most rows are left out, and the rest is ranked in parts."""
     rng = np.random.default_rng(5)

@@ -586,6 +586,7 @@ def test_rows_that_meet_a_crowd_in_different_bands(threshold):
     assert len(pairs) == (0 if threshold else n - 1)
 
 
+@pytest.mark.slow
 def test_a_chain_passes_what_is_joined_already():
     """A few strange pages in the bucket of a chain do not make it compare each pair of the others."""
     n, strange = 4_000, [3, 50, 900]

@@ -162,7 +162,7 @@ def test_more_rows_than_a_block(level):
     assert packed_counts(packed, packed, 20, 2) == own
 
 
-@pytest.mark.few_cases
+@pytest.mark.slow
 def test_the_longest_signatures(level):
     a = np.arange(2 * 65536, dtype=np.uint64).reshape(2, 65536)
     assert counts_of(a, a) == [(65536, 0)] * 2

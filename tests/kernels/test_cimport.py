@@ -664,12 +664,14 @@ def project(compiler, tmp_path_factory):
     return folder, printed
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_it_says(project):
     folder, printed = project
     checked = run(folder, "check.py")
     assert (checked.stdout, checked.stderr) == (printed, "")
 
 
+@pytest.mark.slow
 def test_the_page_answers_as_the_python_api(project):
     folder, _ = project
     (folder / "beside.py").write_text(BESIDE, encoding="utf-8")

@@ -439,6 +439,7 @@ def stir(index, writers):
     return seen
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("writers", [1, 2])
 def test_batches_appear_at_once_in_memory(writers):
     index = LSHIndex(num_perm=K, bands=2, rows_per_band=K // 2)

@@ -42,6 +42,7 @@ def run(code, *given):
 # ---- chosen tokens ----
 
 
+@pytest.mark.slow
 def test_tokens_chosen_for_one_place_take_no_longer_than_others():
     pytest.importorskip("resource")
     done = run("""
@@ -444,6 +445,7 @@ def test_a_signal_ends_a_walk_between_comparisons():
     interrupted_walk("g = walk(200_000, 100); begin(); g.step(100)", "print(0 < g.compared < 4950)")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_ends_a_comparison_of_long_rows():
     interrupted_walk("g = walk(2 * 10**7, 2); begin(); g.step(2)", "print(g.compared == 0)")

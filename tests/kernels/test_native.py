@@ -246,7 +246,7 @@ PyMODINIT_FUNC PyInit_other(void) { return lshfast_import() ? PyModule_Create(&d
 """
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -275,6 +275,7 @@ def test_another_interface_is_an_import_error(tmp_path, old, new, says):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_the_header_compiles_without_warnings(tmp_path, compiler):
     """Also under the limited API of the oldest Python, and without Python."""

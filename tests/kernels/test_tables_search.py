@@ -232,6 +232,7 @@ def test_entries_that_lead_nowhere(lead):
             fixed.search(buckets, points, BITS)
 
 
+@pytest.mark.slow
 def test_every_byte_may_be_damaged():
     """An answer that is true of the rows, or a ValueError."""
     rows, buckets, points = drawn(3, 14, 4)

@@ -344,6 +344,7 @@ def test_lookups_in_runs_of_all_sizes(n):
         assert found == [copies[tuple(signature)] for signature in signatures.tolist()]
 
 
+@pytest.mark.slow
 def test_a_search_may_take_many_steps_and_rows():
     """Lookups are under way for sixteen steps ahead, and 32 rows are gathered at a time: more of both, in two runs."""
     generator = np.random.default_rng(5)

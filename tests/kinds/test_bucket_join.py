@@ -158,6 +158,7 @@ def similar_to_all(kept, others, dim):
     return angle
 
 
+@pytest.mark.slow
 def test_rows_that_are_similar_to_many_kept_rows_take_one_comparison_a_band():
     kept, others = 1500, 3000
     join = joins(similar_to_all(kept, others, 300), threshold=0.945, exact=True)()
@@ -167,6 +168,7 @@ def test_rows_that_are_similar_to_many_kept_rows_take_one_comparison_a_band():
     assert np.isin(np.arange(kept, kept + others), stars.right).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["stars", "forest"])
 def test_a_crowd_takes_linear_time(groups):
     """Comparisons are bounded: some hundred a row, not n / 2."""

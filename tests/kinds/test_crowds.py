@@ -89,7 +89,13 @@ def candidates(rows, **options):
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(
     ("generator", "options"),
-    [(generator, options) for generator in GENERATORS for options in MEASURES] + OTHERS,
+    [
+        # each generator with one measure, and each measure, is not slow
+        pytest.param(generator, options, marks=[pytest.mark.slow] * ((place + turn) % 4 != 0))
+        for place, generator in enumerate(GENERATORS)
+        for turn, options in enumerate(MEASURES)
+    ]
+    + OTHERS,
     ids=lambda value: value.__name__ if callable(value) else "-".join(map(str, value.values())),
 )
 def test_the_comparisons_of_a_row_are_limited(generator, options, groups):
@@ -101,6 +107,7 @@ def test_the_comparisons_of_a_row_are_limited(generator, options, groups):
     assert (summary.left_out > 0) == (summary.limited > 0)
 
 
+@pytest.mark.slow
 def test_twice_the_rows_have_twice_the_comparisons():
     counts = {
         limit: [candidates(made(on_a_cap, n), threshold=0.97, max_candidates=limit).candidates for n in (1500, 3000)]
@@ -114,7 +121,7 @@ def as_set(found):
     return set(zip(found["i"].tolist(), found["j"].tolist(), strict=True))
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", MEASURES, ids=lambda options: options.get("measure", "cosine"))
 def test_rows_outside_of_a_crowd_are_found_as_before(options):
     rng = np.random.default_rng(2)
@@ -127,7 +134,7 @@ def test_rows_outside_of_a_crowd_are_found_as_before(options):
     assert len(as_set(every)) >= 280
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", MEASURES, ids=lambda options: options.get("measure", "cosine"))
 @pytest.mark.parametrize("generator", [on_a_cap, simplices, unlike_crowds])
 def test_near_rows_within_a_crowd_are_found(generator, options):
@@ -189,6 +196,7 @@ def test_a_limit_that_no_row_reaches_changes_nothing(generator, groups, recwarn)
     assert not [warning for warning in recwarn if warning.category is CrowdWarning]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("function", [dedup, pairs])
 def test_nothing_depends_on_the_threads(function):
     rows = made(with_ordinary_rows, 1200)
@@ -223,6 +231,7 @@ def test_what_is_left_out_is_said(tmp_path):
         assert found.options["max_candidates"] == LIMIT
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("command", ["dedup", "pairs"])
 def test_the_command_line(tmp_path, command):
     np.save(tmp_path / "in.npy", made(on_a_cap, 1000))

@@ -154,7 +154,7 @@ def test_sets_just_below_the_threshold_are_not_compared_with_each_other(n, group
     assert result.summary.candidates < 20 * n
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.87])
 @pytest.mark.parametrize("weights", [(1.0,), (1e-300, 3e-5, 3.1e-5, 1e280), (5e-324, 1e-323)])
 @pytest.mark.parametrize("block", [None, 4000])

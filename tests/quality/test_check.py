@@ -64,7 +64,7 @@ def truth(texts, **options):
     return pairs, found, plan, sets.take(rows)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["few", "templates", "chains"])
 @pytest.mark.parametrize(
     "options", [{}, {"threshold": 0.7, "recall": 0.5}, {"bands": 6, "rows_per_band": 12, "seed": 9}]
@@ -125,6 +125,7 @@ def test_other_parameters_are_counted_exactly_on_small_data():
         assert (one.pairs.value, one.recall.value) == (pytest.approx(len(pairs)), pytest.approx(hits.mean()))
 
 
+@pytest.mark.slow
 def test_a_sample_of_large_data():
     texts = corpus("templates")
     pairs, found, _, _ = truth(texts)
@@ -139,7 +140,7 @@ def test_a_sample_of_large_data():
     assert lshfast.check(texts, sample=200, seed=2).sampled != result.sampled
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "sample"), [("few", 60), ("templates", 150), ("chains", 200)])
 def test_estimates_are_unbiased(kind, sample):
     """The mean over many samples is within four standard errors of the truth."""

@@ -62,7 +62,7 @@ def test_parquet_is_decoded_a_bounded_part_at_a_time(tmp_path, encoding, first):
     assert peak[0] < 64 << 20
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", ["w{0} a b", '"w{0}\n ""a"" b"'], ids=["plain", "quoted"])
 def test_short_cells_of_csv_take_little_memory(tmp_path, cell):
     with open(tmp_path / "in.csv", "w", newline="") as file:
@@ -87,6 +87,7 @@ def test_short_lines_of_text_take_little_memory(tmp_path, line):
     assert peak[0] < 16 << 20
 
 
+@pytest.mark.slow
 def test_bad_lines_take_little_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(jsonl, "BLOCK_ROWS", 1 << 10)
     (tmp_path / "in.jsonl").write_bytes(b'{"text":"a"}\n' + b"{}\n" * 10_000)

@@ -488,6 +488,7 @@ def test_deep_json_names_its_line(tmp_path: Path, value: str, kind: str) -> None
     assert not (tmp_path / f"b{kind}").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "files"), [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.slow) for seed in (1, 2))]
 )

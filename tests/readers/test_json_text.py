@@ -131,8 +131,8 @@ LIMITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
-@pytest.mark.one_case
 @pytest.mark.parametrize(("name", "limits"), LIMITS)
 def test_lack_of_memory_is_an_error_and_no_crash(tmp_path, name, limits):
     """At every limit the run is complete, or one line says that memory ran out."""

@@ -170,6 +170,7 @@ def test_a_data_set_of_the_hub(hub: Hub, texts: str, tmp_path: Path) -> None:
     assert Path(again).read_bytes() == hub.files["data/kept.jsonl"]
 
 
+@pytest.mark.slow
 def test_who_may_not_write_is_told_before_the_run(hub: Hub, texts: str) -> None:
     commits = len(hub.commits)
     hub.writable = False

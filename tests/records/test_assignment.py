@@ -171,6 +171,7 @@ def test_the_account_says_what_was_greedy(monkeypatch):
     assert "chosen the best first" in repr(found)
 
 
+@pytest.mark.slow
 def test_long_descending_chains_end():
     n = 20_000
     rows = np.arange(n)

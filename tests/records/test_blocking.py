@@ -107,6 +107,7 @@ def test_a_window_may_be_longer_than_the_tables():
     assert pairs_of(SortBlocks("x", 10**15), linkage({"x": [None]}))[0] == set()
 
 
+@pytest.mark.slow
 def test_three_sorts_avoid_nearly_all_pairs():
     """Section 3.8.2: equal names, addresses or telephones are brought together by three sorts."""
     rng = np.random.default_rng(5)

@@ -54,6 +54,7 @@ def test_codes_by_edits(pairs):
         assert level == (0 if not a or not b else 1 + min(3, reference.osa(a, b)))
 
 
+@pytest.mark.slow
 def test_values_of_a_megabyte_take_no_quadratic_time():
     """Names are compared by their first 1,000 characters, codes by up to 1,000 edits without exchanges."""
     size = 10**6

@@ -102,7 +102,7 @@ def quality(result, both):
     return good / max(1, len(result)), good / both
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("families", [0, 1])
 @pytest.mark.parametrize("number", [3, 8])
 @pytest.mark.parametrize("both", [1500, 150, 45])
@@ -114,7 +114,7 @@ def test_people_are_linked_at_any_overlap(both, number, families):
     assert abs(result.probabilities.mean() - precision) <= 0.05
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("families", [0, 1])
 @pytest.mark.parametrize("number", [3, 8])
 def test_tables_with_nothing_in_common_have_no_links(number, families):
@@ -161,6 +161,7 @@ def test_counts_of_patterns_add_up_to_all_pairs():
             assert counted == pytest.approx(equal, rel=0.1, abs=30)
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_threads():
     tables = two_tables(600, 60, 8, 1)
     one, two = (match_records(*tables, threads=threads) for threads in (1, 3))

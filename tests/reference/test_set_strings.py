@@ -132,6 +132,7 @@ def random_sets(rng):
     return sets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [150, pytest.param(1000, marks=pytest.mark.weekly)])
 def test_f39_the_suffix_index_loses_no_pair(cases):
     rng = random.Random(39)

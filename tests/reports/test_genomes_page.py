@@ -46,6 +46,7 @@ def test_pairs_and_groups(files):
     assert page.count('class="kept" fill-opacity') == 6 + 2 * 7  # the picture: a genome, and a pair twice
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [["--jaccard", 0.1], ["--containment", 0.1], ["--ani", 0], ["--ani", 1]])
 def test_thresholds(files, options):
     assert options[0].strip("-").lower() in page_of(files, *options).lower()

@@ -180,6 +180,7 @@ def test_hostile_values(tmp_path, texts):
     assert "x\\x00y" in text
 
 
+@pytest.mark.slow
 def test_a_page_is_small(tmp_path):
     wide = {f"column {n} {'w' * 300}": ["v" * 5000 + str(row % 7 + n) for row in range(40)] for n in range(60)}
     dedup_records(wide, scoring="points", threshold=1, rules=["all"]).to_html(tmp_path / "out.html")

@@ -191,7 +191,7 @@ def test_any_signatures_are_packed_with_any_threads(width):
     assert alone[-1].tolist() == reference.pack(signatures[-1].tolist(), width)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @WIDTH
 @SCHEMES
 def test_the_estimate_of_few_bits(width, scheme):

@@ -1,6 +1,7 @@
 """Hyperplanes and minhash on the same pages, as in M. Henzinger, "Finding near-duplicate web pages", SIGIR 2006."""
 
 import numpy as np
+import pytest
 
 from lshfast import Bands, MinHasher, SimHasher, candidates, hamming_pairs, shingle
 
@@ -35,6 +36,7 @@ def precision(pairs, sites, articles):
     return right[same].mean(), right[~same].mean()
 
 
+@pytest.mark.slow
 def test_g12_precision_on_one_site_and_on_different_sites():
     """Both methods are more precise on different sites, and on one site hyperplanes are more precise than minhash."""
     found = []

@@ -440,6 +440,7 @@ def megabytes():
     return [" ".join(map(str, row)) for row in numbers.tolist()]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("unit", ["word", "char"])
 def test_threads_do_not_matter(megabytes, unit):
     one, *others = (shingle(megabytes, unit, 5, threads=threads) for threads in (1, 2, 3, None))

@@ -69,6 +69,7 @@ def test_a11_toy_graph_of_the_text():
     assert as_lists(found) == ([0, 0, 2, 2], [(0, 2)], 1)
 
 
+@pytest.mark.slow
 def test_cascades_take_a_round_for_each_step():
     """Two chains with one end: the collapse starts at the end and goes back link by link."""
     n = 300
@@ -80,6 +81,7 @@ def test_cascades_take_a_round_for_each_step():
     assert len(found.source) == n
 
 
+@pytest.mark.slow
 def test_long_cascades():
     n = 1000
     chain = np.arange(2 * n, dtype=np.int64)
@@ -111,6 +113,7 @@ def growing_class(n):
     return [(0, 1), (1, 0), *((2 * k + 1, 2 * k - 2) for k in range(1, n)), *((2 * k, 2 * k + 1) for k in range(1, n))]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("graph", [chains_with_hubs, growing_class])
 def test_rounds_of_one_merge_look_at_few_sets(graph, monkeypatch):
     """What is compared grows with the number of rounds, not with its square."""
@@ -198,6 +201,7 @@ def test_classes_without_links_stay():
     assert contracted([(0, 0), (1, 1)]).removed == 0
 
 
+@pytest.mark.slow
 def test_many_equal_link_sets_and_hubs_are_not_compared_pair_by_pair():
     """100,000 equal sets, and as many that share a hub and all but one of ten links with each other: 10**10 pairs."""
     n = 100_000
@@ -209,6 +213,7 @@ def test_many_equal_link_sets_and_hubs_are_not_compared_pair_by_pair():
     assert found.labels[: 2 * n].tolist() == [0] * n + [n] * n
 
 
+@pytest.mark.slow
 def test_pages_of_a_template_that_are_not_similar_are_not_compared_pair_by_pair():
     """100,000 pages have nine links in common, which are frequent, and two of their own, which are not: 9 / 13 < .8."""
     n = 100_000

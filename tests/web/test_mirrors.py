@@ -148,6 +148,7 @@ def test_repeated_urls_and_other_spellings_count_once():
     assert [mirror.paths for mirror in found.removed] == [3]
 
 
+@pytest.mark.slow
 def test_many_equal_hosts_are_not_compared_pair_by_pair():
     paths = ["/a/b", "/c/d", "/e/f"]
     found = find_mirrors([f"h{number}.example{path}" for number in range(20_000) for path in paths])

@@ -58,6 +58,7 @@ class MostBuckets:
         return keys[:, 0] % np.uint64(5) > 0
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}])
 def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, small_parts, monkeypatch, options):
     """All texts share a few phrases, and many a bucket; a few are near copies, and a few have the same bytes."""
@@ -141,6 +142,7 @@ def test_the_forecast_names_memory_that_is_enough(tmp_path):
     assert forecast(Inputs([str(write_jsonl(tmp_path / "none.jsonl", []))]), plan, 1 << 29) is None
 
 
+@pytest.mark.slow
 def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, monkeypatch):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 20_000))
     monkeypatch.setattr(budget, "COSTS", budget.MemoryCosts(row=1 << 20))
@@ -182,6 +184,7 @@ def test_tune_prints_the_forecast(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_tune_counts_the_ids(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
 
@@ -250,6 +253,7 @@ def test_division_into_parts(links, most):
         assert costs[own].sum() <= most or len(set(labels[own].tolist())) == 1
 
 
+@pytest.mark.slow
 def test_many_parts_are_written_in_a_share_of_the_memory(tmp_path):
     parts, each, memory = 300, 100, 8 << 20
     texts = Texts([bytes([65 + number % 26]) * (900 + number) for number in range(parts)])

@@ -64,7 +64,7 @@ def batches_of(monkeypatch, nbytes):
 OPEN = Inputs.open
 
 
-@pytest.mark.one_case
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("threads", "nbytes"), [pytest.param(1, 999, marks=pytest.mark.slow), (2, 40_000), (3, 1 << 20)]
 )

@@ -104,6 +104,7 @@ def test_the_groups_are_those_of_the_run_whatever_was_before(month, groups):
         before = ids
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [{}, {"exact": True}, {"verify": "signature"}], ids=str)
 def test_components_do_not_depend_on_the_order_of_rows_and_months(month, tmp_path, options):
     texts = similar_texts(random.Random(9), 150)

@@ -130,7 +130,15 @@ def long_strings(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
-@pytest.mark.parametrize("write", [dictionary_of_texts, bad_lines, cells_with_line_ends, long_strings])
+@pytest.mark.parametrize(
+    "write",
+    [
+        dictionary_of_texts,
+        pytest.param(bad_lines, marks=pytest.mark.weekly),
+        cells_with_line_ends,
+        pytest.param(long_strings, marks=pytest.mark.weekly),
+    ],
+)
 def test_memory_counts_what_rows_become(tmp_path, write):
     source, output, memory, *options = write(tmp_path)
     run = [sys.executable, "-m", "lshfast", "dedup", source, "-o", output, "--memory", memory, "--threads", "1"]

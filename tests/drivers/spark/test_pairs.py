@@ -24,6 +24,7 @@ def short_corpus(n, seed):
     return rng.sample(range(-n, n), n), texts
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("seed", "kind"), [(0, "long"), (1, "string"), (2, "binary text")])
 def test_copies_are_paired_with_the_first_row_of_their_tokens(spark, seed, kind):
     """Rows of equal bytes and rows of equal tokens, mixed in the order of ids."""

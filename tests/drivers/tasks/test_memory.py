@@ -24,6 +24,7 @@ def test_memory_above_that_of_the_machine(tmp_path):
     assert in_stages(tmp_path, source, memory=1 << 50) == in_memory(tmp_path, source)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [{}, {"keep": "longest", "groups": "components", "id_column": "number"}])
 def test_links_beyond_memory_are_contracted_in_files(tmp_path, monkeypatch, options):
     from lshfast.join.external import components
@@ -53,6 +54,7 @@ def test_parts_and_records_that_exceed_the_memory(tmp_path, small_parts, monkeyp
     assert found[1:] == wanted[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "once"), [(128, True), (3, False)])
 def test_the_files_of_a_task_of_many_parts_are_opened_once(tmp_path, small_parts, monkeypatch, most, once):
     source = write_files(tmp_path / "in", corpus(6, 900), 4)

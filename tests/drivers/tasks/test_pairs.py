@@ -23,6 +23,7 @@ def with_copies(seed, n):
     return rows
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("id_column", [None, "number"])
 def test_tasks_of_several_parts(tmp_path, small_parts, monkeypatch, id_column):
     """The pairs of all parts of a task are in one order."""

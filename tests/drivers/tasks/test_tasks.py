@@ -97,6 +97,7 @@ def files_of(work):
     return found
 
 
+@pytest.mark.slow
 def test_the_order_of_attempts_does_not_matter(done, planned):
     """Tasks are tried in random order, also those that cannot run yet and those that are done."""
     work, rng = planned / "work", random.Random(1)
@@ -120,6 +121,7 @@ def test_a_task_that_is_repeated_writes_the_same_files(planned):
     assert files_of(work) == before
 
 
+@pytest.mark.slow
 def test_attempts_beside_each_other(done, planned):
     work = planned / "work"
     with ThreadPoolExecutor(4) as pool:
@@ -311,6 +313,7 @@ def error_of(function, *arguments):
         return error
 
 
+@pytest.mark.slow
 def test_a_full_disk_at_each_write(done, planned, monkeypatch):
     """Each write of each task fails once; nothing gets its final name, and the next attempt goes on."""
     work, real = planned / "work", atomic_files._NamedFile.write
@@ -405,6 +408,7 @@ class Full:
         self.close()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("stage", ["band", "join", "collect", "verify"])
 def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
     """The error names the folder or the file; nothing gets its final name, and the next attempt goes on."""

@@ -21,6 +21,7 @@ def bucket(tmp_path):
     system.rm("/bucket", recursive=True)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("options", [{}, {"id_column": "id", "keep": "max:number", "annotate": True}])
 @pytest.mark.parametrize("given", ["memory://bucket/d", "memory://bucket/**/0*.jsonl"])
 def test_equals_the_run_in_memory(tmp_path, bucket, given, options):

@@ -96,6 +96,7 @@ def test_equals_the_union_find_with_many_files(tmp_path, kind):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_rounds_are_few_where_nothing_is_contracted_in_memory(tmp_path):
     u, v = path(800)
     order = np.random.default_rng(1).permutation(len(u))
@@ -138,6 +139,7 @@ def test_bad_arguments(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_at_any_write_is_one_error_and_leaves_nothing(tmp_path, monkeypatch):
     write, left = run_file.write_all, -1
 
@@ -187,6 +189,7 @@ def test_a_file_that_is_damaged_meanwhile_is_named(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_memory_is_held(tmp_path):
     import tracemalloc
 

@@ -84,6 +84,7 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["fast", pytest.param("classic", marks=pytest.mark.slow)])
 def test_a7_counts_are_the_agreement_of_signatures(tmp_path, scheme):
     """Each pair once, with the number of equal slots, from more records and more pairs than the memory holds."""
@@ -222,6 +223,7 @@ def full_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path, full_disk):
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         external_candidates(random_keys(50_000, 2, 10**6), tmp_path, memory=least_memory(2))
