@@ -3,16 +3,23 @@
 Run it after an option was declared: python -m tests.make_option_types
 """
 
+import operator
 from pathlib import Path
 
+import lshfast
 from lshfast._common import choices
 from lshfast._engine import option_types
-from lshfast._engine.option_rules import taken_by
+from lshfast._engine.option_rules import TAKES
 from lshfast._engine.options import OPTIONS
 
-# Each class: the ways of running, and what its functions are.
+# The class for each function; it has the options that the function does not write out.
 CLASSES = {
-    "FileOptions": (("files", "cap"), "Options of `lshfast.dedup_files` that it does not write out."),
+    "dedup": "DedupOptions",
+    "pairs": "PairOptions",
+    "dedup_files": "FileOptions",
+    "stages.plan": "StageOptions",
+    "spark.dedup": "SparkDedupOptions",
+    "spark.pairs": "SparkPairOptions",
 }
 # Types that are wider in Python than on the command line.
 WIDER = {
@@ -22,7 +29,7 @@ WIDER = {
     "changes": "FilePath | None",
     "work": "FilePath | None",
 }
-LEFT_OUT = {"split"}
+WIDER_IN_MEMORY = {"by": "Any"}
 HEADER = '''"""The options that functions take as ``**options``, for type checkers and editors.
 
 Written by tests/make_option_types.py from the declaration: do not edit.
@@ -32,7 +39,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed
 from lshfast._common.choices import {names}
@@ -41,21 +48,29 @@ FilePath: TypeAlias = str | os.PathLike[str]
 '''
 
 
-def type_of(option):
+def type_of(option, in_memory):
     """Return the type of an option, as code; None is allowed for all, and stands for the default."""
-    if option.name in WIDER:
-        return WIDER[option.name]
+    wider = WIDER | (WIDER_IN_MEMORY if in_memory else {})
+    if option.name in wider:
+        return wider[option.name]
     name = next((name for name, value in vars(choices).items() if value is option.type), None)
     return f"{name or option.type.__name__} | None"
 
 
+def written_out(name):
+    """Return the parameters that a function writes out."""
+    code = operator.attrgetter(name)(lshfast).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def source():
     body = ""
-    for name, (drivers, text) in CLASSES.items():
+    for function, name in CLASSES.items():
+        text = f"Options of `lshfast.{function}` that it does not write out."
         body += f'\n\nclass {name}(TypedDict, total=False):\n    """{text}"""\n\n'
-        for option in map(OPTIONS.get, taken_by(*drivers)):
-            if not option.daily and option.name not in LEFT_OUT:
-                body += f"    {option.name}: {type_of(option)}\n"
+        for option in map(OPTIONS.get, TAKES[function].names):
+            if option.name not in written_out(function):
+                body += f"    {option.name}: {type_of(option, function in ('dedup', 'pairs'))}\n"
     names = [name for name in vars(choices) if f": {name} |" in body]
     return HEADER.format(names=", ".join(sorted(names))) + body
 

@@ -12,45 +12,17 @@ import typer
 
 from lshfast._cli.console import account_table, show
 from lshfast._cli.errors import Commands, one_line_errors
+from lshfast._cli.generated import add_command
 from lshfast._cli.options import (
-    AnnotateOption,
-    BandsOption,
-    By,
-    Column,
-    DefuseOption,
-    DelimiterOption,
-    Encoding,
-    ExactOption,
-    FormatOption,
-    Glob,
-    GroupsOption,
+    QUIET,
     Html,
     HtmlTexts,
-    IdColumn,
-    IgnoreCommon,
-    KeepOption,
-    MaxColumns,
-    MaxRemoved,
-    MaxRowBytes,
-    Most,
-    NumPerm,
-    OutputFormatOption,
     Overwrite,
     Quiet,
-    RecallOrDefault,
-    RowsPerBand,
-    SchemeOption,
-    SeedOption,
-    Size,
-    StopWords,
-    TextMeasureOption,
-    ThresholdOrDefault,
-    Top,
-    UnitOption,
-    VerifyOption,
     page_output,
 )
-from lshfast._common.choices import MAX_COLUMNS, MAX_ROW_BYTES
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.option_rules import taken_by_verb
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName
@@ -86,149 +58,95 @@ DOES = {
 }
 
 
-@stage_app.command(no_args_is_help=True)
-def plan(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT",
-            help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can "
-            "open: files, folders, "
-            "'patterns*', URLs.",
-            show_default=False,
-        ),
-    ],
-    work: Annotated[
-        str, typer.Option(metavar="DIR", help="New folder for the plan and the files of the tasks.")
-    ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
+PLAN_INPUTS = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: "
+        "files, folders, 'patterns*', URLs.",
+        show_default=False,
+    ),
+]
+# The options that mean a folder, or a task.
+OF_TASKS = {
+    option.name: option
+    for option in (
+        Option(
+            "work",
+            None,
+            "New folder for the plan and the files of the tasks.",
             metavar="DIR",
-            help="New folder for the rows that stay, a file a shard: kept, kept.jsonl.gz.",
+            required=True,
+            daily=True,
         ),
-    ],
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            help="Portions of whole input files; default: a gigabyte each.", show_default=False
+        Option(
+            "output",
+            None,
+            "New folder for the rows that stay, a file a shard: kept, kept.jsonl.gz.",
+            letter="o",
+            metavar="DIR",
+            required=True,
+            daily=True,
         ),
-    ] = None,
-    tasks: Annotated[
-        int | None,
-        typer.Option(
-            help="Tasks of join and of verify; default: as many as shards.", show_default=False
+        Option(
+            "shards",
+            None,
+            "Portions of whole input files; default: a gigabyte each.",
+            int,
+            daily=True,
         ),
-    ] = None,
-    memory: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory that a task may take, like 4G.")
-    ] = "2G",
-    pairs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Also write the similar pairs, a table for each task of verify."
+        Option(
+            "tasks",
+            None,
+            "Tasks of join and of verify; default: as many as shards.",
+            int,
+            daily=True,
         ),
-    ] = None,
-    removed: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Also write key, kept_key and similarity of removed rows."
+        Option("memory", "2G", "Memory that a task may take, like 4G.", metavar="SIZE", daily=True),
+        Option(
+            "pairs",
+            None,
+            "Also write the similar pairs, a table for each task of verify.",
+            metavar="DIR",
+            daily=True,
         ),
-    ] = None,
-    rejected: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Skip bad rows, and write them here; by default they are errors."
+        Option(
+            "removed",
+            None,
+            "Also write key, kept_key and similarity of removed rows.",
+            metavar="DIR",
+            daily=True,
         ),
-    ] = None,
-    column: Column = "text",
-    id_column: IdColumn = None,
-    glob: Glob = None,
-    encoding: Encoding = "utf-8",
-    format: FormatOption = None,
-    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
-    delimiter: DelimiterOption = None,
-    max_columns: MaxColumns = MAX_COLUMNS,
-    output_format: OutputFormatOption = None,
-    defuse_formulas: DefuseOption = False,
-    threshold: ThresholdOrDefault = None,
-    unit: UnitOption = "word",
-    size: Size = None,
-    stop_words: StopWords = None,
-    num_perm: NumPerm = 128,
-    scheme: SchemeOption = "fast",
-    recall: RecallOrDefault = None,
-    bands: BandsOption = None,
-    rows_per_band: RowsPerBand = None,
-    verify: VerifyOption = "exact",
-    exact: ExactOption = None,
-    measure: TextMeasureOption = None,
-    ignore_common: IgnoreCommon = None,
-    top: Top = None,
-    most: Most = None,
-    groups: GroupsOption = "star",
-    keep: KeepOption = "first",
-    by: By = None,
-    max_removed: MaxRemoved = None,
-    annotate: AnnotateOption = False,
-    threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
-    seed: SeedOption = 1,
-    quiet: Quiet = False,
-) -> None:
+        Option(
+            "rejected",
+            None,
+            "Skip bad rows, and write them here; by default they are errors.",
+            metavar="DIR",
+            daily=True,
+        ),
+        Option("threads", 1, "Threads of a task.", int, daily=True),
+    )
+}
+PLAN_OPTIONS = [
+    *OF_TASKS.values(),
+    *(option for option in taken_by_verb("dedup", "stages") if option.name not in OF_TASKS),
+]
+
+
+def plan(options: Options) -> None:
     """Plan a run.
 
     The plan is in the folder WORK, where the tasks of the other commands find it.
     """
-    with one_line_errors():
-        from lshfast import stages
+    from lshfast import stages
 
-        stages.plan(
-            inputs,
-            work,
-            output,
-            shards=shards,
-            tasks=tasks,
-            memory=memory,
-            pairs=pairs,
-            removed=removed,
-            rejected=rejected,
-            column=column,
-            id_column=id_column,
-            glob=glob,
-            encoding=encoding,
-            format=format,
-            max_row_bytes=max_row_bytes,
-            delimiter=delimiter,
-            max_columns=max_columns,
-            output_format=output_format,
-            defuse_formulas=defuse_formulas,
-            threshold=threshold,
-            unit=unit,
-            size=size,
-            stop_words=stop_words,
-            num_perm=num_perm,
-            scheme=scheme,
-            recall=recall,
-            bands=bands,
-            rows_per_band=rows_per_band,
-            verify=verify,
-            exact=exact,
-            groups=groups,
-            measure=measure,
-            ignore_common=ignore_common,
-            top=top,
-            most=most,
-            keep=keep,
-            by=by,
-            max_removed=max_removed,
-            annotate=annotate,
-            threads=threads,
-            seed=seed,
-        )
-        if not quiet:
-            _show_tasks(work)
+    names = [option.name for option in PLAN_OPTIONS if option.name not in ("work", "output")]
+    stages.plan(options.inputs, options.work, options.output, **options.picked(names))
+    if not options.quiet:
+        _show_tasks(options.work)
+
+
+add_command(stage_app, "plan", plan, [*PLAN_OPTIONS, QUIET], inputs=PLAN_INPUTS)
 
 
 def _show_tasks(work: str) -> None:

@@ -141,7 +141,9 @@ class Options(Mapping[str, Any]):
 
     def with_(self, **further: Any) -> Options:
         """Return these options and further values."""
-        return Options([], {**self._values, **further}, self.given)
+        changed = Options([], {}, self.given)
+        changed._values.update(self._values, **further)
+        return changed
 
     def picked(self, names: Iterable[str]) -> dict[str, Any]:
         """Return some of the options as arguments."""

@@ -5,8 +5,10 @@ table.
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from lshfast._common.choices import Kind, plural
@@ -108,51 +110,72 @@ def taken_by_verb(verb: Verb, *drivers: Driver) -> list[Option]:
     ]
 
 
-def options_of(
-    function: str, values: Mapping[str, Any], *drivers: Driver, without: Collection[str] = ()
-) -> Options:
-    """Return the options of a function that runs in one of these ways.
+@dataclass(frozen=True)
+class Takes:
+    """Which options a function takes: those of some ways of running, with exceptions."""
 
-    Raises
-    ------
-    TypeError
-        If a name is not one of them.
-    """
-    check_names(function, values, [name for name in taken_by(*drivers) if name not in without])
-    return Options(OPTIONS.values(), values)
+    drivers: tuple[Driver, ...]
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    # Whether None stands for the default of each option: that of an index, if there is one.
+    none_is_default: bool = False
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the options, in their order."""
+        names = {*taken_by(*self.drivers), *self.also} - set(self.without)
+        return [name for name in OPTIONS if name in names]
+
+
+# Of Spark, the caller has done what is about files before.
+NOT_OF_FRAMES = (
+    "column",
+    "id_column",
+    "removed",
+    "overwrite",
+    "dry_run",
+    "html",
+    "html_texts",
+)
+REMOVING = ("groups", "keep", "by", "max_removed", "against")
+TAKES = {
+    "dedup": Takes(("memory",)),
+    "pairs": Takes(("memory",), REMOVING, ("top", "most")),
+    "dedup_files": Takes(("files", "cap"), ("split",), none_is_default=True),
+    "stages.plan": Takes(("stages",)),
+    "spark.dedup": Takes(("spark",), (*NOT_OF_FRAMES, "top", "most")),
+    "spark.pairs": Takes(("spark",), (*NOT_OF_FRAMES, *REMOVING)),
+}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def takes_options(
-    *drivers: Driver, without: Collection[str] = ()
-) -> Callable[[Function], Function]:
-    """Give a function with ``**options`` the signature and the docstring of the options that it
-    takes.
+def takes_options(name: str) -> Callable[[Function], Function]:
+    """Give a function with ``**options`` the signature and the docstring of what it takes.
 
-    Those that it writes out stay as they are; the others of these ways of running follow.
+    The options that it writes out stay as they are; the others follow. `name` is one of TAKES.
     """
 
     def completed(function: Function) -> Function:
         signature = inspect.signature(function)
         written = list(signature.parameters.values())
-        names = {parameter.name for parameter in written} | set(without)
-        rare = [OPTIONS[name] for name in taken_by(*drivers) if name not in names]
+        names = {parameter.name for parameter in written}
+        rare = [OPTIONS[option] for option in TAKES[name].names if option not in names]
         kept = [one for one in written if one.kind is not one.VAR_KEYWORD]
         further = [
             inspect.Parameter(
                 option.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=option.default,
-                annotation=option.type,
+                annotation=option.type | None if option.default is None else option.type,
             )
             for option in rare
         ]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*kept, *further]
         )
-        text = "".join(map(_documented, rare))
+        known = _documented_names(function.__doc__ or "")
+        text = "".join(_paragraph_of(option) for option in rare if option.name not in known)
         returns = "\n\n    Returns\n"
         described = function.__doc__ or ""
         function.__doc__ = described.replace(returns, f"\n{text.rstrip()}{returns}", 1)
@@ -161,7 +184,14 @@ def takes_options(
     return completed
 
 
-def _documented(option: Option) -> str:
+def _documented_names(text: str) -> set[str]:
+    """Return the names of the parameters that a docstring has."""
+    parameters = text.partition("    Returns\n")[0]
+    lines = re.findall(r"^    (\w[\w, ]*)(?: :.*)?$", parameters, re.MULTILINE)
+    return {name for line in lines for name in re.split(r"[ ,]+", line)}
+
+
+def _paragraph_of(option: Option) -> str:
     """Return the paragraph of a docstring for an option."""
     shown = "optional" if option.default is None else f"default {option.default!r}"
     values = get_args(option.type)
@@ -174,3 +204,26 @@ def _documented(option: Option) -> str:
 def of_group(*groups: str) -> list[str]:
     """Return the names of the options of some groups."""
     return [name for name, option in OPTIONS.items() if option.group in groups]
+
+
+def options_of(function: str, values: Mapping[str, Any], options: Mapping[str, Any]) -> Options:
+    """Return the options of a function in TAKES as a record.
+
+    Parameters
+    ----------
+    function : str
+    values : mapping of str
+        The parameters of the function by name; those that are no options are ignored.
+    options : mapping of str
+        The others that were given.
+
+    Raises
+    ------
+    TypeError
+        If one of these is not an option of the function.
+    """
+    takes = TAKES[function]
+    check_names(function, options, takes.names)
+    written = {name: values[name] for name in takes.names if name in values}
+    record = Options(OPTIONS.values(), {**written, **options})
+    return record if takes.none_is_default else record.with_(**options)

@@ -7,12 +7,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed
 from lshfast._common.choices import Format, OnDuplicate, OutputFormat, Scheme, Verify
 
 FilePath: TypeAlias = str | os.PathLike[str]
+
+
+class DedupOptions(TypedDict, total=False):
+    """Options of `lshfast.dedup` that it does not write out."""
+
+    radius: float | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    max_candidates: int | None
+    by: Any
+    max_removed: float | None
+    seed: Seed | None
+
+
+class PairOptions(TypedDict, total=False):
+    """Options of `lshfast.pairs` that it does not write out."""
+
+    radius: float | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    max_candidates: int | None
+    top: int | None
+    most: float | None
+    seed: Seed | None
 
 
 class FileOptions(TypedDict, total=False):
@@ -51,4 +87,63 @@ class FileOptions(TypedDict, total=False):
     changes: FilePath | None
     work: FilePath | None
     resume: bool | None
+    seed: Seed | None
+
+
+class StageOptions(TypedDict, total=False):
+    """Options of `lshfast.stages.plan` that it does not write out."""
+
+    output_format: OutputFormat | None
+    defuse_formulas: bool | None
+    glob: str | None
+    encoding: str | None
+    format: Format | None
+    max_row_bytes: int | None
+    delimiter: str | None
+    max_columns: int | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    by: str | None
+    max_removed: float | None
+    annotate: bool | None
+    top: int | None
+    most: float | None
+    seed: Seed | None
+
+
+class SparkDedupOptions(TypedDict, total=False):
+    """Options of `lshfast.spark.dedup` that it does not write out."""
+
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    by: str | None
+    max_removed: float | None
+    seed: Seed | None
+
+
+class SparkPairOptions(TypedDict, total=False):
+    """Options of `lshfast.spark.pairs` that it does not write out."""
+
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    ignore_common: float | None
+    top: int | None
+    most: float | None
     seed: Seed | None

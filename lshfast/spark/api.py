@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from lshfast._common.checks import Seed
 from lshfast._common.extras import optional
-from lshfast._engine.plan import Grouping, Keep, Plan, Verify, check_bands_only, make_plan
+from lshfast._engine.declaration import check_names
+from lshfast._engine.option_rules import TAKES, of_group, takes_options
+from lshfast._engine.plan import Grouping, Keep, Plan, check_bands_only, make_plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast._engine.report import Summary
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
 from lshfast.spark.by_value import Guard, counted_by
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.tasks import draw_content_key
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from typing_extensions import Unpack
+
+    from lshfast._engine.option_types import SparkDedupOptions, SparkPairOptions
 
 TEXT_TYPES = "string", "binary"
 ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 
-# Arguments of `make_plan` that a run on a cluster has.
-OPTIONS = (
-    "threshold",
-    "unit",
-    "size",
-    "stop_words",
-    "num_perm",
-    "scheme",
-    "recall",
-    "bands",
-    "rows_per_band",
-    "verify",
-    "exact",
-    "groups",
-    "seed",
-    "measure",
-    "ignore_common",
-)
-
-# Those that a run has which finds pairs only.
-OPTIONS_OF_PAIRS = (*(name for name in OPTIONS if name != "groups"), "top", "most")
+# The options of a plan that a run on a cluster takes, and one that finds pairs only.
+OF_PLAN = set(of_group("plan"))
+OPTIONS = [name for name in TAKES["spark.dedup"].names if name in OF_PLAN]
+OPTIONS_OF_PAIRS = [name for name in TAKES["spark.pairs"].names if name in OF_PLAN]
 
 # Names of the columns of the result, besides that of the ids.
 RESULT = "keep", "kept_key", "similarity", "group"
 
 
+@takes_options("spark.dedup")
 def dedup(
     df: DataFrame,
     text: str = "text",
@@ -57,21 +44,11 @@ def dedup(
     threshold: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
     exact: bool | None = None,
     groups: Grouping = "star",
     keep: Keep | Column = "first",
-    seed: Seed = 1,
     measure: PairMeasure | None = None,
-    ignore_common: float | None = None,
-    by: str | None = None,
-    max_removed: float | None = None,
+    **options: Unpack[SparkDedupOptions],
 ) -> DataFrame:
     """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
 
@@ -89,8 +66,7 @@ def dedup(
         null is a text without shingles: the row is kept.
     id : str, default "id"
         Name of the column of ids: integers or strings, all different and not null.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
-    groups, seed, measure
+    threshold, unit, size, groups, measure
         As for `lshfast.dedup`.
     exact : bool, optional
         Spark has no exact join. So True is an error, and measure="containment" needs False: bands
@@ -168,21 +144,11 @@ def dedup(
         threshold=threshold,
         unit=unit,
         size=size,
-        stop_words=stop_words,
-        num_perm=num_perm,
-        scheme=scheme,
-        recall=recall,
-        bands=bands,
-        rows_per_band=rows_per_band,
-        verify=verify,
         exact=exact,
         groups=groups,
         keep=keep,
-        seed=seed,
         measure=measure,
-        ignore_common=ignore_common,
-        by=by,
-        max_removed=max_removed,
+        **options,
     )[0]
 
 
@@ -268,6 +234,7 @@ def dedup_frame(
     return found.withColumnRenamed("id", name), summary
 
 
+@takes_options("spark.pairs")
 def pairs(
     df: DataFrame,
     text: str = "text",
@@ -276,19 +243,9 @@ def pairs(
     threshold: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
     exact: bool | None = None,
-    seed: Seed = 1,
     measure: PairMeasure | None = None,
-    ignore_common: float | None = None,
-    top: int | None = None,
-    most: float | None = None,
+    **options: Unpack[SparkPairOptions],
 ) -> DataFrame:
     """Find all pairs of similar rows of a DataFrame.
 
@@ -300,10 +257,9 @@ def pairs(
     ----------
     df, text, id
         As for `dedup`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify, seed,
-    measure, top, most
+    threshold, unit, size, measure
         As for `lshfast.pairs`.
-    exact, ignore_common : optional
+    exact : bool, optional
         As for `dedup`.
 
     Returns
@@ -353,19 +309,9 @@ def pairs(
         threshold=threshold,
         unit=unit,
         size=size,
-        stop_words=stop_words,
-        num_perm=num_perm,
-        scheme=scheme,
-        recall=recall,
-        bands=bands,
-        rows_per_band=rows_per_band,
-        verify=verify,
         exact=exact,
-        seed=seed,
         measure=measure,
-        ignore_common=ignore_common,
-        top=top,
-        most=most,
+        **options,
     )[0]
 
 
@@ -425,9 +371,7 @@ def pairs_with_summary(
 def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
     """Return the plan of a run; raise TypeError for an argument that the function does not have."""
     optional("pyspark.sql.pandas.functions", "spark")
-    for name in options:
-        if name not in allowed:
-            raise TypeError(f"{function} has no argument {name!r}; it has {', '.join(allowed)}")
+    check_names(function, options, allowed)
     plan = make_plan(**{"exact": None, **options}, threads=1)
     check_bands_only(plan, "spark", function)
     return plan

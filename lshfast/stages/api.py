@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from lshfast._common.checks import Seed, check_bytes, check_int
-from lshfast._common.choices import MAX_COLUMNS, OutputFormat
+from lshfast._common.checks import check_bytes, check_int
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.listed_pairs import check_listing
+from lshfast._engine.option_rules import TAKES, options_of, takes_options
+from lshfast._engine.options import OPTIONS
 from lshfast._engine.pages import PageOutput
-from lshfast._engine.plan import Grouping, Verify, check_bands_only, make_plan
-from lshfast._io.files import MAX_ROW_BYTES, Format
+from lshfast._engine.plan import Grouping, check_bands_only, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
 from lshfast.stages.page import write_page_of_run
 from lshfast.stages.planning import make_stage_plan
 from lshfast.stages.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.stages.stages_status import StagesStatus, status_of
 from lshfast.stages.task_order import StageName, run_task, tasks_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lshfast._engine.option_types import StageOptions
+
 FilePath: TypeAlias = str | os.PathLike[str]
 
 DEFAULT_MEMORY = 2 << 30
 
+# The options of a plan that the tasks take.
+OF_PLAN = [name for name in TAKES["stages.plan"].names if OPTIONS[name].group == "plan"]
 
+
+@takes_options("stages.plan")
 def plan(
     inputs: FilePath | Iterable[FilePath],
     work: FilePath,
@@ -40,36 +48,15 @@ def plan(
     rejected: FilePath | None = None,
     column: str = "text",
     id_column: str | None = None,
-    glob: str | None = None,
-    encoding: str = "utf-8",
-    format: Format | None = None,
-    max_row_bytes: int = MAX_ROW_BYTES,
-    delimiter: str | None = None,
-    max_columns: int = MAX_COLUMNS,
-    output_format: OutputFormat | None = None,
-    defuse_formulas: bool = False,
     threshold: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
     exact: bool | None = None,
     groups: Grouping = "star",
     measure: PairMeasure | None = None,
-    ignore_common: float | None = None,
-    top: int | None = None,
-    most: float | None = None,
     keep: str = "first",
-    by: str | None = None,
-    max_removed: float | None = None,
-    annotate: bool = False,
     threads: int | None = 1,
-    seed: Seed = 1,
+    **options: Unpack[StageOptions],
 ) -> None:
     """Plan a deduplication of files as tasks of separate processes, which share a file system.
 
@@ -113,11 +100,9 @@ def plan(
         with the options of the run as for `lshfast.dedup_files`; new or empty.
     rejected : path, optional
         A folder for tables of bad rows, which are skipped then. Without it, a bad row is an error.
-    column, id_column, glob, encoding, format, max_row_bytes, delimiter, max_columns, output_format,
-    defuse_formulas
+    column, id_column
         As for `lshfast.dedup_files`.
-    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band, verify,
-    groups, measure, seed
+    threshold, unit, size, groups, measure
         As for `lshfast.dedup`.
     exact : bool, optional
         The tasks have no exact join. So True is an error, and measure="containment" needs False:
@@ -162,58 +147,27 @@ def plan(
     >>> stages.status(folder / "work").summary.removed
     1
     """
-    check_listing(pairs, top, most)
-    engine = make_plan(
-        threshold=threshold,
-        unit=unit,
-        size=size,
-        stop_words=stop_words,
-        num_perm=num_perm,
-        scheme=scheme,
-        recall=recall,
-        bands=bands,
-        rows_per_band=rows_per_band,
-        verify=verify,
-        groups=groups,
-        threads=threads,
-        seed=seed,
-        measure=measure,
-        exact=exact,
-        ignore_common=ignore_common,
-        top=top,
-        most=most,
-    )
+    record = options_of("stages.plan", locals(), options)
+    check_listing(pairs, record.top, record.most)
+    engine = make_plan(**record.picked(OF_PLAN))
     check_bands_only(engine, "stages")
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    source = Inputs(
-        [os.fspath(path) for path in paths],
-        column,
-        id_column,
-        glob,
-        "stop",
-        encoding,
-        format,
-        max_row_bytes,
-        delimiter,
-        max_columns,
-        by,
-    )
     make_stage_plan(
-        source,
+        Inputs.of([os.fspath(path) for path in paths], record),
         os.fspath(work),
         os.fspath(output),
         engine,
         keep=keep,
-        annotate=annotate,
-        output_kind=output_format,
-        defuse=defuse_formulas,
+        annotate=record.annotate,
+        output_kind=record.output_format,
+        defuse=record.defuse_formulas,
         shards=None if shards is None else check_int("shards", shards, 1, MOST_SHARDS),
         tasks=None if tasks is None else check_int("tasks", tasks, 1, MOST_SHARDS),
         memory=check_bytes("memory", memory),
         pairs=_path(pairs),
         removed=_path(removed),
         rejected=_path(rejected),
-        max_removed=max_removed,
+        max_removed=record.max_removed,
     )
 
 

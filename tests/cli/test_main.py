@@ -362,7 +362,8 @@ def test_wrong_outputs(corpus, tmp_path):
 
 
 def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
-    command = ["dedup", corpus, "-o", tmp_path / "out.jsonl", "--memory", "1G", "--work", tmp_path / "work", "-q"]
+    start = ["dedup", corpus, "-o", tmp_path / "out.jsonl", "--memory", "1G", "-q"]
+    command = [*start, "--work", tmp_path / "work"]
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
@@ -376,7 +377,7 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
     assert "threshold was 0.8, and is 0.7" in failing(2, *command, "--resume", "--threshold", "0.7")
     assert run(*command, "--resume").exit_code == 0
     assert (tmp_path / "out.jsonl").exists()
-    assert "the work folder is a file" in failing(1, *command, "--work", corpus, "--overwrite")
+    assert "the work folder is a file" in failing(1, *start, "--work", corpus, "--overwrite")
 
 
 def test_tune_measures_input_or_is_told_its_size(corpus):

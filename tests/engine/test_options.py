@@ -110,7 +110,7 @@ def test_the_plan_of_a_run():
     ("command", "own", "drivers"),
     [
         (("dedup",), {"inputs", "output", "engine", "master", "quiet", "help_all"}, ("files", "cap", "spark")),
-        (("stage", "plan"), {"inputs", "output", "shards", "tasks", "rejected", "quiet"}, ("stages",)),
+        (("stage", "plan"), {"inputs", "output", "shards", "tasks", "rejected", "quiet", "help_all"}, ("stages",)),
     ],
 )
 def test_commands(command, own, drivers):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
-from lshfast._common.checks import Seed
 from lshfast._common.choices import ItemMeasure, Kind, plural
 from lshfast._common.progress import Progress
 from lshfast._common.value_codes import ValueCodes
@@ -22,10 +21,12 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.crowds import warn_of_crowd
+from lshfast._engine.declaration import Options
 from lshfast._engine.guard import check_max_removed, check_result
 from lshfast._engine.indexes import holds_weighted
 from lshfast._engine.listed_pairs import listed, not_above
-from lshfast._engine.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run
+from lshfast._engine.option_rules import of_group, options_of, takes_options
+from lshfast._engine.plan import Grouping, Keep, KeepValues, Plan, check_same_run
 from lshfast._engine.preference import check_keep
 from lshfast._engine.report import DedupResult
 from lshfast._engine.run import PartRun
@@ -37,44 +38,35 @@ from lshfast._items.measures import PointPlan
 from lshfast.join.copies import with_copies
 from lshfast.join.jaccard import joined_pairs
 from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lshfast._engine.option_types import DedupOptions, PairOptions
     from lshfast._engine.points import PointRun
     from lshfast._engine.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
 
 
+@takes_options("dedup")
 def dedup(
     texts: Any,
     *,
     kind: Kind | None = None,
     threshold: float | None = None,
-    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
     groups: Grouping = "star",
     keep: Keep | KeepValues = "first",
     keys: Sequence[Any] | None = None,
     against: LSHIndex | None = None,
     add: bool = False,
     threads: int | None = None,
-    seed: Seed = 1,
     exact: bool | None = None,
     measure: ItemMeasure | None = None,
-    ignore_common: float | None = None,
-    max_candidates: int | None = None,
-    by: Any = None,
-    max_removed: float | None = None,
     progress: Progress | None = None,
+    **options: Unpack[DedupOptions],
 ) -> DedupResult:
     """Find near-duplicates among texts, and choose the texts to keep.
 
@@ -103,20 +95,6 @@ def dedup(
     size : int, optional
         Words or characters per shingle, in 1..256; by default 5, and 3 for unit "stopword". For
         sets, leave the default.
-    stop_words : str or iterable of str, optional
-        For unit "stopword", the language (default "english") or the stop words; see `shingle`.
-    num_perm : int, default 128
-        Slots of a signature, in 1..65,536.
-    scheme : {"fast", "classic"}, default "fast"
-        Scheme of the signatures (see `MinHasher`).
-    recall : float, default 0.95
-        Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
-    bands, rows_per_band : int, optional
-        Numbers of bands, and of rows per band, instead of `recall`. bands * rows_per_band must be
-        at most `num_perm`.
-    verify : {"exact", "signature", "none"}, default "exact"
-        "exact" computes the exact similarity of each candidate. "signature" uses the estimate from
-        the signatures. "none" accepts all candidates.
     groups : {"star", "components"}, default "star"
         With "star", each removed text is similar to the text that is kept instead of it. With
         "components", a chain of similar texts connects the two; with measure="containment", a chain
@@ -140,9 +118,6 @@ def dedup(
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not
         depend on it.
-    seed : int or "random", default 1
-        Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write
-        near-duplicates that the run is sure to miss.
     exact : bool, optional
         If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair
         is missed, so `recall`, `bands` and `rows_per_band` have no effect, except for `against`. It
@@ -158,25 +133,6 @@ def dedup(
         and no index. With exact=False, `recall` is the probability for two texts with equally many
         shingles at the threshold, and few pairs of very different lengths are found
         (docs/understand/how-it-works.md has the measured shares).
-    ignore_common : float, optional
-        Shingles that occur in more than this share of the texts, in (0, 1), do not count, so that
-        templates and navigation do not make pages similar. A text that has no others is without
-        shingles. The texts are read twice more, and their shingles are hashed twice. Only for
-        texts, and without an index.
-    max_candidates : int, optional
-        For vectors, weighted sets, and codes with a `recall`. A row that shares buckets with more
-        than so many others, at least 256, counted in each bucket, is compared with those of them
-        that do too in small cells only, so that hostile rows cannot make the time grow with the
-        square of their number. Rows with fewer candidates are found as before. `summary.limited`
-        and `summary.left_out` say what was left out (docs/how-to/kinds.md). In a run of stars a row
-        has as many candidates as rows that are kept.
-    by : sequence of length n, optional
-        A value of each text, such as its source: `summary.by` says how many texts with each value
-        were removed.
-    max_removed : float, optional
-        If a larger share of all texts, in (0, 1], would be removed, or of the texts with a value of
-        `by` that at least 20 texts have, the run raises `TooManyRemovedError`, and adds nothing to
-        `against`.
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes
         and `total` is None. In stage "verify", they count rows (in `pairs`, pairs).
@@ -258,32 +214,12 @@ def dedup(
     []
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
-    items, plan = _items_and_plan(
-        texts,
-        kind,
-        threshold=threshold,
-        radius=radius,
-        unit=unit,
-        size=size,
-        stop_words=stop_words,
-        num_perm=num_perm,
-        scheme=scheme,
-        recall=recall,
-        bands=bands,
-        rows_per_band=rows_per_band,
-        verify=verify,
-        groups=groups,
-        threads=threads,
-        seed=seed,
-        exact=exact,
-        measure=measure,
-        ignore_common=ignore_common,
-        max_candidates=max_candidates,
-    )
+    record = options_of("dedup", locals(), options)
+    items, plan = _items_and_plan(texts, record)
     check_against(against, add, plan)
-    check_max_removed(max_removed)
+    check_max_removed(record.max_removed)
     names = None if keys is None else key_list(keys, len(items))
-    values = None if by is None else value_codes(by, len(items))
+    values = None if record.by is None else value_codes(record.by, len(items))
     check_keep(keep, len(items), plan.measure)
     clock = Clock()
     indexed = None
@@ -297,8 +233,8 @@ def dedup(
         against=earlier,
         progress=progress,
     )
-    if max_removed is not None:
-        check_result(max_removed, part.result(clock, keys=names, read=len(items)), values)
+    if record.max_removed is not None:
+        check_result(record.max_removed, part.result(clock, keys=names, read=len(items)), values)
     if against is not None and add:
         with clock.stage("index"):
             indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
@@ -311,38 +247,26 @@ def dedup(
     return replace(result, options=result.options | {"keep": rule})
 
 
+@takes_options("pairs")
 def pairs(
     texts: Any,
     *,
     kind: Kind | None = None,
     threshold: float | None = None,
-    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
-    seed: Seed = 1,
     exact: bool | None = None,
     measure: ItemMeasure | None = None,
-    ignore_common: float | None = None,
-    max_candidates: int | None = None,
-    top: int | None = None,
-    most: float | None = None,
     progress: Progress | None = None,
+    **options: Unpack[PairOptions],
 ) -> npt.NDArray[np.void]:
     """Find all pairs of similar texts or sets.
 
     Parameters
     ----------
-    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows_per_band,
-    verify, threads, seed, exact, ignore_common, max_candidates, progress
+    texts, kind, threshold, unit, size, exact, threads, progress
         As for `dedup`.
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", the similarity of a pair is the share of the text with fewer shingles
@@ -351,13 +275,6 @@ def pairs(
         With "first", an exact copy is paired only with the first row that has the same tokens. With
         "all", it is also paired with every row that this first row is paired with; a thousand
         copies then give half a million pairs.
-    top : int, optional
-        Only the pairs with the so many most similar rows of each row, at least 1: a pair is
-        returned if it is one of them for either row. Among equally similar rows the first ones are
-        chosen. Copies do not count for this, and are paired as without `top`.
-    most : float, optional
-        Only the pairs whose similarity is at most this, from the threshold to 1: texts that are
-        close, but no copies.
 
     Returns
     -------
@@ -398,29 +315,7 @@ def pairs(
     >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
     [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
-    items, any_plan = _items_and_plan(
-        texts,
-        kind,
-        threshold=threshold,
-        radius=radius,
-        unit=unit,
-        size=size,
-        stop_words=stop_words,
-        num_perm=num_perm,
-        scheme=scheme,
-        recall=recall,
-        bands=bands,
-        rows_per_band=rows_per_band,
-        verify=verify,
-        threads=threads,
-        seed=seed,
-        exact=exact,
-        measure=measure,
-        ignore_common=ignore_common,
-        top=top,
-        most=most,
-        max_candidates=max_candidates,
-    )
+    items, any_plan = _items_and_plan(texts, options_of("pairs", locals(), options))
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
@@ -462,14 +357,15 @@ class _Items:
         return self.format
 
 
-def _items_and_plan(source: Any, kind: Kind | None, **options: Any) -> tuple[_Items, AnyPlan]:
+def _items_and_plan(source: Any, options: Options) -> tuple[_Items, AnyPlan]:
     """Return the items of a caller, and the plan of a run over them; the kind follows from the
     items.
     """
+    kind = options.kind
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     source = collected(source)
-    plan = plan_for(kind_in_memory(source, kind), options)
+    plan = plan_for(kind_in_memory(source, kind), options.picked(of_group("plan")))
     if isinstance(plan, PointPlan):
         from lshfast._items.reading import read_points
 

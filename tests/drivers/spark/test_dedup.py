@@ -169,7 +169,7 @@ def test_values_that_are_missing(spark):
             ValueError,
             "^measure='containment' has exact=True by default, .* exact=False",
         ),
-        ([], {"against": None}, TypeError, "^dedup has no argument 'against'"),
+        ([], {"against": None}, TypeError, r"^dedup\(\) has no option 'against'"),
     ],
     ids=str,
 )

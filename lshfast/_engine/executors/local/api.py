@@ -11,7 +11,6 @@ from lshfast._common.progress import Progress
 from lshfast._engine.crowds import warn_of_crowd
 from lshfast._engine.executors.local.job import FileJob
 from lshfast._engine.option_rules import options_of, takes_options
-from lshfast._engine.options import OPTIONS
 from lshfast._engine.pages import PageOutput
 from lshfast._engine.plan import Grouping
 from lshfast._engine.report import DedupResult
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from lshfast._engine.option_types import FileOptions, FilePath
 
 
-@takes_options("files", "cap", without=("split",))
+@takes_options("dedup_files")
 def dedup_files(
     inputs: FilePath | Iterable[FilePath],
     output: FilePath | None = None,
@@ -160,9 +159,7 @@ def dedup_files(
     0,a rose is a rose
     2,is it?
     """
-    written = locals()
-    values = {name: written[name] for name in OPTIONS if name in written}
-    record = options_of("dedup_files", values | options, "files", "cap", without=("split",))
+    record = options_of("dedup_files", locals(), options)
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     page = None
     if html is not None:
