@@ -24,8 +24,9 @@ from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
-from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
+from lshfast.records.comparison import FieldComparer
 from lshfast.records.linkage import Linkage
+from lshfast.records.nearness import MISSING_LEVEL
 from lshfast.records.record_texts import RecordComparer
 from lshfast.records.rivals import PairsBetween, PairsWithin, pairs_of_records
 from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer

@@ -16,36 +16,17 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.dates import digits_of
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
+from lshfast.records.full_names import FullNames, have_several_words
 from lshfast.records.letters import Letters
+from lshfast.records.nearness import EXACT_LEVEL, LEVELS, MISSING_LEVEL, FieldLevels
 from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms, words_of
 from lshfast.records.tables import CodedField
-
-MISSING_LEVEL, EXACT_LEVEL = 0, 1  # the levels of a missing value, and of equal values; a higher level agrees less
 
 # Longer values are compared in time that is proportional to their length: names by so many characters, and by so many
 # edits at most; synonyms do not replace their words. Records of adversaries may have values of megabytes.
 LONG = 1000
 
-# For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which they are assigned.
-LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
-    "name": (("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"), (0.92, 0.85, 0.75)),
-    "text": (
-        (*(f"similarity ≥ {limit}" for limit in (0.9, 0.8, 0.6, 0.45, 0.3, 0.2)), "other"),
-        (0.9, 0.8, 0.6, 0.45, 0.3, 0.2),
-    ),
-    "code": (("1 edit", "2 edits", "other"), (1, 2)),
-    "number": (
-        (*(f"within {limit} %" for limit in (1, 5, 10, 20, 40, 60)), "other"),
-        (0.01, 0.05, 0.1, 0.2, 0.4, 0.6),
-    ),
-    "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
-    "age": (("within 1 year", "within 3 years", "within 10 years", "other"), (1, 3, 10)),
-    "category": (("other",), ()),
-}
-LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
-# The levels from 2 on that a typing error, a nickname or rounding explains; the others mean different values.
-CLOSE: dict[Kind, int] = {"name": 2, "text": 3, "code": 2, "phone": 2, "number": 1, "date": 1, "age": 1, "category": 0}
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
 
 
@@ -63,18 +44,6 @@ class Agreement(NamedTuple):
     similarities: npt.NDArray[np.float32] | None
 
 
-def labels_of(kind: Kind) -> tuple[str, ...]:
-    """Return what the levels of a kind mean, from that of a missing value on."""
-    return ("missing", "equal", *LEVELS[kind][0])
-
-
-def close_levels(kind: Kind) -> npt.NDArray[np.bool_]:
-    """Return which levels of a kind mean that values are equal or nearly so."""
-    levels = np.zeros(len(labels_of(kind)), bool)
-    levels[EXACT_LEVEL : EXACT_LEVEL + 1 + CLOSE[kind]] = True
-    return levels
-
-
 class FieldComparer:
     """Compare values of one field by their codes.
 
@@ -87,10 +56,13 @@ class FieldComparer:
     """
 
     coded: CodedField
+    field_levels: FieldLevels
     labels: tuple[str, ...]
 
     def __init__(self, coded: CodedField, synonyms: Synonyms, threads: int = 1) -> None:
-        self.coded, self.labels, self._synonyms, self._threads = coded, labels_of(coded.kind), synonyms, threads
+        self.coded, self._synonyms, self._threads = coded, synonyms, threads
+        self.field_levels = FieldLevels.of(coded)
+        self.labels = self.field_levels.labels
         values = coded.values
         self._known: npt.NDArray[np.bool_] | None = None
         if coded.kind in ("name", "text") and len(synonyms):
@@ -100,6 +72,10 @@ class FieldComparer:
             counts = distinct_counts(coded.codes, len(values))
             canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
             self._texts = TextSimilarity(canonical, counts, threads)
+        self._names: FullNames | None = None
+        if coded.kind == "name" and have_several_words(values):
+            canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
+            self._names = FullNames(canonical, LONG, threads)
         self._values = np.fromiter(values, object, len(values))
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
@@ -144,7 +120,10 @@ class FieldComparer:
     def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return which pairs of different names or codes may have another level than the last, by their letters."""
         if self.coded.kind == "name":
-            near = self._letters.may_be_similar(a, b, LEVELS["name"][1][-1])
+            least = LEVELS["name"][1][-1]
+            if self._names is not None:
+                return self._names.may_be_similar(a, b, least) | ~self._names.comparable(a, b)
+            near = self._letters.may_be_similar(a, b, least)
             return near if self._known is None else near | (self._known[a] & self._known[b])
         near = self._letters.least_edits(a, b) <= LEVELS["code"][1][-1]
         return np.asarray(near | self._long[a] | self._long[b])
@@ -152,8 +131,8 @@ class FieldComparer:
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
 
-        Those of names are 0 below .75. Those of numbers are the ratio of the smaller one to the greater one, and 0 for
-        numbers of different signs.
+        Those of names are 0 below .75. Those of numbers are 1 less the difference, relative to the greater one or, of
+        crowded numbers, to the unit of their limits; at least 0.
         """
         first, second, place = self._distinct(a, b)
         return self._similarities(first, second)[place].astype(np.float64)
@@ -190,7 +169,8 @@ class FieldComparer:
         self, a: Int64Array, b: Int64Array, similarities: npt.NDArray[np.float32] | None
     ) -> npt.NDArray[np.uint8]:
         """Return the levels of different values; of names and texts, from their similarities if they are known."""
-        kind, limits = self.coded.kind, LEVELS[self.coded.kind][1]
+        kind = self.coded.kind
+        limits = self.field_levels.limits
         if kind in ("name", "text"):
             found = self._similarities(a, b) if similarities is None else similarities
             steps = np.array(limits[::-1], np.float32)
@@ -198,13 +178,16 @@ class FieldComparer:
         elif kind in ("code", "phone"):
             levels = 1 + np.minimum(self._osa(a, b, 2), 3)
         elif kind == "number":
-            levels = 2 + np.searchsorted(limits, self._relative(a, b), side="left")
+            levels = 2 + np.searchsorted(limits, self._apart(a, b), side="left")
         elif kind == "age":
             levels = 2 + np.searchsorted(limits, self._difference(a, b), side="left")
         else:
             days = self._difference(a, b)
             typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
-            levels = np.where(typed, 2, 3 + np.searchsorted(limits, days, side="left"))
+            finer = self.field_levels.days
+            levels = 2 + len(finer) + np.where(typed, 0, 1 + np.searchsorted(limits, days, side="left"))
+            near = np.searchsorted(finer, days, side="left")
+            levels = np.where(near < len(finer), 2 + near, levels)
         return levels.astype(np.uint8)
 
     def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
@@ -212,7 +195,21 @@ class FieldComparer:
         if self.coded.kind == "text":
             return self._texts.of(a, b)
         if self.coded.kind == "number":
-            return np.maximum(0.0, 1 - self._relative(a, b)).astype(np.float32)
+            return np.maximum(0.0, 1 - self._apart(a, b)).astype(np.float32)
+        least = LEVELS["name"][1][-1]
+        found = np.zeros(len(a), np.float32)
+        rows = np.arange(len(a), dtype=np.int64)
+        if self._names is not None:
+            worded = self._names.comparable(a, b)
+            by_word = rows[worded]
+            by_word = by_word[self._names.may_be_similar(a[by_word], b[by_word], least)]
+            found[by_word] = self._names.similarities(a[by_word], b[by_word], least)
+            rows = rows[~worded]
+        found[rows] = self._whole_similarities(a[rows], b[rows])
+        return found
+
+    def _whole_similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
+        """Return the similarity of names as they are; that of nicknames is at least the first limit."""
         scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
         found = np.zeros(len(a), np.float32)
         near = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
@@ -278,10 +275,16 @@ class FieldComparer:
         return found
 
     def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the differences of ages in years, or of dates in days."""
+        """Return the differences of numbers, of ages in years, or of dates in days."""
         numbers = self.coded.numbers
         assert numbers is not None
-        return np.asarray(np.abs(numbers[a] - numbers[b]))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.abs(numbers[a] - numbers[b]))
+
+    def _apart(self, a: Int64Array, b: Int64Array) -> Float64Array:
+        """Return the differences of numbers, in the unit of their limits."""
+        unit = self.field_levels.unit
+        return self._relative(a, b) if unit is None else self._difference(a, b) / unit
 
     def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, relative to the greater absolute value; different numbers are not 0."""

@@ -20,6 +20,7 @@ from lshfast.records.blocks import KeyGroups, combined_keys
 from lshfast.records.calibration import MOST_ROWS
 from lshfast.records.distinct import distinct_numbers
 from lshfast.records.fields import Kind
+from lshfast.records.full_names import are_texts
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.nearest import NearestBlocks
 from lshfast.records.reach import ChosenRules, among, seed_places, worthwhile
@@ -86,7 +87,7 @@ def default_rules(linkage: Linkage) -> ChosenRules:
             seeds = _reached(linkage, more, sample)
             if seeds is not None:
                 return ChosenRules(more, seeds=seeds, alone=True)
-        texts = [name for name in names if linkage.fields[name].kind == "text"]
+        texts = [name for name in names if are_texts(linkage.fields[name].kind, linkage.fields[name].values)]
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
         rules = rules or [SortBlocks(name) for name in names]
         return _reaching(linkage, [*rules, *(NearestBlocks(name) for name in texts if by_field)])

@@ -16,6 +16,7 @@ from lshfast.kernels import bands
 from lshfast.records.ages import written_as
 from lshfast.records.choices import DateOrder
 from lshfast.records.dates import date_forms, day_of, has_whole_year
+from lshfast.records.full_names import SEVERAL_WORDS, are_full_names
 from lshfast.records.phones import check_region
 from lshfast.records.values import NumberForm, normal_forms, number_in
 
@@ -26,7 +27,6 @@ MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have o
 WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
-TEXT_WORDS = 1.5  # values with more words on average are texts
 UNGROUPED = NumberForm(grouped=False)
 _DIGIT = re.compile(r"\d")
 _FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
@@ -51,12 +51,14 @@ class Field:
         How values are compared; by default it is guessed from them, as any but phone and address. Values are equal if
         their normal forms are: in lower case, without accents and punctuation. Other values are compared
 
-        - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings,
+        - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings. Full names are
+          compared word by word, in any order, and the least similar words decide; an initial is near its name,
         - text: by their words and character trigrams, of which rare ones weigh more: the mean of the two cosines; for
-          titles, addresses and names of several words,
+          titles, addresses and lists of names,
         - code: by typing errors (insertion, deletion, replacement, exchange of neighbours); for numbers of documents,
           telephones and houses, and postcodes,
-        - number: by the difference relative to the greater one; for prices and other amounts,
+        - number: by the difference relative to the greater one, or by the difference of numbers that are crowded, such
+          as coordinates; for prices and other amounts,
         - date: by typing errors of its digits, and by the difference in days,
         - category: not at all; for a few values such as states,
         - age: by the difference in years; for ages, or years of birth, in one table and dates of birth in the other,
@@ -240,8 +242,8 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     digits = (0 if form.isalpha() else sum(map(str.isdigit, form)) for form in normal)
     if words <= CODE_WORDS and share(digits) > 0.5 * letters:
         return "code"
-    if words > TEXT_WORDS:
-        return "text"
+    if words > SEVERAL_WORDS:
+        return "name" if are_full_names(chosen, weights, len(values) / int(counts.sum())) else "text"
     rows = int(counts.sum())
     covering = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1], dtype=np.int64), MOST_PARSED * rows)) + 1
     return "category" if covering <= min(FEW_VALUES, rows**0.5) else "name"

@@ -22,9 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
-from lshfast.records.comparison import EXACT_LEVEL, MISSING_LEVEL, close_levels
 from lshfast.records.distinct import distinct_rows
-from lshfast.records.fields import Kind
+from lshfast.records.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.patterns import PairPatterns
 
 MOST_STEPS = 500
@@ -160,9 +159,9 @@ class FieldModel:
         return np.asarray(np.log(np.maximum(self.m, TINY)) - np.log(np.maximum(self.u, TINY)))
 
 
-def expected_levels(kind: Kind, size: int) -> Float64Array:
-    """Return how often matches are expected to have each level of a field; 0 for missing values."""
-    close = close_levels(kind)
+def expected_levels(close: BoolArray) -> Float64Array:
+    """Return how often matches are expected to have each level of a field, some of which are close; 0 for missing."""
+    size = len(close)
     number = np.arange(size, dtype=np.int64)
     near = np.flatnonzero(close & (number > EXACT_LEVEL))
     far = np.flatnonzero(~close & (number > EXACT_LEVEL))
@@ -203,8 +202,8 @@ class Mixture:
 
 def fit_mixture(
     patterns: PairPatterns,
-    kinds: Sequence[Kind],
-    sizes: Sequence[int],
+    close: Sequence[BoolArray],
+    doubtful: Sequence[BoolArray],
     edges: set[Edge],
     decisive: Sequence[int],
     most_matches: float,
@@ -214,26 +213,27 @@ def fit_mixture(
     Parameters
     ----------
     patterns : PairPatterns
-    kinds : sequence of str
-        Of the fields.
-    sizes : sequence of int
-        The number of levels of each field, that of missing values included.
+    close : sequence of ndarray of bool
+        Which levels of each field mean that values are equal or nearly so.
+    doubtful : sequence of ndarray of bool
+        Which levels of each field count neither as agreement nor as difference, if they are rare by chance.
     edges : set of (int, int)
         Fields that are known to depend on each other, the smaller number first.
     decisive : sequence of int
         Fields whose values are different in nearly all records of a table; equal ones are never outvoted.
     most_matches : float
     """
-    close = [agreeing_levels(patterns, field, kind) for field, kind in enumerate(kinds)]
-    expected = [expected_levels(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
-    edges = dependent_pairs(patterns, close, edges, None)
-    edges |= changed_together(patterns, close, edges)
+    expected = [expected_levels(levels) for levels in close]
+    votes = without_doubtful(patterns, close, doubtful)
+    close = [agreeing_levels(patterns, field, levels) for field, levels in enumerate(close)]
+    edges = dependent_pairs(votes, close, edges, None)
+    edges |= changed_together(votes, close, edges)
     while True:
         models = network(patterns, close, expected, edges)
-        telling = telling_fields(patterns, len(kinds), edges)
-        possible = possible_matches(patterns.levels.T, close, telling, edges, decisive)
+        telling = telling_fields(patterns, len(close), edges)
+        possible = possible_matches(votes.levels.T, close, telling, edges, decisive)
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
-        more = dependent_pairs(patterns, close, edges, mixture.probabilities)
+        more = dependent_pairs(votes, close, edges, mixture.probabilities)
         if more == edges:
             mixture = maximise(patterns, models, possible, most_matches, TOLERANCE, mixture)
             mixture.edges = edges
@@ -241,15 +241,24 @@ def fit_mixture(
         edges = more
 
 
-def agreeing_levels(patterns: PairPatterns, field: int, kind: Kind) -> BoolArray:
+def agreeing_levels(patterns: PairPatterns, field: int, close: BoolArray) -> BoolArray:
     """Return which levels of a field mean agreement: that of equal values, and close ones that are rare by chance."""
-    close = close_levels(kind)
     counts = np.bincount(patterns.levels[:, field], patterns.counts, minlength=len(close))
     present = max(counts[MISSING_LEVEL + 1 :].sum(), TINY)
     chance = np.cumsum(np.where(close, counts, 0.0), dtype=np.float64) / present
     rare = chance <= MOST_COMMON
     rare[: EXACT_LEVEL + 1] = True
     return np.asarray(close & rare)
+
+
+def without_doubtful(patterns: PairPatterns, close: Sequence[BoolArray], doubtful: Sequence[BoolArray]) -> PairPatterns:
+    """Return patterns in which levels that are neither agreement nor difference are those of missing values."""
+    levels = patterns.levels.copy()
+    for field, own in enumerate(doubtful):
+        if own.any():
+            rare = agreeing_levels(patterns, field, close[field] | own)
+            levels[(own & rare)[levels[:, field]], field] = MISSING_LEVEL
+    return dataclasses.replace(patterns, levels=levels)
 
 
 def network(

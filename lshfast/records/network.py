@@ -10,16 +10,21 @@ import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.records.comparison import EXACT_LEVEL, FieldComparer
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.differing import fit_without_differing
+from lshfast.records.full_names import are_texts
 from lshfast.records.linkage import Linkage
-from lshfast.records.mixture import Edge, fit_mixture
+from lshfast.records.mixture import Edge
+from lshfast.records.nearness import EXACT_LEVEL
 from lshfast.records.patterns import PairPatterns, count_patterns, levels_of
 from lshfast.records.scoring import PIECE, FieldScorer, WeightScorer, joined_scores
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LARGEST_WEIGHT, FieldWeights, LinkWeights, equal_by_chance, weights_of
 
 MOST_REPEATED, FEWEST_VALUES = 0.01, 20  # of the values of a field that is decisive
+NAMES_SHARE = 0.5  # of the information of full names, which other fields have if the names are not as free as texts
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
+BIRTHS_DAYS = 20 * 365.0  # nine tenths of the dates of birth of a table are not nearer to each other
 LEVEL_BITS = 4  # of a level in the key of joint levels
 TINY = 1e-300
 
@@ -151,16 +156,22 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
 
     A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar titles of different
     products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the same content as other fields, such as
-    the full name of a person, are not free.
+    the full name of a person, are not free. Names of several words are free if other fields tell far less.
     """
     fields = list(linkage.fields.values())
-    texts = {number for number, field in enumerate(fields) if field.kind == "text"}
-    if not texts:
-        return True
     information = [information_of(linkage, field) for field in fields]
-    others = set(range(len(fields))) - texts
+    texts = {number for number, field in enumerate(fields) if field.kind == "text"}
+    names = {number for number, field in enumerate(fields) if are_texts(field.kind, field.values)} - texts
+    others = set(range(len(fields))) - texts - names
+    if not texts and not names:
+        return True
     bound = {number for edge in edges for number in edge if set(edge) & others}
-    return sum(information[number] for number in others) >= sum(information[number] for number in texts - bound)
+    fixed = sum(information[number] for number in others)
+    named = sum(information[number] for number in names - bound)
+    free = sum(information[number] for number in texts - bound)
+    if fixed < NAMES_SHARE * named:
+        return fixed >= free + named
+    return fixed + named >= free
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
@@ -172,6 +183,14 @@ def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
         if counts.sum() < FEWEST_VALUES or counts[counts > 1].sum() > MOST_REPEATED * counts.sum():
             return False
     return True
+
+
+def tells_no_person(coded: CodedField) -> bool:
+    """Return whether a field may differ in all matches: a code, a number, or a date that is no date of birth."""
+    if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
+        return coded.kind in ("code", "number")
+    first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
+    return bool(last - first < BIRTHS_DAYS)
 
 
 def keys_of(levels: Levels, fields: Sequence[int]) -> Int64Array:
@@ -194,10 +213,17 @@ def learn_network(
     """Fit a mixture to the agreement patterns of all pairs, of which those at `places` are counted one by one."""
     patterns = count_patterns(linkage, comparers, places, sampled)
     most_matches = float(linkage.all_pairs if linkage.b is None else MOST_MATCHES * min(linkage.sizes))
-    kinds = [comparer.coded.kind for comparer in comparers]
+    may_differ = [tells_no_person(comparer.coded) for comparer in comparers]
     decisive = [number for number, comparer in enumerate(comparers) if is_decisive(linkage, comparer.coded)]
-    mixture = fit_mixture(
-        patterns, kinds, [len(comparer.labels) for comparer in comparers], edges, decisive, most_matches
+    levels = [comparer.field_levels for comparer in comparers]
+    mixture = fit_without_differing(
+        patterns,
+        may_differ,
+        [own.close for own in levels],
+        [own.doubtful for own in levels],
+        edges,
+        decisive,
+        most_matches,
     )
     matches = patterns.counts * mixture.probabilities
     strangers = patterns.counts - matches

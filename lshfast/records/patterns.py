@@ -17,9 +17,10 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs as kernels
-from lshfast.records.comparison import EXACT_LEVEL, FieldComparer
+from lshfast.records.comparison import FieldComparer
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
+from lshfast.records.nearness import EXACT_LEVEL
 from lshfast.records.weights import random_rows
 
 SAMPLED_PAIRS = 200_000  # of all pairs

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
-from lshfast.records.comparison import EXACT_LEVEL, LEVELS, MISSING_LEVEL, Agreement, FieldComparer
+from lshfast.records.comparison import Agreement, FieldComparer
 from lshfast.records.linkage import Linkage
+from lshfast.records.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.points import PointsOfField
 from lshfast.records.record_texts import RecordComparer
 from lshfast.records.tables import CodedField
@@ -124,7 +125,7 @@ class WeightScorer:
     def _graded(self, similarities: Float64Array) -> Float64Array:
         """Return the scores of different values: a level has its weight in its middle, equal values at similarity 1."""
         kind = self.comparer.coded.kind
-        inner = [1 - limit if kind == "number" else limit for limit in LEVELS[kind][1]]
+        inner = [1 - limit if kind == "number" else limit for limit in self.comparer.field_levels.limits]
         limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
         return np.asarray(np.interp(similarities, middles[::-1], self.weights.bits[:0:-1]), np.float64)

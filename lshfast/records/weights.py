@@ -19,9 +19,10 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs, rules_of
-from lshfast.records.comparison import EXACT_LEVEL, GRADED, MISSING_LEVEL, FieldComparer
+from lshfast.records.comparison import GRADED, FieldComparer
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
+from lshfast.records.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.tables import CodedField
 
 RANDOM_PAIRS = 200_000  # for u

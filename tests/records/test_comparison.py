@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from lshfast.distances import indel
 from lshfast.records import Field, RecordTable, SortBlocks, Synonyms, match_records
-from lshfast.records.comparison import LEVELS, FieldComparer, labels_of
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.nearness import LEVELS, labels_of
 from lshfast.records.overlap import TextSimilarity
 from lshfast.records.points import PointsOfField
 from lshfast.records.scoring import PointsScorer
