@@ -350,7 +350,8 @@ class DedupResult(Shown):
         --------
         >>> import lshfast
         >>> lshfast.dedup(["the cat sat on the mat", "The cat sat on the mat!", "a dog"]).plot()
-        <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number...>
+        <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number
+        of rows>
         """
         from lshfast._engine.dedup_page import drawing_of
 
