@@ -23,8 +23,8 @@ from lshfast._common.nearest import nearest
 from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
-    from lshfast._engine.any_plan import AnyPlan
     from lshfast._engine.inputs import Inputs
+    from lshfast._engine.plans import AnyPlan
 
 # The status of a run that ends because it would have removed too many rows.
 TOO_MANY_REMOVED = 3

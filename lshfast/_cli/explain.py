@@ -68,9 +68,9 @@ def explain_command(
     them. Without --removed, two rows are compared: --with ID.
     """
     with one_line_errors():
-        from lshfast._engine.any_plan import plan_of_options
         from lshfast._engine.explain_files import explain, look_up, with_stored
         from lshfast._engine.inputs import Inputs
+        from lshfast._engine.plans import plan_of_options
         from lshfast._engine.stored_options import read_options
 
         if removed is None and other is None:

@@ -69,9 +69,9 @@ def tune(options: Options) -> None:
     weighted sets, with INPUT also how near random rows are. With --like, also what the default
     settings of other libraries find, at each similarity of their own shingles.
     """
-    from lshfast._engine.any_plan import plan_for
     from lshfast._engine.executors.local.cap import cap_of
     from lshfast._engine.inputs import Inputs
+    from lshfast._engine.plans import plan_for
     from lshfast._items.measures import PointPlan
 
     source = Inputs.of(options.inputs, options)

@@ -13,7 +13,6 @@ import numpy as np
 from lshfast._common.choices import plural
 from lshfast._common.display import Figure, counted
 from lshfast._common.types import Int64Array
-from lshfast._engine.any_plan import AnyPlan, plan_of_options
 from lshfast._engine.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.evidence import (
     COLUMNS,
@@ -26,6 +25,7 @@ from lshfast._engine.evidence import (
 )
 from lshfast._engine.libraries import LibraryDefaults
 from lshfast._engine.plan import Plan
+from lshfast._engine.plans import AnyPlan, plan_of_options
 from lshfast._engine.summary import Summary
 from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lshfast._common.progress import Progress
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.display import SIMILARITY_NAMES
 from lshfast._engine.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.plan import Plan
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.stored_options import OF_FOLDER, StoredOptions
 from lshfast._io import DataError
 from lshfast._io.files import shortened

@@ -13,10 +13,10 @@ from lshfast._common.display import Figure, Shown, counted, figure
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray
 from lshfast._common.visible import visible
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.evidence import Decided, TextsOf
 from lshfast._engine.plan import Plan
+from lshfast._engine.plans import AnyPlan
 from lshfast._io.pages.differences import Differences, Span, compare
 from lshfast._io.pages.page import short
 from lshfast.kernels.passages import locate, slices

@@ -22,13 +22,13 @@ from lshfast._common.checks import check_int
 from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes import add_rows, holds_weighted, naming, new_index, plan_of_items
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.item_indexes import ItemIndex, key_kind
 from lshfast._engine.plan import Plan, check_indexed, plan_of_index
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.sketching import sketched
 from lshfast._io import Corpus, DataError, check_place
 from lshfast._items.measures import MEASURES_OF, PointPlan, check_item_measure, is_distance

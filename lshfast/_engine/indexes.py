@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from lshfast._common.atomic_files import printable
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.any_plan import ONLY_OF_POINTS, AnyPlan, plan_for
 from lshfast._engine.inputs import Inputs, checksum_of_ends
 from lshfast._engine.option_rules import of_group, refuse, refuse_for_kind
 from lshfast._engine.plan import Plan, check_same_run, plan_of_index
+from lshfast._engine.plans import ONLY_OF_POINTS, AnyPlan, plan_for
 from lshfast._io import Corpus
 from lshfast._io.sources import LocalFile
 from lshfast.kernels.text import Texts

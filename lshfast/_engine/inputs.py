@@ -14,8 +14,8 @@ import numpy.typing as npt
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.plans import AnyPlan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
 from lshfast._io.corpus import Batch

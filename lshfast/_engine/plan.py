@@ -91,6 +91,11 @@ class Plan:
     # By which an index beside an exact join is banded.
     recall_of_bands: float = field(default=RECALL, compare=False)
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of the rows, "text" or "set"."""
+        return "set" if self.sets else "text"
+
     @cached_property
     def bands(self) -> Bands:
         """The bands of a run, or of the index beside an exact join; ValueError if the index has too

@@ -60,6 +60,9 @@ class PointRun:
     plan: PointPlan
     rows: PointRows
 
+    # A page shows no points.
+    column: None = None
+
     def result(self, clock: Clock, **known: Any) -> DedupResult:
         """Return the result of the run; `known` is what `Findings.result` takes besides."""
         return self.found.result(self.plan, clock, **known)

@@ -309,9 +309,9 @@ class DedupResult(Shown):
           0  (words of this row only are between {+ and +})
             {+the+} cat sat on the mat
         """
-        from lshfast._engine.any_plan import plan_of_options
         from lshfast._engine.evidence import texts_of_column
         from lshfast._engine.explanation import explain_row
+        from lshfast._engine.plans import plan_of_options
 
         row = self._row_of(key)
         if texts is not None and len(texts) != len(self):
@@ -400,9 +400,9 @@ class DedupResult(Shown):
         >>> os.path.getsize(path) > 5000
         True
         """
-        from lshfast._engine.any_plan import plan_of_options
         from lshfast._engine.dedup_page import page_of, radius_of
         from lshfast._engine.evidence import evidence_of, texts_of_column
+        from lshfast._engine.plans import plan_of_options
         from lshfast._io.pages.page import check_page, write_page
 
         check_page(path)

@@ -12,7 +12,6 @@ import numpy as np
 
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import without_secrets
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.dedup_page import page_of, radius_of
 from lshfast._engine.evidence import (
@@ -25,6 +24,7 @@ from lshfast._engine.evidence import (
 )
 from lshfast._engine.listed_pairs import PairArray
 from lshfast._engine.pages import NoPage, PageOutput, named
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.report import DedupResult
 from lshfast._io import Corpus
 from lshfast._io.pages.page import write_page

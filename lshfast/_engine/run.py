@@ -56,6 +56,11 @@ class PartRun:
     found: Findings
     plan: Plan
 
+    @property
+    def column(self) -> Column:
+        """The rows as they are held."""
+        return self.sketches.rows.column
+
     def result(self, clock: Clock, **known: Any) -> DedupResult:
         """Return the result of the run; `known` is what `Findings.result` takes besides."""
         advice = advice_for(self.sketches.rows.column, self.plan)

@@ -14,8 +14,8 @@ from typing import Any
 from lshfast._common.atomic_files import printable
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
-from lshfast._engine.any_plan import plan_of_options
 from lshfast._engine.inputs import Inputs
+from lshfast._engine.plans import plan_of_options
 from lshfast._io.output import open_file, output_format
 from lshfast._io.streams import is_stream
 

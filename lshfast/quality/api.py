@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from lshfast._common.checks import Seed, check_int
 from lshfast._common.choices import ItemMeasure, Kind, plural
 from lshfast._common.progress import Progress
-from lshfast._engine.any_plan import AnyPlan, plan_for
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.plan import RECALL
+from lshfast._engine.plans import AnyPlan, plan_for
 from lshfast._engine.short_texts import warn_of
 from lshfast._items.kind import collected, kind_in_memory
 from lshfast._items.measures import PointPlan

@@ -3,50 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
-from lshfast._common.choices import ItemMeasure, Kind, plural
+from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
 from lshfast._common.value_codes import ValueCodes
-from lshfast._engine.account import named_pairs
-from lshfast._engine.against import new_keys
-from lshfast._engine.any_plan import AnyPlan, plan_for
-from lshfast._engine.any_run import run_items
 from lshfast._engine.clock import Clock
-from lshfast._engine.columns import ShingledTexts, column_of
-from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.crowds import warn_of_crowd
 from lshfast._engine.declaration import Options
 from lshfast._engine.guard import check_max_removed, check_result
-from lshfast._engine.indexes import holds_weighted
-from lshfast._engine.listed_pairs import listed, not_above
+from lshfast._engine.kinds import kind_of
+from lshfast._engine.kinds.kind import ItemsInMemory
 from lshfast._engine.option_rules import of_group, options_of, takes_options
-from lshfast._engine.plan import Grouping, Keep, KeepValues, Plan, check_same_run
+from lshfast._engine.plan import Grouping, Keep, KeepValues
+from lshfast._engine.plans import AnyPlan, plan_for
 from lshfast._engine.preference import check_keep
 from lshfast._engine.report import DedupResult
-from lshfast._engine.run import PartRun
-from lshfast._engine.short_texts import advice_for, warn_of
-from lshfast._engine.similar_pairs import SimilarPairs
-from lshfast._engine.sketching import sketch_rows
+from lshfast._engine.short_texts import warn_of
 from lshfast._items.kind import collected, kind_in_memory
-from lshfast._items.measures import PointPlan
-from lshfast.join.copies import with_copies
-from lshfast.join.jaccard import joined_pairs
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from lshfast._engine.option_types import DedupOptions, PairOptions
-    from lshfast._engine.points import PointRun
-    from lshfast._engine.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.neighbors.points import PointFormat
 
 
 @takes_options("dedup")
@@ -223,8 +209,9 @@ def dedup(
     check_keep(keep, len(items), plan.measure)
     clock = Clock()
     indexed = None
-    earlier = _weighted(against) if against is not None and isinstance(plan, PointPlan) else against
-    part = run_items(
+    item_kind = kind_of(plan)
+    earlier = None if against is None else item_kind.earlier(against)
+    part = item_kind.run(
         [items.batch],
         plan,
         clock,
@@ -237,8 +224,11 @@ def dedup(
         check_result(record.max_removed, part.result(clock, keys=names, read=len(items)), values)
     if against is not None and add:
         with clock.stage("index"):
-            indexed = _insert_kept(against, part, range(len(items)) if names is None else names)
-    result = part.result(clock, keys=names, read=len(items), indexed=indexed, by=values)
+            rows = range(len(items)) if names is None else names
+            indexed = item_kind.insert_kept(against, part, rows)
+    result: DedupResult = part.result(
+        clock, keys=names, read=len(items), indexed=indexed, by=values
+    )
     if items.advice:
         result = replace(result, summary=replace(result.summary, advice=items.advice))
     warn_of(result.summary.advice)
@@ -315,91 +305,23 @@ def pairs(
     >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
     [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
-    items, any_plan = _items_and_plan(texts, options_of("pairs", locals(), options))
+    items, plan = _items_and_plan(texts, options_of("pairs", locals(), options))
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
-    clock = Clock()
-    if isinstance(any_plan, PointPlan):
-        from lshfast._engine.points import pairs_of_points
-
-        warn_of(items.advice)
-        near, limited = pairs_of_points(
-            [items.batch], items.format_of, any_plan, clock, copies=copies, progress=progress
-        )
-        warn_of_crowd(limited)
-        return named_pairs(near, any_plan.measure)
-    batches, plan = ignoring_common([items.batch], any_plan, clock, progress)
-    found = sketch_rows(batches, plan, clock, progress)
-    warn_of(advice_for(found.rows.column, plan))
-    every = SimilarPairs(found, plan, clock, progress)
-    if copies == "all":
-        return not_above(
-            with_copies(
-                joined_pairs(listed(every.of_different_rows(), plan)), found.copies, copies
-            ),
-            plan,
-        )
-    return joined_pairs(every.batches())
+    similar = kind_of(plan).pairs(items, plan, Clock(), copies, progress)
+    warn_of(similar.advice)
+    warn_of_crowd(similar.limited)
+    return similar.pairs
 
 
-@dataclass(frozen=True)
-class _Items:
-    """Items in memory, and the format of their words if they are vectors or codes."""
-
-    batch: Any  # Column or PointBatch
-    format: PointFormat | None = None
-    advice: str = ""  # about vectors or codes
-
-    def __len__(self) -> int:
-        return len(self.batch)
-
-    def format_of(self) -> PointFormat | None:
-        return self.format
-
-
-def _items_and_plan(source: Any, options: Options) -> tuple[_Items, AnyPlan]:
-    """Return the items of a caller, and the plan of a run over them; the kind follows from the
-    items.
-    """
+def _items_and_plan(source: Any, options: Options) -> tuple[ItemsInMemory, AnyPlan]:
+    """Return the items of a caller, and the plan of a run over them."""
     kind = options.kind
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     source = collected(source)
     plan = plan_for(kind_in_memory(source, kind), options.picked(of_group("plan")))
-    if isinstance(plan, PointPlan):
-        from lshfast._items.reading import read_points
-
-        return _Items(*read_points(source, plan.kind, plan.measure)), plan
-    column = column_of(source, plan.shingles, kind)
-    if kind is not None and isinstance(column, ShingledTexts) != (kind == "text"):
-        raise TypeError(
-            f"texts must be {kind}s for kind={kind!r}, not {'texts' if kind == 'set' else 'sets'}"
-        )
-    return _Items(column), replace(plan, sets=not isinstance(column, ShingledTexts))
-
-
-def _weighted(index: LSHIndex) -> WeightedIndex:
-    from lshfast._engine.weighted_indexes import WeightedIndex
-
-    return WeightedIndex("against", index, index.on_duplicate)
-
-
-def _insert_kept(index: LSHIndex, part: PartRun | PointRun, keys: Sequence[Any]) -> int:
-    """Insert the kept rows of a run under their keys, and return the number of new or replaced
-    entries.
-    """
-    if isinstance(part, PartRun):
-        kept = part.found.kept_rows
-        return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
-    numbers = part.rows.numbers
-    places = np.flatnonzero(part.found.kept[numbers])
-    # All of them are checked before the first ones are inserted.
-    new_keys(index, keys, numbers[places])
-    pieces = _weighted(index).pieces_of(part.rows, places, part.plan)
-    return sum(
-        index.insert(new_keys(index, keys, numbers[some]), signatures)
-        for some, signatures in pieces
-    )
+    return kind_of(plan).hold(source, plan, kind)
 
 
 def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
@@ -412,19 +334,7 @@ def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
 
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
-    if isinstance(plan, PointPlan) and plan.kind != "weighted":
-        raise ValueError(
-            f"against is for texts and sets, weighted or not, not for {plural(plan.kind)}"
-        )
-    if holds_weighted(against) != isinstance(plan, PointPlan):
-        own, others = ("texts or sets", "weighted sets")[:: 1 if isinstance(plan, Plan) else -1]
-        raise ValueError(f"against is an index of {others}, and the run is over {own}")
-    if isinstance(plan, Plan):
-        check_same_run(against.parameters, plan)
-        return
-    own_seed = _weighted(against).seed
-    if plan.seed != own_seed:
-        raise ValueError(f"seed is {own_seed} in this index, not {plan.seed}")
+    kind_of(plan).check_index(against, plan)
 
 
 def value_codes(by: Any, n: int) -> ValueCodes:

@@ -19,22 +19,21 @@ from lshfast._common.extras import optional
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._engine.any_plan import AnyPlan
-from lshfast._engine.any_run import run_items
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.columns import ArrowLists
 from lshfast._engine.display import SIMILARITY_NAMES
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.guard import check_result
 from lshfast._engine.inputs import Inputs, item_batches
+from lshfast._engine.kinds import kind_of
 from lshfast._engine.listed_pairs import PairArray
 from lshfast._engine.pair_tables import Table, write_pairs
 from lshfast._engine.plan import Keep
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.preference import check_keep
 from lshfast._engine.report import DedupResult
 from lshfast._io import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
 from lshfast._items.items import PointBatch
-from lshfast._items.measures import PointPlan
 from lshfast._items.weighted import WeightedReader
 from lshfast.kernels.text import Texts
 
@@ -177,21 +176,21 @@ def run_groups(
         def write_pairs_of(pairs: Iterable[PairArray]) -> None:
             _write_pairs(outputs, pairs, groups, plan, corpus)
 
-        points = isinstance(plan, PointPlan)
-        own = (
-            groups.weighted_sets(items, np.asarray(corpus.order, np.float64))
-            if points
-            else groups.sets(items)
-        )
-        part = run_items(
-            [own],
-            plan if isinstance(plan, PointPlan) else replace(plan, sets=True),
+        if inputs.weight is None:
+            rows: Any = groups.sets(items)
+        else:
+            rows = groups.weighted_sets(items, np.asarray(corpus.order, np.float64))
+        part = kind_of(plan).run(
+            [rows],
+            plan,
             clock,
             keep=keep,
             similar=None if outputs.pairs is None else write_pairs_of,
             progress=progress,
         )
-        result = part.found.result(part.plan, clock, keys=groups.keys, read=len(groups.keys))
+        result: DedupResult = part.found.result(
+            part.plan, clock, keys=groups.keys, read=len(groups.keys)
+        )
         result = replace(result, options=result.options | {"keep": keep})
         update = None
         if clusters is not None:

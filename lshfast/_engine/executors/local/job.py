@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lshfast._common.progress import Progress
-from lshfast._engine.any_plan import AnyPlan
 from lshfast._engine.cluster_file import cluster_output
 from lshfast._engine.declaration import Options
 from lshfast._engine.executors.local.cap import Cap, cap_of
@@ -17,6 +16,7 @@ from lshfast._engine.indexes import Indexes, plan_of_items
 from lshfast._engine.inputs import Inputs, output_of
 from lshfast._engine.listed_pairs import check_listing
 from lshfast._engine.pages import PageOutput
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.report import DedupResult
 
 

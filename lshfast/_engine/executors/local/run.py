@@ -10,15 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, cast
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
-from lshfast._engine.any_plan import AnyPlan
-from lshfast._engine.any_run import run_items
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
 from lshfast._engine.executors.local.cap import Cap, cap_for, cap_for_points, reads_parquet
@@ -36,28 +32,25 @@ from lshfast._engine.inputs import (
     Inputs,
     faults_of,
     input_notes,
-    item_batches,
     order_ranks,
     policy_of,
-    text_batches,
 )
+from lshfast._engine.kinds import kind_of
 from lshfast._engine.listed_pairs import PairArray
 from lshfast._engine.option_rules import refuse
 from lshfast._engine.pages import NoPage
-from lshfast._engine.plan import Plan, check_bands_only, check_indexed
+from lshfast._engine.plan import Plan, check_bands_only
+from lshfast._engine.plans import AnyPlan
 from lshfast._engine.preference import check_keep_measure
 from lshfast._engine.report import DedupResult
-from lshfast._engine.run import PartRun
 from lshfast._engine.short_texts import Recommendation, recommend
 from lshfast._io import (
     Corpus,
 )
 from lshfast._io.output import output_format
-from lshfast._items.measures import PointPlan
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
-    from lshfast._engine.points import PointRun
 
 
 NO_INDEXES = Indexes()
@@ -137,27 +130,45 @@ def run_files(
     indexed = indexes.against is not None or indexes.save is not None
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, plan.measure)
-    if indexed and isinstance(plan, Plan):
-        check_indexed(plan)
+    if indexed:
+        kind_of(plan).check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = annotations_of(outputs, plan, indexes)
     corpus, points = inputs.open_kind(
         plan, order_column=order_column, output=output, added=added, indexed=indexed
     )
     job = _Job(inputs, corpus, outputs, plan, keep, indexes, points, progress)
+    if kind_of(plan).in_parts:
+        return _run_sets(job, cast(Plan, plan), cap)
+    return _run_points(job, cap)
+
+
+def _run_points(job: _Job, cap: Cap | None) -> DedupResult:
+    """Run the main job over points, which a cap of memory holds in a file."""
+    inputs = job.inputs
+    corpus = job.corpus
+    outputs = job.outputs
+    cap = cap or cap_for_points(corpus, inputs)
+    if cap is None:
+        return _run_held(job)
+    corpus.limit_rows(cap.longest_row, "more memory (--memory) raises this limit")
     pairs = outputs.pairs is not None
-    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
-    if isinstance(plan, PointPlan):
-        cap = cap or cap_for_points(corpus, inputs)
-        if cap is None:
-            return _run_held(job)
-        corpus.limit_rows(cap.longest_row, "more memory (--memory) raises this limit")
-        with cap.folder(inputs, corpus, plan, keep, outputs.first_local, pairs, indexes) as folder:
-            corpus.hold_rejects_in_file(folder.path)
-            result = _run_held(job, folder.path, cap.memory)
-            if sys.platform == "win32":  # which removes no open files
-                corpus.hold_in_memory()
-            return result
+    place = outputs.first_local
+    with cap.folder(inputs, corpus, job.plan, job.keep, place, pairs, job.indexes) as folder:
+        corpus.hold_rejects_in_file(folder.path)
+        result = _run_held(job, folder.path, cap.memory)
+        if sys.platform == "win32":  # which removes no open files
+            corpus.hold_in_memory()
+        return result
+
+
+def _run_sets(job: _Job, plan: Plan, cap: Cap | None) -> DedupResult:
+    """Run the main job over texts or sets, in parts if the memory is limited."""
+    inputs = job.inputs
+    outputs = job.outputs
+    indexes = job.indexes
+    pairs = outputs.pairs is not None
+    parquet = reads_parquet(job.corpus) or "parquet" in outputs.formats
     if cap is not None:
         held = {"save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
         refuse("cap", [name for name, given in held.items() if given])
@@ -170,12 +181,10 @@ def run_files(
             by=inputs.by is not None,
         )
     elif not plan.exact and indexes.save is None and outputs.clusters is None:
-        cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
-    return (
-        _run_held(job)
-        if cap is None
-        else _run_within(job, cap, replace(plan, capped=True), parquet)
-    )
+        cap = cap_for(inputs, job.corpus, plan, pairs=pairs, parquet=parquet)
+    if cap is None:
+        return _run_held(job)
+    return _run_within(job, cap, replace(plan, capped=True), parquet)
 
 
 @dataclass(frozen=True)
@@ -198,25 +207,11 @@ class _Job:
 
     def opened_index(self) -> AbstractContextManager[Any]:
         """Open the index of earlier rows, or prepare a new one."""
-        plan = self.plan
-        indexes = self.indexes
-        if isinstance(plan, Plan):
-            return indexes.opened(plan)
-        if indexes.against is None and indexes.save is None:
-            return nullcontext()
-        if plan.kind == "weighted":
-            from lshfast._engine.weighted_indexes import weighted_index_of_run
-
-            return weighted_index_of_run(indexes, plan)
-        from lshfast._engine.point_indexes import index_of_run
-
-        return index_of_run(indexes, plan)
+        return kind_of(self.plan).opened_index(self.indexes, self.plan)
 
     def batches(self, index: Any) -> Iterator[Any]:
         """Read the items, whose ids must be keys that the index can have."""
-        if isinstance(self.plan, PointPlan):
-            return item_batches(self.corpus, self.progress)
-        return self.indexes.checked(index, self.corpus, text_batches(self.corpus, self.progress))
+        return kind_of(self.plan).batches(self.corpus, self.indexes, index, self.progress)
 
     def page(self, plan: AnyPlan) -> NoPage:
         """Return the page of the run."""
@@ -268,10 +263,7 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
                         index.save(saving, overwrite=outputs.overwrite, progress=job.progress)
         if index is not None and saving and indexes.in_place:
             with _after_outputs(), naming_stage("save"):
-                if isinstance(job.plan, PointPlan):
-                    index.save(saving, overwrite=True, progress=job.progress)
-                else:
-                    index.commit(progress=job.progress)
+                kind_of(job.plan).commit(index, saving, job.progress)
     stages = dict(result.summary.stages)
     if outputs.rows:
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
@@ -350,7 +342,8 @@ def _find(
     def listed(pairs: Iterable[PairArray]) -> None:
         write_similar(corpus, outputs, page.seeing(pairs), job.plan)
 
-    run = run_items(
+    item_kind = kind_of(job.plan)
+    run = item_kind.run(
         job.batches(index),
         job.plan,
         clock,
@@ -366,8 +359,8 @@ def _find(
     indexed = None
     if index is not None and indexes.save:
         with clock.stage("index"):
-            indexed = _add_kept(run, index, indexes, corpus)
-    result = run.result(
+            indexed = item_kind.add_kept(run, index, indexes, corpus)
+    result: DedupResult = run.result(
         clock,
         keys=_Keys(corpus),
         read=corpus.read,
@@ -375,21 +368,9 @@ def _find(
         indexed=indexed,
         by=corpus.by,
     )
-    if isinstance(run, PartRun):
-        page.take_texts_from(run.sketches.rows.column)
+    if run.column is not None:
+        page.take_texts_from(run.column)
     return replace(result, options=result.options | {"keep": job.keep})
-
-
-def _add_kept(run: PartRun | PointRun, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
-    """Insert the kept rows of a run, and return the number of entries that are new or replaced."""
-    if isinstance(run, PartRun):
-        return indexes.add(index, corpus, run.found.kept_rows, run.sketches.signatures)
-    if not len(run.rows):
-        return None
-    added: int = index.add_rows(
-        run.rows, np.flatnonzero(run.found.kept[run.rows.numbers]), run.plan, corpus
-    )
-    return added
 
 
 @contextmanager

@@ -1,0 +1,160 @@
+"""What each kind of items can do for a run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from lshfast._common.choices import Kind
+from lshfast._common.progress import Progress
+from lshfast._engine.clock import Clock
+from lshfast._engine.crowds import Limited
+from lshfast._engine.listed_pairs import PairArray
+
+if TYPE_CHECKING:
+    from lshfast._engine.indexes import Indexes
+    from lshfast._io import Corpus
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.neighbors.points import PointFormat
+
+
+@dataclass(frozen=True)
+class ItemsInMemory:
+    """Items in memory.
+
+    Attributes
+    ----------
+    batch : Column or PointBatch
+    format : PointFormat, optional
+        The format of the words of vectors and codes.
+    advice : str
+        What the user is warned of.
+    """
+
+    batch: Any
+    format: PointFormat | None = None
+    advice: str = ""
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def format_of(self) -> PointFormat | None:
+        return self.format
+
+
+class PairsInMemory(NamedTuple):
+    """Similar pairs, what the user is warned of, and what a limit left out."""
+
+    pairs: PairArray
+    advice: str
+    limited: Limited | None
+
+
+@dataclass(frozen=True)
+class ItemKind(ABC):
+    """A kind of items.
+
+    Attributes
+    ----------
+    name : {"text", "set", "weighted", "vector", "code"}
+    """
+
+    name: Kind
+
+    # Whether a run within a given amount of memory divides the rows into parts; otherwise it holds
+    # them in a file.
+    in_parts: ClassVar[bool] = True
+
+    @abstractmethod
+    def hold(self, items: Any, plan: Any, named: Kind | None) -> tuple[ItemsInMemory, Any]:
+        """Return items of a caller as the engine holds them, and the plan for them.
+
+        `named` is the kind that the caller names.
+        """
+
+    @abstractmethod
+    def batches(
+        self, corpus: Corpus, indexes: Indexes, index: Any, progress: Progress | None
+    ) -> Iterator[Any]:
+        """Read the items of a corpus, whose ids must be keys that the index can have."""
+
+    @abstractmethod
+    def run(
+        self,
+        batches: Iterable[Any],
+        plan: Any,
+        clock: Clock,
+        *,
+        format_of: Callable[[], PointFormat | None] = lambda: None,
+        keep: Any = "first",
+        against: Any = None,
+        indexed: bool = False,
+        similar: Callable[[Iterable[PairArray]], object] | None = None,
+        folder: str | None = None,
+        memory: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Find the groups of items, and all similar pairs if they are wanted.
+
+        Parameters
+        ----------
+        batches : iterable
+        plan : Plan or PointPlan
+        clock : Clock
+        format_of, folder, memory
+            Of points; see `run_points`.
+        keep, progress
+            As for `run_part` or `run_points`.
+        against : index, optional
+            Rows that are similar to an entry are removed first.
+        indexed : bool, default False
+            Whether rows will be added to an index.
+        similar : callable, optional
+            Called with the similar pairs that are listed, in batches.
+        """
+
+    @abstractmethod
+    def pairs(
+        self,
+        items: ItemsInMemory,
+        plan: Any,
+        clock: Clock,
+        copies: Literal["first", "all"],
+        progress: Progress | None,
+    ) -> PairsInMemory:
+        """Find the similar pairs of items in memory."""
+
+    @abstractmethod
+    def check_index(self, index: LSHIndex, plan: Any) -> None:
+        """Raise ValueError if a run in memory cannot use an index of earlier rows."""
+
+    def earlier(self, index: LSHIndex) -> Any:
+        """Return an index in memory as `run` takes it."""
+        return index
+
+    @abstractmethod
+    def insert_kept(self, index: LSHIndex, part: Any, keys: Sequence[Any]) -> int:
+        """Insert the kept rows under their keys, and return how many entries are new or
+        replaced.
+        """
+
+    @abstractmethod
+    def opened_index(self, indexes: Indexes, plan: Any) -> AbstractContextManager[Any]:
+        """Open the index of earlier rows of a run over files, or prepare a new one."""
+
+    @abstractmethod
+    def add_kept(self, run: Any, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+        """Insert the kept rows of a run over files, and return how many entries are new or
+        replaced.
+        """
+
+    @abstractmethod
+    def commit(self, index: Any, path: str, progress: Progress | None) -> None:
+        """Write the index that was opened, in place."""
+
+    @abstractmethod
+    def check_indexed(self, plan: Any) -> None:
+        """Raise ValueError if a run can neither be compared with an index nor be added to one."""

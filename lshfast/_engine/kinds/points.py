@@ -1,0 +1,149 @@
+"""Weighted sets, vectors and codes: items that are compared by their similarities or distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from lshfast._common.choices import Kind, plural
+from lshfast._common.progress import Progress
+from lshfast._engine.account import named_pairs
+from lshfast._engine.against import new_keys
+from lshfast._engine.clock import Clock
+from lshfast._engine.indexes import Indexes, holds_weighted
+from lshfast._engine.inputs import item_batches
+from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, PairsInMemory
+from lshfast._engine.listed_pairs import PairArray
+from lshfast._engine.points import PointRun, pairs_of_points, run_points
+from lshfast._io import Corpus
+from lshfast._items.measures import PointPlan
+from lshfast._items.reading import read_points
+
+if TYPE_CHECKING:
+    from lshfast._engine.weighted_indexes import WeightedIndex
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.neighbors.points import PointFormat
+
+
+class PointKindOf(ItemKind):
+    """Vectors, or codes."""
+
+    in_parts = False
+
+    def hold(
+        self, items: Any, plan: PointPlan, named: Kind | None
+    ) -> tuple[ItemsInMemory, PointPlan]:
+        return ItemsInMemory(*read_points(items, plan.kind, plan.measure)), plan
+
+    def batches(
+        self, corpus: Corpus, indexes: Indexes, index: Any, progress: Progress | None
+    ) -> Iterator[Any]:
+        return item_batches(corpus, progress)
+
+    def run(
+        self,
+        batches: Iterable[Any],
+        plan: PointPlan,
+        clock: Clock,
+        *,
+        format_of: Callable[[], PointFormat | None] = lambda: None,
+        keep: Any = "first",
+        against: Any = None,
+        indexed: bool = False,
+        similar: Callable[[Iterable[PairArray]], object] | None = None,
+        folder: str | None = None,
+        memory: int | None = None,
+        progress: Progress | None = None,
+    ) -> PointRun:
+        return run_points(
+            batches,
+            format_of,
+            plan,
+            clock,
+            keep=keep,
+            similar=similar,
+            folder=folder,
+            memory=memory,
+            earlier=None if against is None else against.earlier,
+            progress=progress,
+        )
+
+    def pairs(
+        self,
+        items: ItemsInMemory,
+        plan: PointPlan,
+        clock: Clock,
+        copies: Literal["first", "all"],
+        progress: Progress | None,
+    ) -> PairsInMemory:
+        pairs, limited = pairs_of_points(
+            [items.batch], items.format_of, plan, clock, copies=copies, progress=progress
+        )
+        return PairsInMemory(named_pairs(pairs, plan.measure), items.advice, limited)
+
+    def check_index(self, index: LSHIndex, plan: PointPlan) -> None:
+        raise ValueError(
+            f"against is for texts and sets, weighted or not, not for {plural(self.name)}"
+        )
+
+    def insert_kept(self, index: LSHIndex, part: PointRun, keys: Sequence[Any]) -> int:
+        raise NotImplementedError("an index in memory has texts and sets, weighted or not")
+
+    def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
+        if indexes.against is None and indexes.save is None:
+            return nullcontext()
+        from lshfast._engine.point_indexes import index_of_run
+
+        return index_of_run(indexes, plan)
+
+    def check_indexed(self, plan: PointPlan) -> None:
+        pass  # the index compares its own parameters when it is opened
+
+    def add_kept(self, run: PointRun, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+        if not len(run.rows):
+            return None
+        places = np.flatnonzero(run.found.kept[run.rows.numbers])
+        added: int = index.add_rows(run.rows, places, run.plan, corpus)
+        return added
+
+    def commit(self, index: Any, path: str, progress: Progress | None) -> None:
+        index.save(path, overwrite=True, progress=progress)
+
+
+class WeightedKind(PointKindOf):
+    """Weighted sets, whose index is one of signatures."""
+
+    def check_index(self, index: LSHIndex, plan: PointPlan) -> None:
+        if not holds_weighted(index):
+            raise ValueError(
+                "against is an index of texts or sets, and the run is over weighted sets"
+            )
+        seed = self.earlier(index).seed
+        if plan.seed != seed:
+            raise ValueError(f"seed is {seed} in this index, not {plan.seed}")
+
+    def earlier(self, index: LSHIndex) -> WeightedIndex:
+        from lshfast._engine.weighted_indexes import WeightedIndex
+
+        return WeightedIndex("against", index, index.on_duplicate)
+
+    def insert_kept(self, index: LSHIndex, part: PointRun, keys: Sequence[Any]) -> int:
+        numbers = part.rows.numbers
+        places = np.flatnonzero(part.found.kept[numbers])
+        # All of them are checked before the first ones are inserted.
+        new_keys(index, keys, numbers[places])
+        pieces = self.earlier(index).pieces_of(part.rows, places, part.plan)
+        return sum(
+            index.insert(new_keys(index, keys, numbers[piece]), signatures)
+            for piece, signatures in pieces
+        )
+
+    def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
+        if indexes.against is None and indexes.save is None:
+            return nullcontext()
+        from lshfast._engine.weighted_indexes import weighted_index_of_run
+
+        return weighted_index_of_run(indexes, plan)

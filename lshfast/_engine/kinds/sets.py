@@ -1,0 +1,116 @@
+"""Texts and sets: their sets of shingles or elements are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from lshfast._common.choices import Kind
+from lshfast._common.progress import Progress
+from lshfast._engine.against import new_keys
+from lshfast._engine.clock import Clock
+from lshfast._engine.columns import ShingledTexts, column_of
+from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.indexes import Indexes, holds_weighted
+from lshfast._engine.inputs import text_batches
+from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, PairsInMemory
+from lshfast._engine.listed_pairs import PairArray, listed, not_above
+from lshfast._engine.plan import Plan, check_indexed, check_same_run
+from lshfast._engine.run import PartRun, run_part
+from lshfast._engine.short_texts import advice_for
+from lshfast._engine.similar_pairs import SimilarPairs
+from lshfast._engine.sketching import sketch_rows
+from lshfast._io import Corpus
+from lshfast.join.copies import with_copies
+from lshfast.join.jaccard import joined_pairs
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.neighbors.points import PointFormat
+
+
+class SetKind(ItemKind):
+    """Texts, or sets of elements."""
+
+    def hold(self, items: Any, plan: Plan, named: Kind | None) -> tuple[ItemsInMemory, Plan]:
+        column = column_of(items, plan.shingles, named)
+        sets = not isinstance(column, ShingledTexts)
+        if named is not None and sets == (named == "text"):
+            items_are = "texts" if named == "set" else "sets"
+            raise TypeError(f"texts must be {named}s for kind={named!r}, not {items_are}")
+        return ItemsInMemory(column), replace(plan, sets=sets)
+
+    def batches(
+        self, corpus: Corpus, indexes: Indexes, index: Any, progress: Progress | None
+    ) -> Iterator[Any]:
+        return indexes.checked(index, corpus, text_batches(corpus, progress))
+
+    def run(
+        self,
+        batches: Iterable[Any],
+        plan: Plan,
+        clock: Clock,
+        *,
+        format_of: Callable[[], PointFormat | None] = lambda: None,
+        keep: Any = "first",
+        against: LSHIndex | None = None,
+        indexed: bool = False,
+        similar: Callable[[Iterable[PairArray]], object] | None = None,
+        folder: str | None = None,
+        memory: int | None = None,
+        progress: Progress | None = None,
+    ) -> PartRun:
+        take = None if similar is None else lambda every, _: similar(every.batches())
+        return run_part(
+            batches,
+            plan,
+            clock,
+            keep=keep,
+            against=against,
+            indexed=indexed,
+            similar=take,
+            progress=progress,
+        )
+
+    def pairs(
+        self,
+        items: ItemsInMemory,
+        plan: Plan,
+        clock: Clock,
+        copies: Literal["first", "all"],
+        progress: Progress | None,
+    ) -> PairsInMemory:
+        batches, plan = ignoring_common([items.batch], plan, clock, progress)
+        sketches = sketch_rows(batches, plan, clock, progress)
+        advice = advice_for(sketches.rows.column, plan)
+        similar = SimilarPairs(sketches, plan, clock, progress)
+        if copies == "first":
+            return PairsInMemory(joined_pairs(similar.batches()), advice, None)
+        different = joined_pairs(listed(similar.of_different_rows(), plan))
+        pairs = not_above(with_copies(different, sketches.copies, copies), plan)
+        return PairsInMemory(pairs, advice, None)
+
+    def check_index(self, index: LSHIndex, plan: Plan) -> None:
+        if holds_weighted(index):
+            raise ValueError(
+                "against is an index of weighted sets, and the run is over texts or sets"
+            )
+        check_same_run(index.parameters, plan)
+
+    def insert_kept(self, index: LSHIndex, part: PartRun, keys: Sequence[Any]) -> int:
+        kept = part.found.kept_rows
+        return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
+
+    def opened_index(self, indexes: Indexes, plan: Plan) -> AbstractContextManager[Any]:
+        return indexes.opened(plan)
+
+    def add_kept(self, run: PartRun, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+        return indexes.add(index, corpus, run.found.kept_rows, run.sketches.signatures)
+
+    def commit(self, index: Any, path: str, progress: Progress | None) -> None:
+        index.commit(progress=progress)
+
+    def check_indexed(self, plan: Plan) -> None:
+        check_indexed(plan)
