@@ -68,9 +68,9 @@ def opened_any(
         elif isinstance(index, LSHIndex):
             yield index
         else:
-            from lshfast._engine.point_indexes import PointIndex
+            from lshfast._engine.point_indexes import point_index
 
-            yield PointIndex(path, index, on_duplicate)
+            yield point_index(path, index, on_duplicate)
 
 
 # ---- adding ----
@@ -249,13 +249,13 @@ def build_index(
         made = type(index.index)
         format = index.format
     else:
-        from lshfast._engine.point_indexes import PointIndex, class_for
+        from lshfast._engine.point_indexes import class_for, new_point_index
 
         if plan.kind == "code" and not plan.complete:
             raise ValueError(
                 "recall is for vectors: an index of codes finds all entries within the bound"
             )
-        index = PointIndex(path, None, on_duplicate)
+        index = new_point_index(path, plan, on_duplicate)
         made = class_for(plan)
     job = _job(path, inputs, overwrite)
     corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")

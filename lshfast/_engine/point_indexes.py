@@ -8,6 +8,7 @@ All store the items, so distances to entries are exact.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from lshfast.index.neighbors.samples import PointSample
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast._engine.points import PointRows
+    from lshfast.index.stores.values import OnDuplicate
 
 IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
@@ -57,43 +59,49 @@ BEYOND = 1e-7
 @dataclass
 class PointIndex(ItemIndex["IndexOfPoints | None"]):
     """An index of points, or a new one, whose index is None until the format of the points is
-    known.
+    known. `VectorAdapter`, `CodeAdapter` and `TanimotoAdapter` say what differs.
     """
 
-    known_kind: str | None = None  # that of the keys of codes
     sample: PointSample | None = None  # by which a new index of vectors is planned
 
     @property
+    @abstractmethod
     def kind(self) -> str | None:
         """The type of the keys, "int" or "str"; None if there are none."""
-        if isinstance(self.index, NearNeighbors):
-            return self.index.store.kind
-        if self.known_kind is None and self.index is not None and len(self.index):
-            self.known_kind = kind_of(self.index.items()[0])
-        return self.known_kind
 
     @property
+    @abstractmethod
     def format(self) -> PointFormat:
         """The format of the entries."""
-        if isinstance(self.index, NearNeighbors):
-            return self.index.plan.points
-        name = self._made.image_hash
-        return PointFormat(
-            "hamming", self._made.bits, "float32", None, hash_named(name) if name else None
-        )
+
+    @property
+    @abstractmethod
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        """The measures of a query, the default first."""
+
+    @abstractmethod
+    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
+        """Return a new index for points of a format, of which `rows` come first."""
+
+    @abstractmethod
+    def own_bound(self, measure: ItemMeasure) -> float:
+        """Return the bound for which the index was made."""
+
+    @abstractmethod
+    def within(self, points: Any, plan: PointPlan) -> Any:
+        """Return the entries within the bound of a plan, and perhaps some a little beyond it."""
+
+    def nearest(self, points: Any, k: int, plan: PointPlan) -> Any:
+        """Return the k nearest entries."""
+        return self._made.query(points, k=k, threads=plan.threads)
+
+    def check_bound(self, format: PointFormat, plan: PointPlan) -> None:
+        """Raise ValueError if the index does not promise to find points within the bound."""
 
     @property
     def of(self) -> PointKind:
         """What the entries are, "vector" or "code"."""
         return "code" if self.format.metric == "hamming" else "vector"
-
-    @property
-    def measures(self) -> tuple[ItemMeasure, ...]:
-        """The measures of a query, the default first."""
-        if isinstance(self.index, TanimotoIndex):
-            return ("tanimoto",)
-        metric = cast(ItemMeasure, self.format.metric)
-        return ("cosine", "angle") if metric == "angle" else (metric,)
 
     def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
         if self.index is None:
@@ -166,19 +174,10 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         """Return the bound of the index, or one that all entries keep."""
         if unbounded:
             return LARGEST_DISTANCE if is_distance(measure) else LEAST_SIMILARITY
-        if isinstance(self.index, TanimotoIndex):
-            return self.index.similarity
-        if isinstance(self.index, NearNeighbors):
-            if measure != "cosine":
-                return self.index.plan.radius
-            threshold = self.index.plan.threshold
-            return _cosine_at(self.index.plan.radius) if threshold is None else threshold
-        return float(self._made.radius)
+        return self.own_bound(measure)
 
     def recall(self, plan: PointPlan) -> float:
-        if not isinstance(self.index, NearNeighbors):
-            return 1.0
-        return float(self.index.plan.recall_at(plan.distance_of(self.format)))
+        return 1.0
 
     # ---- searching ----
 
@@ -186,21 +185,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         return self.format.points_of(words)
 
     def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
-        format = self.format
-        index = self._made.by_angle() if isinstance(self.index, NearNeighbors) else self._made
-        if isinstance(index, NearNeighbors):
-            index.warns = plan.bound in UNBOUNDED  # otherwise fewer than k are as expected
-        if k is not None:
-            found: Any = index.query(points, k=k, threads=plan.threads)
-        elif isinstance(index, NearNeighbors):
-            beyond = BEYOND if plan.measure == "cosine" else 0.0
-            found = index.within(
-                points, min(format.longest, plan.distance_of(format) + beyond), threads=plan.threads
-            )
-        elif isinstance(index, HammingIndex):
-            found = index.within(points, int(min(plan.bound, index.bits)), threads=plan.threads)
-        else:
-            found = index.within(points, plan.bound, threads=plan.threads)
+        found = self.within(points, plan) if k is None else self.nearest(points, k, plan)
         values = plan.of_distances(found.values.astype(np.float64))
         within: BoolArray = (
             values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
@@ -237,39 +222,35 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if own.dim != format.dim:
             raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
         self._check_hash(format.image_hash)
-        index = self.index
-        if isinstance(index, NearNeighbors) and plan.distance_of(format) > index.plan.radius * (
-            1 + 1e-12
-        ):
-            raise ValueError(
-                f"this index promises to find points within distance {index.plan.radius:g}, and "
-                "the bound of this run "
-                f"is {plan.distance_of(format):g}"
-            )
+        self.check_bound(format, plan)
 
-    # ---- changing ----
+    def describe(self) -> str:
+        """Return how the index searches, and its figures, as lines of text."""
+        return f"{self._made}\n{self._made.describe()}\n{self._made.stats()}"
 
-    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
-        if isinstance(self.index, NearNeighbors):
-            return self.index.insert(keys, points, threads=threads)
-        return super().insert(keys, points)
 
-    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
-        """Return a new index for points of a format, of which there are so many at first."""
-        kind = class_for(plan)
-        if kind is not NearNeighbors:
-            codes: HammingIndex | TanimotoIndex
-            if kind is TanimotoIndex:
-                codes = TanimotoIndex(
-                    format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate
-                )
-            else:
-                codes = HammingIndex(
-                    format.dim, radius=int(plan.distance_of(format)), on_duplicate=self.on_duplicate
-                )
-            if format.image_hash is not None:
-                codes.image_hash = format.image_hash.name
-            return codes
+@dataclass
+class VectorAdapter(PointIndex):
+    """Vectors, in a `NearNeighbors`."""
+
+    @property
+    def kind(self) -> str | None:
+        return None if self.index is None else self._vectors.store.kind
+
+    @property
+    def format(self) -> PointFormat:
+        return self._vectors.plan.points
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        metric = cast(ItemMeasure, self.format.metric)
+        return ("cosine", "angle") if metric == "angle" else (metric,)
+
+    @property
+    def _vectors(self) -> NearNeighbors:
+        return cast(NearNeighbors, self._made)
+
+    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> NearNeighbors:
         dtype: Any = format.dtype
         sample = None if self.sample is None else format.points_of(self.sample.words)
         return NearNeighbors(
@@ -284,28 +265,132 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             sample=sample,
         )
 
-    def contains(self, keys: Column) -> BoolArray:
-        if isinstance(self.index, NearNeighbors):
-            return super().contains(keys)
-        return np.fromiter((key in self._made for key in listed(keys)), np.bool_, len(keys))
+    def own_bound(self, measure: ItemMeasure) -> float:
+        plan = self._vectors.plan
+        if measure != "cosine":
+            return plan.radius
+        return _cosine_at(plan.radius) if plan.threshold is None else plan.threshold
 
-    # ---- files ----
+    def recall(self, plan: PointPlan) -> float:
+        return float(self._vectors.plan.recall_at(plan.distance_of(self.format)))
 
-    def commit(self, *, progress: Progress | None = None) -> None:
-        if isinstance(self.index, NearNeighbors):
-            super().commit(progress=progress)
-        else:
-            self.save(self.name, overwrite=True, progress=progress)
+    def _searched(self, plan: PointPlan) -> NearNeighbors:
+        index = self._vectors.by_angle()
+        index.warns = plan.bound in UNBOUNDED  # otherwise fewer than k are as expected
+        return index
 
-    def compact(self, *, progress: Progress | None = None) -> None:
-        if isinstance(self.index, NearNeighbors):  # a file of codes has no removed entries
-            super().compact(progress=progress)
+    def within(self, points: Any, plan: PointPlan) -> Any:
+        format = self.format
+        beyond = BEYOND if plan.measure == "cosine" else 0.0
+        radius = min(format.longest, plan.distance_of(format) + beyond)
+        return self._searched(plan).within(points, radius, threads=plan.threads)
+
+    def nearest(self, points: Any, k: int, plan: PointPlan) -> Any:
+        return self._searched(plan).query(points, k=k, threads=plan.threads)
+
+    def check_bound(self, format: PointFormat, plan: PointPlan) -> None:
+        radius = self._vectors.plan.radius
+        distance = plan.distance_of(format)
+        if distance > radius * (1 + 1e-12):
+            raise ValueError(
+                f"this index promises to find points within distance {radius:g}, and the bound "
+                f"of this run is {distance:g}"
+            )
+
+    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
+        return self._vectors.insert(keys, points, threads=threads)
 
     def describe(self) -> str:
-        """Return how the index searches, and its figures, as lines of text."""
-        index = self._made
-        head = "" if isinstance(index, NearNeighbors) else f"{index}\n"
-        return f"{head}{index.describe()}\n{index.stats()}"
+        return f"{self._vectors.describe()}\n{self._vectors.stats()}"
+
+
+@dataclass
+class CodeAdapter(PointIndex):
+    """Codes, in a `HammingIndex`."""
+
+    known_kind: str | None = None  # the type of the keys
+
+    @property
+    def kind(self) -> str | None:
+        if self.known_kind is None and self.index is not None and len(self.index):
+            self.known_kind = kind_of(self._made.items()[0])
+        return self.known_kind
+
+    @property
+    def format(self) -> PointFormat:
+        name = self._made.image_hash
+        image_hash = hash_named(name) if name else None
+        return PointFormat("hamming", self._made.bits, "float32", None, image_hash)
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        return ("hamming",)
+
+    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
+        index = self._empty(format, plan)
+        if format.image_hash is not None:
+            index.image_hash = format.image_hash.name
+        return index
+
+    def _empty(self, format: PointFormat, plan: PointPlan) -> HammingIndex | TanimotoIndex:
+        radius = int(plan.distance_of(format))
+        return HammingIndex(format.dim, radius=radius, on_duplicate=self.on_duplicate)
+
+    def own_bound(self, measure: ItemMeasure) -> float:
+        return float(self._made.radius)
+
+    def within(self, points: Any, plan: PointPlan) -> Any:
+        radius = int(min(plan.bound, self._made.bits))
+        return self._made.within(points, radius, threads=plan.threads)
+
+    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
+        return super().insert(keys, points)
+
+    def contains(self, keys: Column) -> BoolArray:
+        return np.fromiter((key in self._made for key in listed(keys)), np.bool_, len(keys))
+
+    # A file of codes is written whole, and has no removed entries.
+
+    def commit(self, *, progress: Progress | None = None) -> None:
+        self.save(self.name, overwrite=True, progress=progress)
+
+    def compact(self, *, progress: Progress | None = None) -> None:
+        pass
+
+
+@dataclass
+class TanimotoAdapter(CodeAdapter):
+    """Codes that are compared by their Tanimoto similarity, in a `TanimotoIndex`."""
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        return ("tanimoto",)
+
+    def _empty(self, format: PointFormat, plan: PointPlan) -> TanimotoIndex:
+        return TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
+
+    def own_bound(self, measure: ItemMeasure) -> float:
+        return float(self._made.similarity)
+
+    def within(self, points: Any, plan: PointPlan) -> Any:
+        return self._made.within(points, plan.bound, threads=plan.threads)
+
+
+ADAPTERS: dict[type, type[PointIndex]] = {
+    NearNeighbors: VectorAdapter,
+    HammingIndex: CodeAdapter,
+    TanimotoIndex: TanimotoAdapter,
+}
+
+
+def point_index(name: str, index: IndexOfPoints, on_duplicate: OnDuplicate) -> PointIndex:
+    """Return an index of points that was opened, as runs and commands use it."""
+    return ADAPTERS[type(index)](name, index, on_duplicate)
+
+
+def new_point_index(name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> PointIndex:
+    """Return an index that is made when the format of its points is known."""
+    return ADAPTERS[class_for(plan)](name, None, on_duplicate)
 
 
 def class_for(plan: PointPlan) -> type[IndexOfPoints]:
@@ -319,14 +404,14 @@ def class_for(plan: PointPlan) -> type[IndexOfPoints]:
 def index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[PointIndex]:
     """Open the index of earlier rows, or prepare a new one; the end of the block writes nothing."""
     if indexes.against is None:
-        yield PointIndex(indexes.name, None, indexes.on_duplicate)
+        yield new_point_index(indexes.name, plan, indexes.on_duplicate)
         return
     with any_index(indexes.against, "c", indexes.on_duplicate) as index:
         if isinstance(index, LSHIndex):
             raise ValueError(
                 f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s"
             )
-        yield PointIndex(indexes.against, index, indexes.on_duplicate)
+        yield point_index(indexes.against, cast(Any, index), indexes.on_duplicate)
 
 
 def _cosine_at(angle: float) -> float:

@@ -21,7 +21,7 @@ from lshfast._common.types import Float64Array
 from lshfast._engine.budget import bytes_of_values
 from lshfast._engine.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.inputs import SAMPLE_BYTES, Inputs
-from lshfast._engine.point_indexes import GROWTH, PointIndex
+from lshfast._engine.point_indexes import GROWTH, new_point_index
 from lshfast._engine.weighted_indexes import NUM_PERM, bands_of_new
 from lshfast._items.buckets import (
     BucketPlan,
@@ -326,7 +326,7 @@ def forecast_points(
     )
     if plan.kind == "vector":
         index: Any = cast(
-            NearNeighbors, PointIndex("", None, "error").new(format, plan, count)
+            NearNeighbors, new_point_index("", plan, "error").new(format, plan, count)
         ).plan
     elif plan.measure == "hamming":
         index = choose_blocks(count, format.dim, int(plan.distance_of(format)))
