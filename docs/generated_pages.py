@@ -159,6 +159,8 @@ def write(docs: Path) -> None:
     folder.mkdir(exist_ok=True)
     pages = {folder / f"{name}.md": text for name, text in api_pages()}
     pages[docs / "reference" / "commands.md"] = command_page()
+    for path in {*folder.glob("*.md")} - pages.keys():  # of modules that are gone
+        path.unlink()
     for path, text in pages.items():
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
