@@ -237,26 +237,17 @@ def make_plan(
     """
     threshold = THRESHOLD if threshold is None else check_threshold(threshold)
     shingles = check_shingles(unit, size, stop_words)
-    for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
-        if value not in get_args(allowed):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
-    if exact and verify != "exact":
-        raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
-    measure = check_measure("jaccard" if measure is None else measure)
-    if measure == "containment" and verify != "exact":
-        raise ValueError(
-            f"verify must be 'exact' for measure='containment', not {verify!r}: signatures "
-            "estimate Jaccard"
-        )
+    _check_choices(verify, groups)
+    measure = _check_measure_of(measure, verify, bool(exact))
     if ignore_common is not None and not 0 < check_number("ignore_common", ignore_common) < 1:
         raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
     top = None if top is None else check_int("top", top, 1, 2**31 - 1)
     if most is not None and not threshold <= check_number("most", most) <= 1:
         raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
     by_default = exact is None and measure == "containment"
+    joins_exactly = by_default or bool(exact)
     hasher = MinHasher(num_perm, scheme, seed)
     recall = RECALL if recall is None else recall
-    joins_exactly = by_default or bool(exact)
     choice = None
     if joins_exactly and bands is None and rows_per_band is None:
         check_recall(recall)
@@ -268,7 +259,6 @@ def make_plan(
             bands=bands,
             rows_per_band=rows_per_band,
         )
-    threads = thread_count(threads)
     return Plan(
         threshold,
         shingles,
@@ -276,7 +266,7 @@ def make_plan(
         choice,
         verify,
         groups,
-        threads,
+        thread_count(threads),
         joins_exactly,
         by_default,
         measure=measure,
@@ -285,6 +275,25 @@ def make_plan(
         most=most,
         recall_of_bands=recall,
     )
+
+
+def _check_choices(verify: Verify, groups: Grouping) -> None:
+    for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
+        if value not in get_args(allowed):
+            raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
+
+
+def _check_measure_of(measure: ItemMeasure | None, verify: Verify, exact: bool) -> PairMeasure:
+    """Return the measure of a run; raise ValueError if its pairs cannot be verified so."""
+    if exact and verify != "exact":
+        raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
+    checked = check_measure("jaccard" if measure is None else measure)
+    if checked == "containment" and verify != "exact":
+        raise ValueError(
+            f"verify must be 'exact' for measure='containment', not {verify!r}: signatures "
+            "estimate Jaccard"
+        )
+    return checked
 
 
 def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None:
@@ -351,41 +360,63 @@ def plan_of_index(
         raise ValueError(
             f"this index is of the family {parameters.family}, and a run needs MinHash signatures"
         )
+    stored = _stored_options(parameters, kind)
+    for name, value in given.items():
+        if stored.get(name, value) != value:
+            raise ValueError(f"{name} is {stored[name]} in this index, not {value}")
+    sets = "unit" not in stored
+    plan = replace(make_plan(**{**given, **stored, **others}), sets=sets)
+    if "recall" in given and "bands" not in given:
+        _check_bands_reach(given["recall"], plan)
+    check_same_run(parameters, plan)
+    return plan
+
+
+def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]:
+    """Return the options that an index stores; those of sets have no unit.
+
+    Raises
+    ------
+    ValueError
+        If the index is of another kind than `kind`, or of texts whose shingles it does not name.
+    """
     shingles = shingles_of_texts(parameters.shingles)
     sets = parameters.shingles == SETS or (shingles is None and kind == "set")
     if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
         raise ValueError(f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s")
     if shingles is None and not sets:
-        named = (
-            f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"
-        )
+        name = parameters.shingles
+        said = f"names them {name!r}" if name else "does not name them"
         raise ValueError(
             "the shingles of this index are not known, so texts cannot be used with it: it "
-            f"{named}; "
-            "create it with a name such as LSHIndex(shingles='word:5')"
+            f"{said}; create it with a name such as LSHIndex(shingles='word:5')"
         )
-    p = parameters
-    own: dict[str, Any] = {}
-    if shingles is not None:
-        own = {"unit": shingles.unit, "size": shingles.size}
-        own["stop_words"] = shingles.stop_words and shingles.stop_words.language
-    own |= {"num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
-    own |= {"bands": p.bands, "rows_per_band": p.rows_per_band}
-    own |= {} if p.threshold is None else {"threshold": p.threshold}
-    for name, value in given.items():
-        if own.get(name, value) != value:
-            raise ValueError(f"{name} is {own[name]} in this index, not {value}")
-    plan = replace(make_plan(**{**given, **own, **others}), sets=sets)
-    if "recall" in given and "bands" not in given:
-        choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
-        if choice != plan.bands:
-            wanted = (
-                f"recall {given['recall']} needs "
-                f"{bands_and_rows(choice.bands, choice.rows_per_band)}"
-            )
-            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows_per_band}")
-    check_same_run(parameters, plan)
-    return plan
+    stored: dict[str, Any] = {
+        "num_perm": parameters.num_perm,
+        "scheme": parameters.scheme,
+        "seed": parameters.seed,
+        "bands": parameters.bands,
+        "rows_per_band": parameters.rows_per_band,
+    }
+    if shingles is not None and not sets:
+        words = shingles.stop_words
+        stored["unit"] = shingles.unit
+        stored["size"] = shingles.size
+        stored["stop_words"] = words and words.language
+    if parameters.threshold is not None:
+        stored["threshold"] = parameters.threshold
+    return stored
+
+
+def _check_bands_reach(recall: float, plan: Plan) -> None:
+    """Raise ValueError if the bands of an index are not those of a recall."""
+    bands = plan.bands
+    needed = choose_bands(plan.threshold, plan.hasher.num_perm, recall=recall)
+    if needed != bands:
+        raise ValueError(
+            f"recall {recall} needs {bands_and_rows(needed.bands, needed.rows_per_band)}, but "
+            f"this index has {bands.bands} of {bands.rows_per_band}"
+        )
 
 
 def check_index_measure(measure: PairMeasure) -> None:
