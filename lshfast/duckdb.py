@@ -88,9 +88,8 @@ def register(con: Any) -> None:
     """
     duckdb = optional("duckdb", "duckdb")
     optional("pyarrow", "duckdb")
-    if con.sql(
-        "select 1 from duckdb_functions() where function_name = 'lsh_similarity_of'"
-    ).fetchall():
+    names = "select 1 from duckdb_functions() where function_name = 'lsh_similarity_of'"
+    if con.sql(names).fetchall():
         return
     text = "VARCHAR"
     number = "INTEGER"
@@ -157,8 +156,8 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
     duckdb = optional("duckdb", "duckdb")
     pa = optional("pyarrow", "duckdb")
     table = _table(relation, column)
-    kept = table.filter(pa.array(dedup_items(table[column], **options).keep))
-    return (con or duckdb).from_arrow(kept)
+    kept_rows = table.filter(pa.array(dedup_items(table[column], **options).keep))
+    return (con or duckdb).from_arrow(kept_rows)
 
 
 def pairs(
@@ -197,20 +196,22 @@ def pairs(
     duckdb = optional("duckdb", "duckdb")
     pa = optional("pyarrow", "duckdb")
     table = _table(relation, column, id)
-    found = pairs_of_items(table[column], **options)
-    left, right, value = found.dtype.names or ()
+    similar_pairs = pairs_of_items(table[column], **options)
+    first, second, value = similar_pairs.dtype.names or ()
     ends = [
-        found[name] if id is None else table[id].take(pa.array(found[name]))
-        for name in (left, right)
+        similar_pairs[name] if id is None else table[id].take(pa.array(similar_pairs[name]))
+        for name in (first, second)
     ]
-    return (con or duckdb).from_arrow(pa.table({"i": ends[0], "j": ends[1], value: found[value]}))
+    return (con or duckdb).from_arrow(
+        pa.table({"i": ends[0], "j": ends[1], value: similar_pairs[value]})
+    )
 
 
 def _table(relation: Any, *names: str | None) -> Any:
     for name in names:
         if name is not None and (count := relation.columns.count(name)) != 1:
-            said = f"there are {count} columns" if count else "there is no column"
-            raise ValueError(f"{said} {name!r}; columns are: {', '.join(relation.columns)}")
+            columns = f"there are {count} columns" if count else "there is no column"
+            raise ValueError(f"{columns} {name!r}; columns are: {', '.join(relation.columns)}")
     return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.arrow()
 
 
@@ -219,11 +220,11 @@ def _table(relation: Any, *names: str | None) -> Any:
 
 def _one(column: Any, name: str, least: int, most: int) -> int:
     """Return the value of an argument, which has to be the same for all rows of a batch."""
-    values = (
-        {value for chunk in column.chunks for value in chunk.unique().to_pylist()}
-        if len(column)
-        else {least}
-    )
+    values: set[Any] = set()
+    for chunk in column.chunks:
+        values.update(chunk.unique().to_pylist())
+    if not len(column):
+        values = {least}
     if len(values) != 1 or None in values:
         raise ValueError(
             f"{name} must be one number for all rows, not {sorted(map(str, values))[:3]}"
@@ -241,8 +242,9 @@ def _similarities(a: Any, b: Any, size: Any) -> Any:
     sets = shingle(both, size=words)
     n = len(a)
     rows = np.arange(n, dtype=np.int64)
-    found = verify(sets, rows, rows + n, 0.0)
-    return pa.array(found["similarity"], mask=(a.is_null().to_numpy() | b.is_null().to_numpy()))
+    verified = verify(sets, rows, rows + n, 0.0)
+    is_null = a.is_null().to_numpy() | b.is_null().to_numpy()
+    return pa.array(verified["similarity"], mask=is_null)
 
 
 def _signatures(text: Any, size: Any, slots: Any) -> Any:

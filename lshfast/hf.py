@@ -1,7 +1,7 @@
 """Near-duplicates in data sets of Hugging Face's `datasets`.
 
-Rows stay where they are: the column is read as Arrow, and the answer is a selection of rows, or
-columns beside them.
+Rows are not copied: the column is read as Arrow, and the result is a selection of rows, or the rows
+with further columns.
 """
 
 from __future__ import annotations
@@ -116,19 +116,17 @@ def dedup(
     if splits is not None:
         raise ValueError("splits is for a DatasetDict, and this data set has one split")
     if isinstance(dataset, datasets.IterableDataset):
-        return _dedup_stream(
-            dataset, column, annotate, check_int("batch_size", batch_size, 1), keep, options
-        )
+        batch_size = check_int("batch_size", batch_size, 1)
+        return _dedup_stream(dataset, column, annotate, batch_size, keep, options)
     if not isinstance(dataset, datasets.Dataset):
-        wanted = "a Dataset, a DatasetDict or an IterableDataset"
+        expected = "a Dataset, a DatasetDict or an IterableDataset"
         raise TypeError(
-            f"dataset must be {wanted} of the package datasets, not {type(dataset).__name__}"
+            f"dataset must be {expected} of the package datasets, not {type(dataset).__name__}"
         )
     result = dedup_items(_column(dataset, column), keep=keep, **options)
     if annotate:
-        return _annotated(
-            dataset, optional("pyarrow").array(result.keeper, mask=result.keep), result
-        )
+        keepers = optional("pyarrow").array(result.keeper, mask=result.keep)
+        return _annotated(dataset, keepers, result)
     return dataset.select(np.flatnonzero(result.keep))
 
 
@@ -153,7 +151,7 @@ def _value_name(result: DedupResult) -> str:
 def _annotated(
     dataset: Any, duplicates: Any, result: DedupResult, rows: slice = slice(None)
 ) -> Any:
-    """Return a data set with the two columns that tell what happened to its rows.
+    """Return a data set with two columns about its duplicates.
 
     Their types do not depend on the rows, so that data sets and splits have the same ones.
     """
@@ -169,9 +167,7 @@ def _annotated(
 def _dedup_splits(
     dataset: Any, column: str, annotate: bool, splits: Sequence[str] | None, options: dict[str, Any]
 ) -> Any:
-    """Remove rows of a split that are like rows of a split that is preferred to it, or like earlier
-    rows of its own.
-    """
+    """Remove rows of splits that are like rows of a preferred split, or like earlier rows."""
     names = sorted(dataset, key=lambda name: name == "train") if splits is None else list(splits)
     if sorted(names) != sorted(dataset):
         raise ValueError(
@@ -184,31 +180,26 @@ def _dedup_splits(
     columns = [_column(dataset[name], column) for name in names]
     result = dedup_items(_one_column(columns, names), **options)
     ends = np.cumsum([len(each) for each in columns], dtype=np.int64)
-    found = {}
+    kept_splits = {}
     for name, end, each in zip(names, ends.tolist(), columns, strict=True):
         rows = slice(end - len(each), end)
         if annotate:
-            duplicates = [
-                None if kept else _place(keeper, names, ends)
-                for kept, keeper in zip(
-                    result.keep[rows].tolist(), result.keeper[rows].tolist(), strict=True
-                )
-            ]
-            found[name] = _annotated(dataset[name], pa.array(duplicates, pa.string()), result, rows)
+            duplicates = []
+            for is_kept, keeper in zip(result.keep[rows], result.keeper[rows], strict=True):
+                duplicates.append(None if is_kept else _place(int(keeper), names, ends))
+            labels = pa.array(duplicates, pa.string())
+            kept_splits[name] = _annotated(dataset[name], labels, result, rows)
         else:
-            found[name] = dataset[name].select(np.flatnonzero(result.keep[rows]))
-    return type(dataset)({name: found[name] for name in dataset})
+            kept_splits[name] = dataset[name].select(np.flatnonzero(result.keep[rows]))
+    return type(dataset)({name: kept_splits[name] for name in dataset})
 
 
 def _one_column(columns: list[Any], names: list[str]) -> Any:
-    """Return the columns of all splits as one; a split without rows may have a column without a
-    type.
-    """
+    """Return the columns of all splits as one; without rows, a column may have no type."""
     pa = optional("pyarrow")
     try:
-        return pa.concat_tables(
-            [pa.table([each], ["one"]) for each in columns], promote_options="permissive"
-        )["one"]
+        tables = [pa.table([column], ["column"]) for column in columns]
+        return pa.concat_tables(tables, promote_options="permissive")["column"]
     except pa.ArrowException:
         types = ", ".join(
             f"{each.type} ({name})" for each, name in zip(columns, names, strict=True)
@@ -237,32 +228,32 @@ def _dedup_stream(
             "texts"
         )
     datasets = optional("datasets", "hf")
-    known = dataset.column_names
-    if known is not None and column not in known:
+    columns = dataset.column_names
+    if columns is not None and column not in columns:
         raise ValueError(
-            f"there is no column {column!r}; columns are: {', '.join(map(repr, known))}"
+            f"there is no column {column!r}; columns are: {', '.join(map(repr, columns))}"
         )
     _new_index(options)  # so that a wrong option is an error now
 
     def rows() -> Iterator[dict[str, Any]]:
         index = _new_index(options)
-        read = 0
+        row_count = 0
         for batch in dataset.with_format(None).iter(batch_size):
             if column not in batch:
                 raise ValueError(
                     f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}"
                 )
             names = list(batch)
-            _check_texts(batch[column], column, read)
-            keys = range(read, read + len(batch[column]))
+            _check_texts(batch[column], column, row_count)
+            keys = range(row_count, row_count + len(batch[column]))
             result = dedup_items(batch[column], keys=keys, against=index, add=True, **options)
-            read += len(keys)
+            row_count += len(keys)
             for row in np.flatnonzero(result.keep).tolist():
                 yield {name: batch[name][row] for name in names}
 
-    kept = datasets.IterableDataset.from_generator(rows, features=dataset.features)
+    stream = datasets.IterableDataset.from_generator(rows, features=dataset.features)
     formatting = dataset._formatting
-    return kept if formatting is None else kept.with_format(formatting.format_type)
+    return stream if formatting is None else stream.with_format(formatting.format_type)
 
 
 def _check_texts(values: Sequence[Any], column: str, start: int) -> None:
@@ -280,10 +271,10 @@ def _new_index(options: dict[str, Any]) -> LSHIndex:
     """Return an index for the rows of a stream."""
     from lshfast._engine.plan import make_plan
 
-    given: dict[str, Any] = {
-        name: value for name, value in options.items() if name not in ("threads", "progress")
-    }
-    parameters = make_plan(**given).parameters
+    index_options = dict(options)
+    index_options.pop("threads", None)
+    index_options.pop("progress", None)
+    parameters = make_plan(**index_options).parameters
     return LSHIndex(
         threshold=parameters.threshold,
         num_perm=parameters.num_perm,

@@ -76,9 +76,9 @@ class FrameLsh:
         if not annotate:
             return self._frame[result.keep]
         labels = np.empty(len(result), object)
-        gone = ~result.keep
-        labels[gone] = self._frame.index.to_numpy(dtype=object)[result.keeper[gone]]
-        values = np.where(gone, result.similarity, np.nan)
+        is_removed = ~result.keep
+        labels[is_removed] = self._frame.index.to_numpy(dtype=object)[result.keeper[is_removed]]
+        values = np.where(is_removed, result.similarity, np.nan)
         return self._frame.assign(**dict(zip(ADDED_COLUMNS, (labels, values), strict=True)))
 
     def pairs(self, column: Any, **options: Any) -> Any:
@@ -106,9 +106,13 @@ class FrameLsh:
         >>> df.lsh.pairs("text").values.tolist()
         [['a', 'b', 1.0]]
         """
-        found = pairs_of_items(self._frame[column], **options)
+        similar_pairs = pairs_of_items(self._frame[column], **options)
         labels = self._frame.index
-        (left, right, value) = found.dtype.names or ("i", "j", "similarity")
+        (first, second, value) = similar_pairs.dtype.names or ("i", "j", "similarity")
         return pd.DataFrame(
-            {"i": labels[found[left]], "j": labels[found[right]], value: found[value]}
+            {
+                "i": labels[similar_pairs[first]],
+                "j": labels[similar_pairs[second]],
+                value: similar_pairs[value],
+            }
         )

@@ -1,5 +1,6 @@
-"""The namespace ``lsh`` of polars: near-duplicates of frames and lazy frames. Import this module to
-register it.
+"""The namespace ``lsh`` of polars: near-duplicates of frames.
+
+Import this module to register it.
 
 >>> import polars as pl
 >>> import lshfast.polars
@@ -73,10 +74,10 @@ class DataFrameLsh:
         result = dedup_items(self._frame[column], **options)
         if not annotate:
             return self._frame.filter(pl.Series(result.keep))
-        gone = pl.Series(~result.keep)
+        is_removed = pl.Series(~result.keep)
         values = zip(ADDED_COLUMNS, (result.keeper, result.similarity), strict=True)
         return self._frame.with_columns(
-            pl.when(gone).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name)
+            pl.when(is_removed).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name)
             for name, value in values
         )
 
@@ -102,8 +103,8 @@ class DataFrameLsh:
         >>> df.lsh.pairs("text").rows()
         [(0, 1, 1.0)]
         """
-        found = pairs_of_items(self._frame[column], **options)
-        return pl.DataFrame({name: found[name] for name in found.dtype.names or ()})
+        similar_pairs = pairs_of_items(self._frame[column], **options)
+        return pl.DataFrame({name: similar_pairs[name] for name in similar_pairs.dtype.names or ()})
 
 
 @pl.api.register_lazyframe_namespace("lsh")
@@ -119,8 +120,7 @@ class LazyFrameLsh:
         self._frame = frame
 
     def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
-        """Return a lazy frame of the rows without near-duplicates; all rows are compared when it is
-        collected.
+        """Return a lazy frame of the rows without near-duplicates; it compares rows when collected.
 
         Parameters
         ----------
@@ -144,11 +144,10 @@ class LazyFrameLsh:
 
         schema = None
         if annotate:
-            own = self._frame.collect_schema()
-            check_annotation(own, options)
-            schema = pl.Schema(
-                {**own, **dict(zip(ADDED_COLUMNS, (pl.Int64, pl.Float64), strict=True))}
-            )
+            frame_schema = self._frame.collect_schema()
+            check_annotation(frame_schema, options)
+            added = dict(zip(ADDED_COLUMNS, (pl.Int64, pl.Float64), strict=True))
+            schema = pl.Schema({**frame_schema, **added})
         return self._frame.map_batches(
             work,
             schema=schema,

@@ -1,5 +1,25 @@
-"""Read batches of texts from files and URLs, and write outputs: JSONL, CSV, TSV, Parquet and files
-of one text.
+"""Read batches of texts from files and URLs, and write outputs in several formats.
+
+Files:
+
+- listing.py, sources.py: which files the inputs are; where their bytes come from.
+- files.py, corpus.py, keys.py, cells.py: what readers share; the rows of several inputs, in two
+  passes; ids and order values; cells of CSV as typed values.
+- encodings.py, lines.py: decoding; lines of plain and compressed files.
+- csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
+  module a format; folder.py reads files of one text, text_lines.py one text a line.
+- delimiters.py, record_end.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file;
+  the end of CSV records that are too long; JSON by the standard library; Parquet in batches of
+  bounded size; string views of Arrow as strings.
+- advice.py, contents.py: what to try if a file cannot be read; what a file contains.
+- row_types.py: whether the output can hold a row of JSONL.
+- stored_texts.py, shown.py: texts that are read again in a file; values as pages show them.
+- string_file.py: ids, order values and rejected rows in files.
+- whole_tables.py, hash_lists.py: all columns of some inputs; lists of hashes of images.
+- output.py, remote_output.py, streams.py: where outputs may be; uploads; standard output and pipes.
+- selection.py, edits.py: the rows to keep; new texts of rows.
+- rows.py, tables.py, to_csv.py, to_jsonl.py, to_parquet.py: rows and tables in each format.
+- pages/: pages of HTML and their pictures.
 """
 
 from lshfast._io.corpus import Batch, Corpus, open_corpus

@@ -1,6 +1,4 @@
-"""What to do about a file that cannot be read: the encoding or delimiter to try, or a command that
-makes JSON Lines.
-"""
+"""What to do about a file that cannot be read: an encoding, a delimiter, or a command of jq."""
 
 from __future__ import annotations
 
@@ -65,17 +63,19 @@ def _content(file: File, error: DataError) -> str:
         return ""
     with suppress(DataError), opened(file) as (stream, _):
         head = stream.read(HEAD_BYTES)
-        found = None if has_format(head, file.format) else content_of(head)
-        if found and not (found[0] == "JSON" and file.delimited and "column" not in error.reason):
-            return f"begins like {found[0]}, not like {file.format}; {found[1]}"
+        content = None if has_format(head, file.format) else content_of(head)
+        if content and not (
+            content[0] == "JSON" and file.delimited and "column" not in error.reason
+        ):
+            return f"begins like {content[0]}, not like {file.format}; {content[1]}"
     return ""
 
 
 def _advice(file: File, error: DataError) -> str:
     sample = b""
     with suppress(DataError), opened(file) as (stream, _):
-        while len(sample) < SAMPLE_BYTES and (more := stream.read(SAMPLE_BYTES - len(sample))):
-            sample += more
+        while len(sample) < SAMPLE_BYTES and (chunk := stream.read(SAMPLE_BYTES - len(sample))):
+            sample += chunk
     if file.layout.encoding == "utf-8":
         encoding = _utf16(sample) or (
             _one_byte(sample) if error.reason.startswith("not UTF-8") else None
@@ -90,27 +90,21 @@ def _advice(file: File, error: DataError) -> str:
 
 
 def _columns(file: File, sample: bytes, line: int) -> str:
-    """Return the columns of a row that lacks the column of ids or of the order, and the one that
-    may be meant.
-    """
+    """Return the columns of a row that lacks a key column, and the one that may be meant."""
     with suppress(ValueError, RecursionError, IndexError):
         record = json.loads(sample.split(b"\n", line)[line - 1])
-        for wanted in file.layout.keys:
-            if isinstance(record, dict) and wanted not in record and "." not in wanted:
-                return no_column(wanted, record).partition("; ")[2]
+        for column in file.layout.keys:
+            if isinstance(record, dict) and column not in record and "." not in column:
+                return no_column(column, record).partition("; ")[2]
     return ""
 
 
 def delimiter_advice(file: File) -> str:
-    """Return the option that divides a file of one column, "" if its header holds no known
-    delimiter.
-    """
+    """Return the option that divides a file of one column; "" without a known delimiter."""
     delimiter = delimiter_to_try(file) if file.delimited else None
-    return (
-        f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}"
-        if delimiter
-        else ""
-    )
+    if delimiter:
+        return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}"
+    return ""
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
@@ -124,20 +118,16 @@ def _decodes(sample: bytes, encoding: str) -> bool:
 
 def _utf16(sample: bytes) -> str | None:
     """Return UTF-16 without a byte order mark if every second byte of most characters is zero."""
-    low = sample[::2].count(0)
-    high = sample[1::2].count(0)
-    name, zeros, others = ("utf-16-le", high, low) if high > low else ("utf-16-be", low, high)
-    return (
-        name
-        if 2 * zeros > len(sample) // 2 and 4 * others < zeros and _decodes(sample, name)
-        else None
-    )
+    even_zeros = sample[::2].count(0)
+    odd_zeros = sample[1::2].count(0)
+    name = "utf-16-le" if odd_zeros > even_zeros else "utf-16-be"
+    fewer, zeros = sorted((even_zeros, odd_zeros))
+    is_utf16 = 2 * zeros > len(sample) // 2 and 4 * fewer < zeros
+    return name if is_utf16 and _decodes(sample, name) else None
 
 
 def _one_byte(sample: bytes) -> str | None:
-    """Return an encoding of one byte a character; None for UTF-8 with some damage, and for data
-    that are no text.
-    """
+    """Return an encoding of one byte a character; None for damaged UTF-8 and binary data."""
     # Lone surrogates, written as if in UTF-8.
     characters = re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]", b"", sample)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(characters)
@@ -149,9 +139,7 @@ def _one_byte(sample: bytes) -> str | None:
 
 
 def _conversion(file: File, sample: bytes, line: int | None) -> str:
-    """Return the command of jq that makes JSON Lines, if the error is in the first row of a file of
-    other JSON.
-    """
+    """Return the command of jq that makes JSON Lines, if the first row is other JSON."""
     text = sample.removeprefix(codecs.BOM_UTF8).lstrip()
     first = line == sample[: len(sample) - len(text)].count(b"\n") + 1
     program = _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
@@ -170,42 +158,38 @@ def _conversion(file: File, sample: bytes, line: int | None) -> str:
 
 
 def _program(text: str, column: str) -> str:
-    """Return the program by which jq makes a line of each object or string, "" if the file may be
-    JSON Lines.
-    """
-    line, _, rest = text.partition("\n")
+    """Return the program of jq that makes a line of each object; "" if it may be JSON Lines."""
+    line, _, remainder = text.partition("\n")
     try:
         json.loads(line)
-        whole = True
+        is_complete = True
     except (ValueError, RecursionError):
-        whole = False
+        is_complete = False
     if text.startswith("["):
         first = text[1:].lstrip()[:1]
-        strings = first == '"' and not (whole and rest.strip())  # and not a row of arrays
+        strings = first == '"' and not (
+            is_complete and remainder.strip()
+        )  # and not a row of arrays
         return f".[] | {{{json.dumps(column)}: .}}" if strings else ".[]" if first == "{" else ""
-    pretty = not whole and line.rstrip().endswith(("{", "[", ",", ":"))
-    if not text.startswith("{") or (rest.strip() and not pretty):
+    pretty = not is_complete and line.rstrip().endswith(("{", "[", ",", ":"))
+    if not text.startswith("{") or (remainder.strip() and not pretty):
         return ""
     name = None if re.search(r"^\}\s*\{", text, re.MULTILINE) else _array(text, column)
     if name is None:
         return "." if pretty else ""
-    return (
-        f".{name}[]"
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-        else f".[{json.dumps(name)}][]"
-    )
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return f".{name}[]"
+    return f".[{json.dumps(name)}][]"
 
 
 def _array(text: str, column: str) -> str | None:
-    """Return the first member of an object that is an array whose first object has this column,
-    None without any.
-    """
+    """Return the first member that is an array of objects with this column; None without any."""
     decode = json.JSONDecoder().raw_decode
     at = 0
 
     def after(place: int) -> int:
-        found = _SPACE.match(text, place)
-        return found.end() if found else place
+        space = _SPACE.match(text, place)
+        return space.end() if space else place
 
     with suppress(ValueError, RecursionError):  # at the end of the object, or of the sample
         while True:

@@ -1,5 +1,6 @@
-"""Arrow files (also called Feather) and streams, as record batches. Datasets that `save_to_disk`
-writes are streams.
+"""Arrow files (also called Feather) and streams, as record batches.
+
+Datasets that `save_to_disk` writes are streams.
 
 Batches are read, not mapped: a mapped file that another process truncates would end this process.
 Lengths in a file are checked before they are used: a read ends with the file, and all offsets and
@@ -44,8 +45,7 @@ def schema_of(file: File) -> Any:
 
 
 def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
-    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`,
-    the position.
+    """Read some columns: yield the first row from 1, a batch of about `batch_bytes`, the position.
 
     A batch has at most `MOST_ROWS` rows, and is never empty.
     """
@@ -65,9 +65,7 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
 
 
 class _Bounded:
-    """A stream for pyarrow. A read beyond the end, of a length in a damaged file, takes no
-    memory.
-    """
+    """A stream for pyarrow, in which a damaged length beyond the end takes no memory."""
 
     closed = False
 
@@ -103,21 +101,24 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
         raise file.fault(
             None, "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2"
         )
-    read = pa.ipc.open_file if start == _MAGIC else pa.ipc.open_stream
+    open_reader = pa.ipc.open_file if start == _MAGIC else pa.ipc.open_stream
     stream.seek(max(0, file.size - len(_MAGIC)))
     if start == _MAGIC != stream.read(len(_MAGIC)):
         raise file.fault(None, f"{_CUT}the mark at the end of the file is missing")
     stream.seek(0)
-    reader = read(pa.PythonFile(stream, "r"))
+    reader = open_reader(pa.PythonFile(stream, "r"))
     if names is None:
         return reader
-    known = reader.schema.names
-    wanted = {known.index(name if name in known else name.partition(".")[0]) for name in names}
-    if len(wanted) == len(known):  # pyarrow copies the columns that it chooses
+    columns = reader.schema.names
+    column_numbers = {
+        columns.index(name if name in columns else name.partition(".")[0]) for name in names
+    }
+    if len(column_numbers) == len(columns):  # pyarrow copies the columns that it chooses
         return reader
     stream.seek(0)
-    return read(
-        pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted))
+    return open_reader(
+        pa.PythonFile(stream, "r"),
+        options=pa.ipc.IpcReadOptions(included_fields=sorted(column_numbers)),
     )
 
 
@@ -158,9 +159,7 @@ def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
 
 
 def _sizes(column: Any) -> Rows:
-    """Return the bytes of each value, without dictionaries and views; those of nested values are
-    their mean.
-    """
+    """Return the bytes of each value without dictionaries; nested values have their mean."""
     pa = optional("pyarrow")
     pc = optional("pyarrow.compute")
     types = pa.types

@@ -21,28 +21,24 @@ OTHER = "other"  # the type of columns whose cells stay text
 
 @dataclass(frozen=True)
 class CellType:
-    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file it
-    was found in.
-    """
+    """The type of a column by Arrow's name (int64, double, bool), and the file that has it."""
 
     name: str
     source: str
 
     def convert(self, cell: str) -> Any:
-        """Return the value of a cell, None for an empty cell; raise ValueError if it does not
-        convert exactly.
-        """
+        """Return the value of a cell, None if empty; raise ValueError if it is not exact."""
         return _CONVERTERS[self.name](cell) if cell else None
 
 
 def merged(columns: Iterable[tuple[str, CellType]]) -> dict[str, CellType]:
     """Merge the column types of several files; columns with different kinds of types stay text."""
-    found: dict[str, CellType] = {}
+    types: dict[str, CellType] = {}
     for column, other in columns:
-        known = found.setdefault(column, other)
-        if known.name != other.name:
-            found[column] = CellType(_common(known.name, other.name), known.source)
-    return {column: kind for column, kind in found.items() if kind.name != OTHER}
+        first_type = types.setdefault(column, other)
+        if first_type.name != other.name:
+            types[column] = CellType(_common(first_type.name, other.name), first_type.source)
+    return {column: kind for column, kind in types.items() if kind.name != OTHER}
 
 
 def _common(one: str, other: str) -> str:
@@ -55,8 +51,7 @@ def _common(one: str, other: str) -> str:
 def converter(
     names: Sequence[str], types: Mapping[str, CellType]
 ) -> Callable[[list[Any]], list[Any]] | None:
-    """Return a function that converts the cells of a row in place, or None if none of these columns
-    has a type.
+    """Return a function that converts a row of cells in place; None if no column has a type.
 
     The function raises a ValueError that names the column, the cell and the type.
     """
@@ -67,11 +62,10 @@ def converter(
             try:
                 fields[index] = kind.convert(fields[index])
             except ValueError:
-                shown = (
-                    repr(fields[index])
-                    if len(fields[index]) <= 60
-                    else f"{fields[index][:57]!r}..."
-                )
+                if len(fields[index]) <= 60:
+                    shown = repr(fields[index])
+                else:
+                    shown = f"{fields[index][:57]!r}..."
                 raise ValueError(
                     f"column {name!r} holds {shown}, which does not convert exactly to "
                     f"{kind.name}, the type of this "

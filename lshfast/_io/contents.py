@@ -1,6 +1,4 @@
-"""What a file holds, by its first bytes, for errors about files whose names or options say
-something else.
-"""
+"""What a file contains, by its first bytes, for errors about wrong names and options."""
 
 from __future__ import annotations
 
@@ -56,50 +54,44 @@ def content_of(head: bytes) -> tuple[str, str] | None:
     codec = codec_of_bytes(head)
     if codec is not None:
         return f"{codec} data", "name it by its compression, such as .gz or .zst"
-    for start, what, step in (*_READ, *_UNREAD):
+    for start, what, format in _READ:
         if re.match(start, head, re.DOTALL | re.IGNORECASE):
-            return what, f"format {step} (--format {step}) reads it" if (
-                start,
-                what,
-                step,
-            ) in _READ else step
+            return what, f"format {format} (--format {format}) reads it"
+    for start, what, advice in _UNREAD:
+        if re.match(start, head, re.DOTALL | re.IGNORECASE):
+            return what, advice
     return None
 
 
 def has_format(head: bytes, format: Format) -> bool:
-    """Return whether a file begins like those of a format; an .npz file is a ZIP archive of
-    arrays.
-    """
+    """Return whether a file begins like files of a format; an .npz file is a ZIP archive."""
     starts = [start for start, _, kind in _READ if kind == format]
     starts += [_ZIP] if format == "npy" else []
     return any(re.match(start, head, re.DOTALL) for start in starts)
 
 
 def not_compressed(codec: str, head: bytes) -> str:
-    """Return why a file whose name says that it is compressed is not; "" if its first bytes are
-    those of the codec.
+    """Return why a file named as compressed is not; "" if its first bytes are the codec's.
 
     Examples
     --------
     >>> not_compressed("gzip", b'{"text": "a"}')
     'not gzip data but JSON; take the suffix of the compression off its name'
     """
-    own = codec_of_bytes(head)
-    if own == codec or len(head) < 10:
+    actual_codec = codec_of_bytes(head)
+    if actual_codec == codec or len(head) < 10:
         return ""
-    found = content_of(head)
-    if own is None and b"\0" not in head and (found is None or found[0] == "JSON"):
-        what = found[0] if found else "text"
+    content = content_of(head)
+    if actual_codec is None and b"\0" not in head and (content is None or content[0] == "JSON"):
+        what = content[0] if content else "text"
         step = "take the suffix of the compression off its name"
     else:
-        what, step = found or ("something else", "write or download it again")
+        what, step = content or ("something else", "write or download it again")
     return f"not {codec} data but {what}; {step}"
 
 
 def unknown_suffix(name: str) -> str:
-    """Return what to do with a file that is not read by the end of its name; "" if that is
-    unknown.
-    """
+    """Return what to do with a file that is not read because of its suffix; "" if unknown."""
     return next(
         (f"; {step}" for suffix, step in _SUFFIXES.items() if name.lower().endswith(suffix)), ""
     )

@@ -58,8 +58,8 @@ Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
 
 class _Reader(Protocol):
     def blocks(self, file: File) -> Iterator[Block]: ...
-    def again(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
-    def texts_of(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
+    def again(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
+    def texts_of(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
 
 
 _READERS: dict[Format, _Reader] = {
@@ -90,9 +90,7 @@ class Batch(NamedTuple):
     places: StoredTexts | None = None
 
     def strings(self) -> list[Any]:
-        """Return the values as a list; nulls and strings that are not UTF-8 are None, and in
-        `Texts` empty strings.
-        """
+        """Return the values as a list; nulls and invalid UTF-8 are None, in `Texts` empty."""
         if isinstance(self.texts, Texts):
             return [self.texts[row].decode() for row in range(len(self.texts))]
         return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
@@ -290,8 +288,7 @@ class Corpus:
         self._reset()
 
     def limit_rows(self, most: int, remedy: str) -> None:
-        """Let rows or texts of more than `most` bytes be bad rows, if the layout allows longer
-        ones.
+        """Reject rows and texts of more than `most` bytes, if the layout allows longer ones.
 
         Errors name the remedy. Call it before rows are read.
         """
@@ -301,8 +298,7 @@ class Corpus:
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
     def hold_in_files(self, folder: str) -> None:
-        """Keep ids and order values that are strings, and rejected rows, in files of a folder, not
-        in memory.
+        """Keep ids, order values and rejected rows in files of a folder, not in memory.
 
         Call it before rows are read or restored. The folder may be removed when the outputs have
         been written.
@@ -330,25 +326,22 @@ class Corpus:
 
     @property
     def held(self) -> bool:
-        """Return whether there are files whose texts cannot be read again at an offset, judged by
-        their names.
-        """
+        """Return whether the texts of some files cannot be read again at an offset."""
         return not all(file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files)
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:
-        """Return the types to which CSV cells are converted, by column: the types in the other
-        inputs.
+        """Return the types of CSV cells by column, which are those in the other inputs.
 
         If the output has no types, only ids and order values are converted.
         """
         if not any(file.delimited for file in self.files):
             return {}
         typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
-        found = merged(chain.from_iterable(typed))
-        wanted = found if self.layout.typed else self.layout.keys
+        types = merged(chain.from_iterable(typed))
+        columns = types if self.layout.typed else self.layout.keys
         return {
-            name: found[name] for name in wanted if name in found and name != self.layout.column
+            name: types[name] for name in columns if name in types and name != self.layout.column
         }
 
     @property
@@ -383,9 +376,7 @@ class Corpus:
 
     @property
     def order(self) -> npt.NDArray[Any] | list[str] | StringFile | None:
-        """Return the order value of each row: an int64 or float64 array or strings; None without a
-        column.
-        """
+        """Return the order value of each row: int64, float64 or strings; None without a column."""
         if self.layout.order_column is None:
             return None
         orders = self._keys.orders
@@ -415,11 +406,9 @@ class Corpus:
     def keys_of(self, rows: Rows) -> list[str | int]:
         """Return the keys of some rows."""
         ids = self.ids
-        return (
-            list(ids.take(rows))
-            if isinstance(ids, StringFile)
-            else [self.key(row) for row in rows.tolist()]
-        )
+        if isinstance(ids, StringFile):
+            return list(ids.take(rows))
+        return [self.key(row) for row in rows.tolist()]
 
     def key_bytes(self, rows: Rows) -> Rows:
         """Return the bytes that are read from a file for the keys of some rows."""
@@ -428,9 +417,9 @@ class Corpus:
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the half-open range of the rows of ``files[index]``."""
-        return self._first[index], self._first[index + 1] if index + 1 < len(
-            self._first
-        ) else self.accepted
+        is_last = index + 1 == len(self._first)
+        end = self.accepted if is_last else self._first[index + 1]
+        return self._first[index], end
 
     def batches(self) -> Iterator[Batch]:
         """Read all inputs once, and record the position of each row.
@@ -451,15 +440,15 @@ class Corpus:
         self._reset()
         if self._reject_folder is not None and self.layout.on_error == "skip":
             self.rejected = RejectFile(os.path.join(self._reject_folder, REJECTS))
-        others = [file for file in self.files if file.format != "jsonl"]
-        if len(others) < len(self.files) and self.layout.judged:
-            self._row_types = RowTypes(self.layout, others, self.types)
+        other_files = [file for file in self.files if file.format != "jsonl"]
+        if len(other_files) < len(self.files) and self.layout.judged:
+            self._row_types = RowTypes(self.layout, other_files, self.types)
         pending: list[Any] = []
         places: list[StoredTexts | None] = []
         size = source = 0
         for file in self.files:
             self._first.append(self.accepted)
-            done = 0
+            last_position = 0
             for block, texts, place in self._admitted_blocks(file):
                 if len(texts):
                     fits = size + block.size <= self.layout.batch_bytes
@@ -472,9 +461,9 @@ class Corpus:
                     pending.append(texts)
                     places.append(place)
                     size += block.size
-                source += block.position - done
-                done = block.position
-            source += file.size - done
+                source += block.position - last_position
+                last_position = block.position
+            source += file.size - last_position
         self._keys.close()
         self.complete = True
         if pending or source:
@@ -528,12 +517,11 @@ class Corpus:
         """
         if len(rows):
             file = self.files[index]
-            wanted = np.frombuffer(self._lines, np.int64)[rows]
-            yield from (
-                jsonl.joined_again(file, wanted)
-                if joined
-                else _READERS[file.format].again(file, wanted)
-            )
+            numbers = np.frombuffer(self._lines, np.int64)[rows]
+            if joined:
+                yield from jsonl.joined_again(file, numbers)
+            else:
+                yield from _READERS[file.format].again(file, numbers)
 
     def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
         """Read the texts of some rows again.
@@ -558,26 +546,25 @@ class Corpus:
         """
         for index, file in enumerate(self.files):
             low, high = np.searchsorted(rows, self.span(index))
-            own = rows[low:high]
+            file_rows = rows[low:high]
             at = 0
-            done = 0
-            if len(own):
-                lines = np.frombuffer(self._lines, np.int64)[own]
+            last_position = 0
+            if len(file_rows):
+                lines = np.frombuffer(self._lines, np.int64)[file_rows]
                 for texts, position in _READERS[file.format].texts_of(file, lines):
                     if self._convert is not None:
                         texts, bad = self._convert(texts)
                         if bad:
                             raise file.fault(None, "changed while it was in use")
-                    yield own[at : at + len(texts)], texts, position - done
+                    yield file_rows[at : at + len(texts)], texts, position - last_position
                     at = at + len(texts)
-                    done = position
-                if at != len(own):
+                    last_position = position
+                if at != len(file_rows):
                     raise file.fault(None, "changed while it was in use")
-            yield own[:0], [], file.size - done
+            yield file_rows[:0], [], file.size - last_position
 
     def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
-        """Read a column of some rows again, ascending, and yield the rows with what a page shows of
-        their values.
+        """Read a column of some rows again, ascending; yield rows and values as pages show them.
 
         Raises
         ------
@@ -586,11 +573,13 @@ class Corpus:
         """
         for index, file in enumerate(self.files):
             low, high = np.searchsorted(rows, self.span(index))
-            own = rows[low:high]
+            file_rows = rows[low:high]
             at = 0
-            if len(own):
-                for values in values_of(file, np.frombuffer(self._lines, np.int64)[own], column):
-                    yield own[at : at + len(values)], values
+            if len(file_rows):
+                for values in values_of(
+                    file, np.frombuffer(self._lines, np.int64)[file_rows], column
+                ):
+                    yield file_rows[at : at + len(values)], values
                     at += len(values)
 
     def check_column(self, column: str) -> None:
@@ -626,12 +615,12 @@ class Corpus:
 
     @property
     def files_of_state(self) -> list[str]:
-        """Return the names of the files that `hold_in_files` has written, which are complete after
-        `state`.
-        """
-        held = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
+        """Return the names of the files of `hold_in_files`, which are complete after `state`."""
+        string_files = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
         return [
-            name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))
+            name
+            for name, column in string_files.items()
+            if isinstance(column, (StringFile, RejectFile))
         ]
 
     def restore(
@@ -649,11 +638,10 @@ class Corpus:
         paths = {name: os.path.join(self._folder or "", name) for name in files}
         self._lines.frombytes(arrays["lines"].tobytes())
         self._first = arrays["starts"].tolist()
-        self.rejected = (
-            RejectFile(paths[REJECTS], values["rejected"])
-            if REJECTS in paths
-            else [Reject(*reject) for reject in values["rejected"] or ()]
-        )
+        if REJECTS in paths:
+            self.rejected = RejectFile(paths[REJECTS], values["rejected"])
+        else:
+            self.rejected = [Reject(*reject) for reject in values["rejected"] or ()]
 
         def column(name: str, file: str) -> Any:
             if name in values:
@@ -663,11 +651,10 @@ class Corpus:
             return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
 
         name = self.layout.by
-        by = (
-            None
-            if name is None or "by" not in values
-            else ValueCodes.restored(name, values["by"], arrays["by"])
-        )
+        if name is None or "by" not in values:
+            by = None
+        else:
+            by = ValueCodes.restored(name, values["by"], arrays["by"])
         self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
         self.complete = True
 
@@ -677,9 +664,7 @@ class Corpus:
         return self.files[bisect_right(self._first, row) - 1]
 
     def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
-        """Number the good rows of a block; return their texts, and where these can be read again.
-        Reject the others.
-        """
+        """Number the good rows of a block and return their texts and places; reject the others."""
         if self._convert is not None:
             block.texts, bad = self._convert(block.texts)
             block.bad = bad | block.bad
@@ -690,6 +675,11 @@ class Corpus:
         if not block.bad and not self.layout.keyed and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
             return block.texts, None if self._convert else _stored(file, block.texts, block.spans)
+        good = self._number_rows(file, block, row_types)
+        return self._texts_of_rows(file, block, good)
+
+    def _number_rows(self, file: File, block: Block, row_types: RowTypes | None) -> list[int]:
+        """Number the good rows of a block and return their places; reject the others."""
         good = []
         if self.layout.keyed:
             self._keys.begin_block(block.ids)
@@ -713,6 +703,12 @@ class Corpus:
             if self.layout.on_error == "stop":
                 raise fault
             self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        return good
+
+    def _texts_of_rows(
+        self, file: File, block: Block, good: list[int]
+    ) -> tuple[Any, StoredTexts | None]:
+        """Return the texts of some rows of a block, and where these can be read again."""
         if isinstance(block.texts, list):
             return [block.texts[i] for i in good], None
         rows = np.array(good, np.int64)
@@ -721,9 +717,8 @@ class Corpus:
         if not isinstance(block.texts, Texts):
             return block.texts.take(optional("pyarrow").array(rows)), None
         texts = block.texts.take(rows)
-        return texts, _stored(
-            file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows])
-        )
+        spans = block.spans and (block.spans[0][rows], block.spans[1][rows])
+        return texts, _stored(file, texts, spans)
 
 
 def _lengths(texts: Any) -> Rows:
@@ -741,8 +736,10 @@ def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTe
 
 def _batch(texts: list[Any], source_bytes: int, places: list[StoredTexts | None]) -> Batch:
     stored = [place for place in places if place is not None]
-    whole = stored and len(stored) == len(places)
-    return Batch(_joined(texts), source_bytes, StoredTexts.concatenate(stored) if whole else None)
+    all_stored = stored and len(stored) == len(places)
+    return Batch(
+        _joined(texts), source_bytes, StoredTexts.concatenate(stored) if all_stored else None
+    )
 
 
 def _can_join(one: Any, other: Any) -> bool:
@@ -753,8 +750,6 @@ def _can_join(one: Any, other: Any) -> bool:
 def _joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    return (
-        Texts.concatenate(parts)
-        if parts and isinstance(parts[0], Texts)
-        else [*chain.from_iterable(parts)]
-    )
+    if parts and isinstance(parts[0], Texts):
+        return Texts.concatenate(parts)
+    return [*chain.from_iterable(parts)]

@@ -1,5 +1,6 @@
-"""CSV and TSV: the csv module parses the records, which are numbered by their first line. The first
-is the header.
+"""CSV and TSV: the csv module parses the records, which are numbered by their first line.
+
+The first record is the header.
 
 The end of a record is found before the record is decoded. Quotes, delimiters and line ends are
 ASCII. Bytes that are not UTF-8 are represented as lone surrogates while the csv module searches for
@@ -54,7 +55,7 @@ def blocks(file: File) -> Iterator[Block]:
     layout = file.layout
     keyed = file.layout.keyed
     records = _records(file, file.layout.batch_bytes)
-    _, header, _, done, position = next(records, (0, None, None, 0, 0))
+    _, header, _, last_position, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
     width = len(header)
@@ -67,13 +68,13 @@ def blocks(file: File) -> Iterator[Block]:
     texts: list[str] = []
     lines: list[int] = []
     block = Block(texts, lines)
-    for line, fields, reason, seen, at in records:
-        if seen != done or len(lines) == BLOCK_ROWS:
+    for line, fields, reason, next_position, at in records:
+        if next_position != last_position or len(lines) == BLOCK_ROWS:
             yield _finished(block, position)
             texts = []
             lines = []
             block = Block(texts, lines)
-            done = seen
+            last_position = next_position
         position = at
         value = None if by is None or reason is not None else fields[by]  # as it is written
         if convert is not None and reason is None:
@@ -101,44 +102,38 @@ def _finished(block: Block, position: int) -> Block:
     return block
 
 
-def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file:
-    pass two.
-    """
-    left = line_numbers(wanted)
-    target = next(left, None)
-    found: list[list[str]] = []
-    done = position = cells = 0
-    for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):
+def again(file: File, numbers: Rows) -> Iterator[tuple[list[list[str]], int]]:
+    """Read the rows on these lines again for output, with the position in the file."""
+    next_numbers = line_numbers(numbers)
+    target = next(next_numbers, None)
+    rows: list[list[str]] = []
+    last_position = position = cells = 0
+    for line, fields, _, next_position, position in _records(file, file.layout.batch_bytes):
         if line == target:
-            if found and (seen != done or cells > MOST_CELLS):
-                yield found, position
-                found = []
+            if rows and (next_position != last_position or cells > MOST_CELLS):
+                yield rows, position
+                rows = []
                 cells = 0
-            found.append(fields)
+            rows.append(fields)
             cells += len(fields) + ROW_CELLS
-            done = seen
-            target = next(left, None)
+            last_position = next_position
+            target = next(next_numbers, None)
         if target is None:
             break
-    if found:
-        yield found, position
+    if rows:
+        yield rows, position
 
 
 def records(file: File) -> Iterator[tuple[int, list[str], str | None, int]]:
-    """Yield all records, the header first: first line, fields, the reason if it is bad, position in
-    the file.
-    """
+    """Yield all records, the header first: first line, fields, reason if bad, position."""
     for line, fields, reason, _, position in _records(file, file.layout.batch_bytes):
         yield line, fields, reason, position
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
-    file.
-    """
+def texts_of(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the texts of accepted rows again, and yield them with the position in the file."""
     text = column_index(file, columns(file), file.layout.column)
-    for rows, position in again(file, wanted):
+    for rows, position in again(file, numbers):
         yield [fields[text] for fields in rows], position
 
 
@@ -153,16 +148,13 @@ class _TooLong(Exception):
 
 
 def _raise_too_long() -> Iterator[str]:
-    """Raise the error in the csv reader that requests the next line, not in the generator
-    of lines.
-    """
+    """Raise the error in the csv reader that requests the next line."""
     raise _TooLong
     yield ""
 
 
 class _Text:
-    """The lines of a file for the csv module. Reading can restart at the beginning of the current
-    record.
+    """The lines of a file for the csv module, which can restart at the current record.
 
     The lines of a record that is too long are not kept. If bad rows are skipped, reading continues
     after the record.
@@ -199,9 +191,7 @@ class _Text:
         return self.reader
 
     def read_over(self) -> Any:
-        """Continue after a record that is not valid CSV. The lenient rules for quotes determine its
-        end.
-        """
+        """Continue after an invalid record, whose end the lenient rules for quotes determine."""
         last = self.before + self.reader.line_num
         lines = []
         for at, _, raws in self._held:
@@ -269,9 +259,7 @@ class _Text:
         )
 
     def _begin_to_pass_over(self, last: int) -> RecordEnd:
-        """Search the lines of the record that were read, up to the line `last`, for the end of the
-        record.
-        """
+        """Search the lines of the record that were read, up to `last`, for its end."""
         if self._file.layout.on_error == "stop" or self.lone_cr:
             raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
         end = RecordEnd(self._delimiter.encode())
@@ -283,10 +271,10 @@ class _Text:
 
     def _pass_over(self, end: RecordEnd, buffer: bytearray, start: int, stop: int) -> int:
         """Return the end of the skipped record, or `stop` if it is not in the buffer."""
-        found = end.search(buffer, start, stop)
-        behind = found if found >= 0 else stop
+        record_end = end.search(buffer, start, stop)
+        behind = record_end if record_end >= 0 else stop
         self.before += buffer.count(b"\n", start, behind)
-        if found >= 0:
+        if record_end >= 0:
             self._end = None
             self.first = self.before + 1
         return behind
@@ -319,12 +307,23 @@ class _Text:
         return text
 
 
-def _records(file: File, size: int) -> Iterator[_Record]:
-    """Read the records of a CSV file, the header first.
+def _check_header(file: File, line: int, names: list[str], fault: str | None) -> None:
+    twice = ", ".join(sorted(name for name, times in Counter(names).items() if times > 1))
+    if fault or twice:
+        raise file.fault(line, fault or f"the header names a column twice: {twice}")
 
-    This increases the csv module's limit on the length of a field, which applies to the whole
-    process.
-    """
+
+def _read_over(file: File, text: _Text, line: int) -> Any:
+    """Return a reader that continues after an invalid record; raise an error if it has no end."""
+    reader = None if text.ended else text.read_over()
+    if text.ended:
+        raise file.fault(line, "a quote opened in this row is never closed") from None
+    return reader
+
+
+def _records(file: File, size: int) -> Iterator[_Record]:
+    """Read the records of a CSV file, the header first."""
+    # The limit on the length of a field applies to the whole process.
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
     text = _Text(file, size)
     reader = text.reader
@@ -346,15 +345,11 @@ def _records(file: File, size: int) -> Iterator[_Record]:
         except csv.Error as error:
             fields = []
             fault = f"not valid CSV: {error}"
-            if not text.ended and not text.lone_cr:
-                reader = text.read_again()
-                before = text.before
-                continue
-            if not text.ended:
-                reader = text.read_over()
-            if text.ended:
-                raise file.fault(first, "a quote opened in this row is never closed") from None
+            is_again = not text.ended and not text.lone_cr
+            reader = text.read_again() if is_again else _read_over(file, text, first)
             before = text.before
+            if is_again:
+                continue
         last = before + reader.line_num
         if text.faults:
             fault = text.fault(last) or fault
@@ -362,13 +357,11 @@ def _records(file: File, size: int) -> Iterator[_Record]:
             fields = [field.replace(_NUL, "\0") for field in fields]
         if not fields and fault is None:
             continue
-        if not width and fault is None and states_delimiter(fields, delimiter_of(file)):
-            continue
         if not width:
+            if fault is None and states_delimiter(fields, delimiter_of(file)):
+                continue
             width = len(fields)
-            twice = ", ".join(sorted(name for name, times in Counter(fields).items() if times > 1))
-            if fault or twice:
-                raise file.fault(first, fault or f"the header names a column twice: {twice}")
+            _check_header(file, first, fields, fault)
         elif fault is None and len(fields) != width:
             fault = f"row has {len(fields)} fields, the header {width}"
         if fault and last > first:

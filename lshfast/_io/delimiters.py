@@ -1,6 +1,4 @@
-"""The delimiter of a CSV or TSV file: the one that is given, or else the one on which its first
-rows agree.
-"""
+"""The delimiter of a CSV or TSV file: as given, or the one on which its first rows agree."""
 
 from __future__ import annotations
 
@@ -24,8 +22,7 @@ SAMPLE_ROWS = 100
 
 
 def delimiter_of(file: File) -> str:
-    """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout
-    gives none.
+    """Return the delimiter of a file, which is detected at the first call unless given.
 
     A first line such as ``sep=;``, which Excel writes, states it. Otherwise, the delimiter of the
     format is taken if it divides the header and all sampled rows into the same number of cells, two
@@ -39,22 +36,18 @@ def delimiter_of(file: File) -> str:
 
 
 def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
-    """Return whether the first record of a file is a line of Excel that states the delimiter, and
-    no header.
-    """
+    """Return whether the first record is a line of Excel that states the delimiter."""
     return _STATED.fullmatch(delimiter.join(fields)) is not None
 
 
 def other_delimiters(files: Iterable[File]) -> dict[str, str]:
     """Return the delimiters that are not those of the formats, by the names of the files."""
-    found = ((file, delimiter_of(file)) for file in files if file.delimited)
-    return {file.name: delimiter for file, delimiter in found if delimiter != _of_format(file)}
+    delimiters = ((file, delimiter_of(file)) for file in files if file.delimited)
+    return {file.name: delimiter for file, delimiter in delimiters if delimiter != _of_format(file)}
 
 
 def delimiter_to_try(file: File) -> str | None:
-    """Return the most frequent of the known delimiters in the header of a file, None if the header
-    is divided.
-    """
+    """Return the most frequent known delimiter in a header; None if the header is divided."""
     rows = csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file))
     header = next((row for row in rows if not states_delimiter(row, delimiter_of(file))), [])
     if len(header) != 1:
@@ -69,29 +62,27 @@ def _of_format(file: File) -> str:
 
 def _sample(file: File) -> str:
     """Return the first lines of a file."""
-    data, whole = beginning(file, SAMPLE_BYTES)
-    if not whole:
+    data, is_complete = beginning(file, SAMPLE_BYTES)
+    if not is_complete:
         data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
     return data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
 
 
 def _detected(file: File) -> str:
     sample = _sample(file)
-    own = _of_format(file)
+    usual = _of_format(file)
     stated = _STATED.match(sample)
     if stated is not None:
         return stated[1]
-    if _cells(sample, own):
-        return own
+    if _cells(sample, usual):
+        return usual
     cells = {delimiter: _cells(sample, delimiter, 2) for delimiter in DELIMITERS}
     best = max(cells, key=cells.__getitem__)
-    return best if cells[best] else own
+    return best if cells[best] else usual
 
 
 def _cells(sample: str, delimiter: str, names: int = 0) -> int:
-    """Return the number of cells of all rows; 0 if it is less than two or differs, or the header
-    has too few names.
-    """
+    """Return the number of cells of all rows; 0 if it differs or the header has fewer."""
     lines = io.StringIO(sample, newline="")
     width = 0
     rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)

@@ -35,8 +35,9 @@ def edited(
     chunk: Any,
     misfit: Callable[[int, str], DataError],
 ) -> Any:
-    """Return rows as `Corpus.again` yields them, with their new texts; `names` are the columns of a
-    file with some.
+    """Return rows as `Corpus.again` yields them, with their new texts.
+
+    `names` are the columns of the file, if it has some.
     """
     which = np.flatnonzero(edits.rows[rows]).tolist()
     if not which:
@@ -64,27 +65,23 @@ def edited(
 
 
 def _line_with(line: bytes, column: str, new_text: Callable[[str], str]) -> bytes:
-    """Return the line of an object with a new text; nothing else in it changes, whatever values it
-    holds.
-    """
-    whole = line.decode()
-    members = _members(whole, 0)
+    """Return the line of an object with a new text; the other bytes do not change."""
+    text_line = line.decode()
+    members = _members(text_line, 0)
     start, end = members.get(column, (0, 0))
     for name in () if column in members else column.split("."):
-        start, end = _members(whole, start)[name]
-    old = whole[start:end]
+        start, end = _members(text_line, start)[name]
+    old = text_line[start:end]
     new = json.dumps(new_text(json.loads(old)), ensure_ascii=old.isascii())
-    return (whole[:start] + new + whole[end:]).encode()
+    return (text_line[:start] + new + text_line[end:]).encode()
 
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
 
 
 def _members(line: str, at: int) -> dict[str, tuple[int, int]]:
-    """Return where the values of a valid JSON object are that begins at a place of a line; of equal
-    names, the last.
-    """
-    found: dict[str, tuple[int, int]] = {}
+    """Return the places of the values of a JSON object; of equal names, the last counts."""
+    places: dict[str, tuple[int, int]] = {}
     depth = 0
     name = None
     start = -1
@@ -93,7 +90,7 @@ def _members(line: str, at: int) -> dict[str, tuple[int, int]]:
         mark = token[0]
         if depth == 1 and mark in ",}":
             if name is not None:
-                found[name] = start, end
+                places[name] = start, end
             name = None
             start = -1
             if mark == "}":
@@ -105,4 +102,4 @@ def _members(line: str, at: int) -> dict[str, tuple[int, int]]:
                 start = token.start()
         depth += (mark in "{[") - (mark in "}]")
         end = token.end()
-    return found
+    return places

@@ -38,9 +38,7 @@ def checked_encoding(name: str) -> str:
 
 
 def actual_encoding(start: bytes, expected: str) -> str:
-    """Return UTF-16 or UTF-32 if UTF-8 is expected and a byte order mark of these is found, else
-    `expected`.
-    """
+    """Return UTF-16 or UTF-32 if their byte order mark is found in expected UTF-8."""
     if expected == "utf-8":
         for mark, encoding in _MARKS.items():
             if start.startswith(mark):
@@ -49,9 +47,7 @@ def actual_encoding(start: bytes, expected: str) -> str:
 
 
 def decode_whole(data: bytes, expected: str, where: str) -> str:
-    """Decode a text and drop its byte order mark; raise a ValueError that names the first
-    undecodable byte.
-    """
+    """Decode a text without its byte order mark; an error names the first bad byte."""
     encoding = actual_encoding(data[:4], expected)
     try:
         return data.decode(encoding).removeprefix("\ufeff")
@@ -64,9 +60,7 @@ def decode_whole(data: bytes, expected: str, where: str) -> str:
 
 
 def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") -> str:
-    """Return a message with the position at which a row from `Utf8Stream`, or a row of UTF-8, does
-    not decode.
-    """
+    """Return a message with the position at which a row does not decode."""
     if encoding == "utf-8":
         return f"not UTF-8: {_byte(error, 'offset', error.start)} of {where}"
     character = len(error.object[: error.start].decode())
@@ -77,9 +71,7 @@ def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") 
 
 
 class Utf8Stream:
-    """A binary stream in another encoding, read as UTF-8 (see the module docstring for invalid
-    bytes).
-    """
+    """A binary stream in another encoding, read as UTF-8."""
 
     def __init__(self, stream: Any, start: bytes, encoding: str) -> None:
         self._stream = stream
@@ -103,8 +95,9 @@ class Utf8Stream:
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
-    """Replace undecodable bytes by U+DC00 + byte, one at a time in encodings whose characters begin
-    at any byte.
+    """Replace undecodable bytes by U+DC00 + byte.
+
+    In encodings whose characters begin at any byte, one byte is replaced at a time.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error

@@ -1,6 +1,4 @@
-"""Common code of all readers: an input file and its rows, errors with their position, and small
-helpers.
-"""
+"""Common code of all readers: input files, their rows, and errors with positions."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ COLUMNAR: tuple[Format, ...] = "parquet", "arrow", "npy"
 # The most rows of a block: an object takes much more than the few bytes of a short row.
 BLOCK_ROWS = 1 << 15
 
-# The most cells that are Python objects at a time; a row takes as much as so many cells.
+# The most cells that are Python objects at a time; a row takes as much as ROW_CELLS of them.
 MOST_CELLS = 1 << 17
 ROW_CELLS = 8
 
@@ -73,8 +71,9 @@ _KINDS = {
 
 
 class Reject(NamedTuple):
-    """A bad row that was skipped: its file, its line or row from 1 (None: the whole file), the
-    reason.
+    """A bad row that was skipped: its file, its line or row from 1, and the reason.
+
+    The line is None if the whole file is bad.
     """
 
     path: str
@@ -84,8 +83,9 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns and options of reading; see `open_corpus` for the fields. `remedy` is for rows
-    that are too long.
+    """The columns and options of reading; see `open_corpus` for the fields.
+
+    `remedy` is the advice about rows that are too long.
     """
 
     column: str = "text"
@@ -134,9 +134,7 @@ class Layout:
 
     @property
     def recorded(self) -> list[str]:
-        """Return the names of all columns whose values are recorded: `keys`, and the column of
-        `by`.
-        """
+        """Return the columns whose values are recorded: `keys`, and the column of `by`."""
         return self.keys if self.by is None else [*self.keys, self.by]
 
     @property
@@ -154,9 +152,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class File:
-    """One input file: its name in messages and keys, its format, and its state when it was
-    listed.
-    """
+    """One input file: its name in messages and keys, its format, and its state when listed."""
 
     path: str
     name: str
@@ -213,9 +209,7 @@ class Block:
 
 
 def checked_delimiter(name: str | None) -> str | None:
-    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate
-    cells.
-    """
+    """Return the delimiter with this name; raise ValueError if it cannot separate cells."""
     character = "\t" if name in ("tab", "\\t") else name
     if character is None or (
         len(character) == 1 and character.isascii() and character not in '"\r\n\0'
@@ -293,19 +287,15 @@ def content_faults(file: File, what: str) -> Iterator[None]:
     except (DataError, ImportError):
         raise
     except MemoryError as error:
-        raise (
-            error
-            if str(error)
-            else MemoryError(f"{file.name}: its rows, or lengths in a damaged file")
-        ) from error
+        if str(error):
+            raise
+        raise MemoryError(f"{file.name}: its rows, or lengths in a damaged file") from error
     except Exception as error:
         raise file.fault(None, f"cannot be read as {what}: {content_reason(error)}") from error
 
 
 def content_reason(error: Exception) -> str:
-    """Return the first line of an error of a library, shortened, since some quote what they have
-    read.
-    """
+    """Return the first line of an error of a library, shortened: some quote their input."""
     reason = reason_of(error) if isinstance(error, OSError) else str(error)
     line = reason.strip().partition("\n")[0] or type(error).__name__
     return line if len(line) <= MOST_REASON else f"{line[:MOST_REASON]}..."

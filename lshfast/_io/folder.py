@@ -16,8 +16,7 @@ MANY_LINES = 1_000
 
 
 def files_of_lines(files: Sequence[File]) -> dict[str, int]:
-    """Return the files of one text that may have one text on each line, and how many lines they
-    have.
+    """Return the files of one text that may have one text a line, and their numbers of lines.
 
     That is a file that is the only input and has several lines, or one that has very many.
     """
@@ -55,14 +54,14 @@ def blocks(file: File) -> Iterator[Block]:
     yield block
 
 
-def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+def again(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
     """Read the text again: pass two."""
     yield [_text(file, read_whole(file) or b"")], file.size
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+def texts_of(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
     """Read the text again, and yield it with the position in the file."""
-    yield from again(file, wanted)
+    yield from again(file, numbers)
 
 
 def _text(file: File, data: bytes) -> str:

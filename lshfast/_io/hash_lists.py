@@ -1,5 +1,4 @@
-"""Lists of hashes of images: tables with the columns path, hash and kind, and which hash theirs
-are.
+"""Lists of hashes of images: tables with the columns path, hash and kind.
 
 Lists that lshfast saves have the figures of the images too. The first ones have no version.
 """
@@ -23,8 +22,7 @@ VERSION = "version"
 
 
 def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
-    """Return the hash of lists of hashes of images; None if files are no such lists, or have no
-    rows.
+    """Return the hash in lists of hashes of images; None if files are no such lists, or empty.
 
     Raises
     ------
@@ -71,18 +69,17 @@ def _hashes(
         delimiter=file.layout.delimiter,
     )
     corpus = Corpus(layout, [replace(file, layout=layout)])
-    known = set[tuple[str, int]]()
+    pairs = set[tuple[str, int]]()
     row = 0
     for batch in corpus.batches():
         kinds = batch.strings()
-        versions = (
-            [-1] * len(kinds)
-            if corpus.by is None
-            else corpus.by.codes[row : row + len(kinds)].tolist()
-        )
+        if corpus.by is None:
+            versions = [-1] * len(kinds)
+        else:
+            versions = corpus.by.codes[row : row + len(kinds)].tolist()
         for place, pair in enumerate(zip(kinds, versions, strict=True)):
-            if pair not in known:
-                known.add(pair)
+            if pair not in pairs:
+                pairs.add(pair)
                 yield corpus, row + place, _hash(pair[0], _version(corpus.by, pair[1]), saved)
         row += len(kinds)
 

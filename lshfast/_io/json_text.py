@@ -1,5 +1,4 @@
-"""JSON by the standard library, which raises MemoryError where memory runs out; faster parsers end
-the process then.
+"""JSON by the standard library, which raises MemoryError; faster parsers end the process.
 
 What is refused is left to `jsonl.json_object`, which accepts more and reports reasons.
 """
@@ -102,9 +101,7 @@ def _object(record: dict[Any, Any]) -> str:
 
 
 def _numbers(text: str) -> str:
-    """Return floats by their `repr` as JSON: without zeros before exponents, and null if not
-    finite.
-    """
+    """Return floats by their `repr` as JSON: no zeros before exponents, null if not finite."""
     if "n" in text:  # inf or nan
         text = text.replace("-inf", "null").replace("inf", "null").replace("nan", "null")
     if "e-05" in text:
@@ -146,9 +143,7 @@ _ENCODERS: dict[type, Callable[[Any], str]] = {
 
 
 def _rounded(digits: str) -> int | float:
-    """Return an integer; one beyond 64 bits as a double, or ValueError if it is too large even for
-    that.
-    """
+    """Return an integer; beyond 64 bits a double, or ValueError if it is too large."""
     value = int(digits)
     if len(digits) <= _SAFE_DIGITS or _LEAST <= value < _BEYOND:
         return value
@@ -159,17 +154,17 @@ def _rounded(digits: str) -> int | float:
 
 def _is_wide(value: Any) -> bool:
     """Return whether a value may hold an integer beyond 64 bits, at any depth."""
-    left = [value]
-    while left:
-        value = left.pop()
+    values = [value]
+    while values:
+        value = values.pop()
         if isinstance(value, dict):
-            left += value.values()
+            values += value.values()
         elif isinstance(value, list):
             try:
                 if value and not _LEAST <= min(value) <= max(value) < _BEYOND:
                     return True
             except TypeError:  # not numbers alone
-                left += value
+                values += value
         elif isinstance(value, int) and not _LEAST <= value < _BEYOND:
             return True
     return False

@@ -28,7 +28,7 @@ from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, s
 from lshfast.kernels.text import Texts
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
-GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
+GAP_BYTES = 1 << 14  # reading this many bytes takes about as long as a call
 TYPED_ROWS = 1000  # rows that determine the types of columns
 LF = 10
 CR = 13
@@ -40,9 +40,9 @@ def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
     layout = file.layout
     line = 0
-    read = Lines(file, file.layout.batch_bytes)
+    lines = Lines(file, file.layout.batch_bytes)
     names = _scannable(layout)
-    for buffer, start, end, position in whole_lines(read):
+    for buffer, start, end, position in whole_lines(lines):
         if not end:
             line += 1
             yield Block(
@@ -51,10 +51,10 @@ def blocks(file: File) -> Iterator[Block]:
         for at, stop in _ranges(buffer, start, end):
             block = Block([], [], stop - at, position)
             if names:
-                line += _scan(block, line, (buffer, at, stop), names, layout, read)
+                line += _scan(block, line, (buffer, at, stop), names, layout, lines)
             else:
-                line += _parse(block, line, _pieces(buffer, at, stop), layout, read.encoding)
-            read.count = line
+                line += _parse(block, line, _pieces(buffer, at, stop), layout, lines.encoding)
+            lines.count = line
             yield block
 
 
@@ -62,7 +62,7 @@ def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]
     """Split lines into ranges of `BLOCK_ROWS` lines, and the rest."""
     first = start
     count = 0
-    for at in range(start, end, COUNTED_BYTES):  # bytearray.count would look at a byte at a time
+    for at in range(start, end, COUNTED_BYTES):  # bytearray.count reads one byte at a time
         ends = line_ends(buffer, at, min(at + COUNTED_BYTES, end))
         while count + len(ends) >= BLOCK_ROWS:
             stop = int(ends[BLOCK_ROWS - count - 1]) + 1
@@ -76,12 +76,10 @@ def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
-    """Yield all objects: line, members, the reason if the line is bad, and the position in the
-    file.
-    """
+    """Yield all objects: line, members, the reason if the line is bad, and the position."""
     line = 0
-    read = Lines(file, file.layout.batch_bytes)
-    for buffer, start, end, position in whole_lines(read):
+    lines = Lines(file, file.layout.batch_bytes)
+    for buffer, start, end, position in whole_lines(lines):
         if not end:
             line += 1
             yield line, {}, long_row(file), position
@@ -98,18 +96,16 @@ def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]
                     raise ValueError
             except ValueError:
                 try:
-                    record = json_object(bytes(piece), encoding=read.encoding)
+                    record = json_object(bytes(piece), encoding=lines.encoding)
                 except ValueError as error:
                     record = {}
                     reason = str(error)
             yield line, record, reason, position
-        read.count = line
+        lines.count = line
 
 
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
-    """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of
-    them.
-    """
+    """Return the columns to read in UTF-8, the texts first; () if they must be parsed."""
     names = [layout.column, *layout.recorded]
     if layout.kind != "text" or any("." in name for name in names):
         return ()
@@ -120,9 +116,7 @@ def _scannable(layout: Layout) -> tuple[bytes, ...]:
 
 
 def can_be_read_at(file: File) -> bool:
-    """Return whether texts can be read again where their lines are, judged by the name and the
-    layout of a file.
-    """
+    """Return whether texts can be read again where their lines are, by name and layout."""
     return has_places(file) and file.layout.encoding == "utf-8" and bool(_scannable(file.layout))
 
 
@@ -132,70 +126,68 @@ def _scan(
     part: tuple[bytearray, int, int],
     names: tuple[bytes, ...],
     layout: Layout,
-    read: Lines,
+    source: Lines,
 ) -> int:
-    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
-    of lines before.
+    """Add the rows of some lines to a block, and return the number of lines.
 
-    Lines that the scanner does not decide are parsed.
+    `before` is the number of lines before. Lines that the scanner does not decide are parsed.
     """
-    found = scan(*part, names[0], names[1:])
-    texts = Texts.of_buffer(found.texts, found.offsets)
-    lines = found.lines + (before + 1)
-    keys = {name: found.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
-    if len(found.undecided):
+    scanned = scan(*part, names[0], names[1:])
+    texts = Texts.of_buffer(scanned.texts, scanned.offsets)
+    lines = scanned.lines + (before + 1)
+    keys = {name: scanned.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
+    if len(scanned.undecided):
         buffer, _, end = part
-        rest = []
+        undecided = []
         lf = int(_are_short(*part))
-        for row in found.undecided.tolist():
-            line = bytes(buffer[found.starts[row] : min(found.stops[row] + lf, end)])
-            parsed = _row(line, layout, read.encoding)
+        for row in scanned.undecided.tolist():
+            line = bytes(buffer[scanned.starts[row] : min(scanned.stops[row] + lf, end)])
+            parsed = _row(line, layout, source.encoding)
             text, record, reason = parsed or ("", {}, "")
-            rest.append(text)
+            undecided.append(text)
             if reason:
                 block.bad[row] = reason
             for name, values in keys.items():
                 values[row] = _key_of(record, name)
-        texts = _replaced(texts, found.undecided, rest)
-    block.texts, block.lines, block.raw = texts, lines, _slices(part[0], found.starts, found.stops)
-    if read.base is not None:
-        block.spans = found.starts + read.base, found.stops + read.base
+        texts = _replaced(texts, scanned.undecided, undecided)
+    block.texts = texts
+    block.lines = lines
+    block.raw = _slices(part[0], scanned.starts, scanned.stops)
+    if source.base is not None:
+        block.spans = scanned.starts + source.base, scanned.stops + source.base
     if keys:
         none = [None] * len(lines)
         columns = (layout.id_column, layout.order_column, layout.by)
         block.ids, block.orders, block.values = (keys.get(name or "", none) for name in columns)
-    return found.count
+    return scanned.count
 
 
-def _replaced(texts: Texts, rows: Rows, others: list[str]) -> Texts:
+def _replaced(texts: Texts, rows: Rows, new_texts: list[str]) -> Texts:
     """Return texts with those of some rows replaced."""
     places = np.arange(len(texts), dtype=np.int64)
     places[rows] = np.arange(len(texts), len(texts) + len(rows), dtype=np.int64)
-    return Texts.concatenate([texts, others]).take(places)
+    return Texts.concatenate([texts, new_texts]).take(places)
 
 
 def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
-    """Read the texts of accepted lines of a file again, in any order; the lines are at
-    ``starts[i]:stops[i]``.
-    """
+    """Read the texts of accepted lines, at ``starts[i]:stops[i]``, again, in any order."""
     order = np.argsort(starts, kind="stable")
     buffer, moved = _read_spans(file, starts[order], stops[order])
-    found = scan_spans(
-        buffer, starts[order] - moved, stops[order] - moved, file.layout.column.encode()
-    )
-    texts = _accepted(file, found, buffer)
+    column = file.layout.column.encode()
+    scanned = scan_spans(buffer, starts[order] - moved, stops[order] - moved, column)
+    texts = _accepted(file, scanned, buffer)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order), dtype=np.int64)
     return texts.take(places)
 
 
-def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
+def _accepted(file: File, scanned: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
     """Return the texts of lines that were accepted before."""
-    texts = Texts.of_buffer(found.texts, found.offsets)
-    wrong = found.undecided
-    spans = zip(found.starts[wrong].tolist(), found.stops[wrong].tolist(), strict=True)
-    rest = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
-    return _replaced(texts, wrong, rest) if rest else texts
+    texts = Texts.of_buffer(scanned.texts, scanned.offsets)
+    wrong = scanned.undecided
+    spans = zip(scanned.starts[wrong].tolist(), scanned.stops[wrong].tolist(), strict=True)
+    parsed_texts = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
+    return _replaced(texts, wrong, parsed_texts) if parsed_texts else texts
 
 
 def _accepted_text(file: File, line: bytes) -> Any:
@@ -207,8 +199,7 @@ def _accepted_text(file: File, line: bytes) -> Any:
 
 
 def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
-    """Read spans of a file in ascending order; return a buffer, and by how much each span is moved
-    in it.
+    """Read ascending spans of a file; return a buffer, and by how much each span moved in it.
 
     Spans with at most GAP_BYTES between them are read at once, with what is between them.
     """
@@ -221,12 +212,11 @@ def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.u
     targets = np.cumsum(sizes, dtype=np.int64) - sizes
     buffer = np.empty(int(sizes.sum()) + PADDING, np.uint8)
     with opened(file) as (_, raw):
-        whole = (
-            read_spans(raw.fileno(), first, sizes, buffer)
-            if isinstance(raw, io.FileIO)
-            else _read_each(raw, first.tolist(), sizes.tolist(), buffer.data)
-        )
-        if not whole:
+        if isinstance(raw, io.FileIO):
+            is_whole = read_spans(raw.fileno(), first, sizes, buffer)
+        else:
+            is_whole = _read_each(raw, first.tolist(), sizes.tolist(), buffer.data)
+        if not is_whole:
             raise file.fault(None, "changed while it was in use")
     buffer[len(buffer) - PADDING :] = 0
     return buffer, np.repeat(first - targets, ends - begins)
@@ -248,8 +238,9 @@ def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -
 def _parse(
     block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str
 ) -> int:
-    """Add the rows of some lines to a block, and return the number of lines. `before` is the number
-    of lines before.
+    """Add the rows of some lines to a block, and return the number of lines.
+
+    `before` is the number of lines before.
     """
     texts: list[Any] = []
     lines: list[int] = []
@@ -279,8 +270,7 @@ def _parse(
 def _row(
     line: bytes | memoryview, layout: Layout, encoding: str
 ) -> tuple[Any, dict[str, Any], str] | None:
-    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white
-    space.
+    """Parse a line: return its text, its record, and the reason if bad; None for white space.
 
     Of other kinds than texts, the value is returned as it is.
     """
@@ -308,8 +298,7 @@ def _row(
 
 
 def first_value(file: File) -> Any:
-    """Return the first value of the column in the first rows that is not null or empty; None if
-    there is none.
+    """Return the first value of the column that is not null or empty; None without any.
 
     Bad rows are left out. After lists of whole numbers, the first list with a fraction is returned:
     some programs write 1.0 as 1.
@@ -339,33 +328,30 @@ def parsed_value(data: bytes) -> Any:
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
-    """Yield the columns and the types of their values in the first rows, for CSV cells; a null has
-    no type.
-    """
+    """Yield the columns and the types of values in the first rows; a null has no type."""
     nested = [name for name in file.layout.keys if "." in name]
-    read = whole_lines(Lines(file, _PIECE))
-    lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
+    line_blocks = whole_lines(Lines(file, _PIECE))
+    lines = (
+        piece for buffer, start, end, _ in line_blocks for piece in _pieces(buffer, start, end)
+    )
     for line in islice(lines, TYPED_ROWS):
         try:
             record = loads(line)
-            found = list(record.items())
+            members = list(record.items())
         except (ValueError, AttributeError):  # a bad row, or a row that `loads` refuses
             continue
-        found += [(name, _key_of(record, name)) for name in nested if name not in record]
-        for name, value in found:
+        members += [(name, _key_of(record, name)) for name in nested if name not in record]
+        for name, value in members:
             if value is not None:
                 kind = _TYPES.get(type(value), OTHER)
-                yield (
-                    name,
-                    CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name),
-                )
+                if kind == "int64" and not is_int64(value):
+                    kind = OTHER
+                yield name, CellType(kind, file.name)
 
 
-def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file:
-    pass two.
-    """
-    for buffer, starts, stops, position in _lines_again(file, wanted):
+def again(file: File, numbers: Rows) -> Iterator[tuple[list[bytes], int]]:
+    """Read the rows on these lines again for output, with the position in the file."""
+    for buffer, starts, stops, position in _lines_again(file, numbers):
         yield list(_slices(buffer, starts, stops)), position
 
 
@@ -387,29 +373,24 @@ class JoinedLines:
         return self.count
 
 
-def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
-    """Read the rows on these lines again, as `again` does, and join them. Consecutive lines are
-    copied at once.
-    """
-    for buffer, starts, stops, position in _lines_again(file, wanted):
+def joined_again(file: File, numbers: Rows) -> Iterator[tuple[JoinedLines, int]]:
+    """Read the rows on these lines again, joined; consecutive lines are copied at once."""
+    for buffer, starts, stops, position in _lines_again(file, numbers):
         first = np.flatnonzero(np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1]))
         last = np.append(first[1:], len(starts))[: len(first)] - 1
         view = memoryview(buffer)
         runs = zip(starts[first].tolist(), stops[last].tolist(), strict=True)
-        yield (
-            JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])),
-            position,
-        )
+        data = b"\n".join([*(view[start:stop] for start, stop in runs), b""])
+        yield JoinedLines(len(starts), data), position
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
-    file.
+def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of accepted rows again, and yield them with the position in the file.
 
     Values of other kinds than texts are yielded as they are, in lists.
     """
     names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
-    for buffer, starts, stops, position in _lines_again(file, wanted):
+    for buffer, starts, stops, position in _lines_again(file, numbers):
         if (starts >= stops).any():
             raise file.fault(None, "changed while it was in use")
         if names:
@@ -420,34 +401,33 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
             yield Texts(values) if file.layout.kind == "text" else values, position
 
 
-def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
-    """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and
-    the position.
-    """
-    line = done = 0
+def _lines_again(file: File, numbers: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
+    """Read a file up to the last of these lines: yield a buffer, their places, the position."""
+    line = lines_done = 0
     for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
         data = np.frombuffer(buffer, np.uint8)
         ends = line_ends(buffer, start, max(start, end))
         if end > start and data[end - 1] != LF:
             ends = np.append(ends, end)
         count = len(ends) if end else 1  # a line that is too long
-        stop = int(np.searchsorted(wanted, line + count, "right"))
-        own = wanted[done:stop] - (line + 1)
+        stop = int(np.searchsorted(numbers, line + count, "right"))
+        block_lines = numbers[lines_done:stop] - (line + 1)
         line = line + count
-        done = stop
+        lines_done = stop
         if not end:
-            own = own[:0]
-        starts = np.concatenate([[start], ends + 1])[own]
-        stops = ends[own]
+            block_lines = block_lines[:0]
+        starts = np.concatenate([[start], ends + 1])[block_lines]
+        stops = ends[block_lines]
         stops = stops - ((stops > starts) & (data[stops - 1] == CR))
         yield buffer, starts, stops, position
-        if done == len(wanted):
+        if lines_done == len(numbers):
             return
 
 
 def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:
-    """Split a buffer into lines, with or without line ends. Short lines are copied, which saves 0.3
-    us each.
+    """Split a buffer into lines, with or without line ends.
+
+    Short lines are copied, which saves 0.3 us each.
     """
     view = memoryview(buffer)
     if _are_short(buffer, start, end):
@@ -460,16 +440,16 @@ def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryv
 
 
 def _are_short(buffer: bytearray, start: int, end: int) -> bool:
-    """Return whether the first lines have less than 2,000 bytes on average; such lines are parsed
-    with their LF.
+    """Return whether the first lines have less than 2,000 bytes on average.
+
+    Such lines are parsed with their LF.
     """
     sample = min(end, start + (1 << 16))
     return sample - start < 2000 * buffer.count(b"\n", start, sample)
 
 
 def value_at(record: Any, name: str) -> Any:
-    """Return the member `name`, or the member of nested objects if the name has dots; None inside
-    null.
+    """Return the member `name`, of nested objects if it has dots; None inside null.
 
     Raises LookupError or TypeError if there is no such member.
     """
@@ -509,13 +489,13 @@ def _text_of(record: dict[str, Any], column: str) -> str:
 
 def _strings(value: Any, name: str) -> Iterator[str]:
     """Yield the names of the strings in nested objects, joined with dots."""
-    left = [(name, value)]
-    while left:
-        name, value = left.pop()
+    members = [(name, value)]
+    while members:
+        name, value = members.pop()
         if isinstance(value, str):
             yield name
         elif isinstance(value, dict):
-            left += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
+            members += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
 
 
 def _key_of(record: dict[str, Any], name: str | None) -> Any:
@@ -527,15 +507,13 @@ def _key_of(record: dict[str, Any], name: str | None) -> Any:
 
 def _names(record: dict[str, Any]) -> list[str]:
     """Return the column names of a row; names in nested objects are joined with dots."""
-    return [
-        name
-        for outer, value in record.items()
-        for name in (
-            [f"{outer}.{inner}" for inner in value]
-            if isinstance(value, dict) and value
-            else [outer]
-        )
-    ]
+    names: list[str] = []
+    for outer, value in record.items():
+        if isinstance(value, dict) and value:
+            names += [f"{outer}.{inner}" for inner in value]
+        else:
+            names.append(outer)
+    return names
 
 
 def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
@@ -580,8 +558,9 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def exact_object(line: bytes) -> dict[str, Any]:
-    """Parse a line for output in another format: integers are not rounded, and lone surrogates
-    become U+FFFD.
+    """Parse a line for output in another format, with exact integers.
+
+    Lone surrogates become U+FFFD.
     """
     try:
         record: dict[str, Any] = loads(line)
@@ -592,17 +571,17 @@ def exact_object(line: bytes) -> dict[str, Any]:
 
 def _has_huge(record: dict[str, Any]) -> bool:
     """Return whether there is a double, at any depth, that may have been an integer."""
-    left: list[Iterable[Any]] = [record.values()]
-    while left:
-        for value in left.pop():
+    containers: list[Iterable[Any]] = [record.values()]
+    while containers:
+        for value in containers.pop():
             kind = type(value)
             if kind is float:
                 if abs(value) >= _BEYOND:
                     return True
             elif kind is dict:
-                left.append(value.values())
+                containers.append(value.values())
             elif kind is list:
-                left.append(value)
+                containers.append(value)
     return False
 
 

@@ -44,7 +44,8 @@ class RowKeys:
         self._folder = folder
         self._kind: type = str
         self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
-        self._hashed, self._known = 0, HashedKeys()
+        self._hashed = 0  # rows before this one are in `_known`
+        self._known = HashedKeys()
 
     def close(self) -> None:
         """Release the data that is only needed to add more rows."""
@@ -60,9 +61,7 @@ class RowKeys:
         self.by = by
 
     def begin_block(self, ids: list[Any]) -> None:
-        """Look up the ids of the next rows among those of earlier rows, if these are not in
-        `_row_of`.
-        """
+        """Look up the ids of the next rows among earlier ids that are in files."""
         if self._folder is None or self._layout.id_column is None or not self._layout.unique_ids:
             return
         fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
@@ -70,20 +69,17 @@ class RowKeys:
         self._hashed = len(self.ids)
         ids = [key if type(key) in (str, int) else "" for key in ids]
         rows = self._known.find(ids).tolist()
-        self._row_of = {
-            key: row
-            for key, row in zip(ids, rows, strict=True)
-            if row >= 0 and self.ids[row] == key
-        }
+        self._row_of = {}
+        for key, row in zip(ids, rows, strict=True):
+            if row >= 0 and self.ids[row] == key:
+                self._row_of[key] = row
 
     def _strings(self, name: str) -> Any:
         """Return a new sequence for strings."""
         return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
 
     def take(self, identity: Any, order: Any, untyped: bool, value: Any = None) -> str | None:
-        """Record the next row's id, order value and value of `by`, or return the reason to reject
-        the row.
-        """
+        """Record the id, order value and value of `by` of a row, or return why it is rejected."""
         if self._layout.id_column is not None:
             reason = self._refused(identity)
             if reason:
@@ -114,9 +110,8 @@ class RowKeys:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
-            return f"id {shortened(identity)} is taken by {name}" + (
-                "" if line is None else f":{line}"
-            )
+            place = name if line is None else f"{name}:{line}"
+            return f"id {shortened(identity)} is taken by {place}"
         return None
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
@@ -138,20 +133,15 @@ class RowKeys:
             numbers = False
         if isinstance(value, str) == numbers:
             return _clash(value)
-        if (
-            isinstance(value, float)
-            and isinstance(self.orders, array)
-            and self.orders.typecode == "q"
-        ):
-            self.orders = array("d", self.orders)
+        orders = self.orders
+        if isinstance(value, float) and isinstance(orders, array) and orders.typecode == "q":
+            self.orders = array("d", orders)
         self.orders.append(value)
         return None
 
 
 def clashing_order(layout: Layout, value: Any) -> str:
-    """Return the reason to reject a row whose order value is a string beside numbers, or a number
-    beside strings.
-    """
+    """Return the reason to reject an order value: a string beside numbers, or the reverse."""
     return _of_order(layout, _clash(value))
 
 
@@ -176,8 +166,6 @@ def writable(text: str) -> bool:
 def _number(text: str) -> str | int | float:
     if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
         return int(text)
-    return (
-        float(text)
-        if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
-        else text
-    )
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+        return float(text)
+    return text

@@ -1,6 +1,4 @@
-"""Read plain or compressed files as bytes, or as blocks of lines in one buffer instead of line by
-line.
-"""
+"""Read plain or compressed files as bytes, or as blocks of lines in one buffer."""
 
 from __future__ import annotations
 
@@ -27,8 +25,7 @@ _LEAST = 64  # bytes of a buffer
 
 
 class Lines:
-    """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first
-    block on.
+    """The lines of a file as UTF-8; `encoding`, the original one, is known after a block.
 
     Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it,
     position in the file. The buffer has `PADDING` more bytes, and is reused for the next lines. It
@@ -94,9 +91,7 @@ class Lines:
 
 
 def has_places(file: File) -> bool:
-    """Return whether bytes of a file can be read at an offset without reading those before, judged
-    by its name.
-    """
+    """Return whether bytes at an offset can be read without those before, by the file's name."""
     return file.codec is None and isinstance(file.source, (LocalFile, Spool))
 
 
@@ -109,9 +104,7 @@ def is_plain(file: File) -> bool:
 
 
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
-    """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds
-    `max_row_bytes`.
-    """
+    """Yield the blocks of `Lines`; a line that exceeds `max_row_bytes` becomes an empty range."""
     inside = False
     for buffer, start, end, position in lines:
         if lines.unfinished:
@@ -210,9 +203,7 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
 
 
 def _other_content(file: File, codec: str) -> str:
-    """Return what a file is that is not compressed as its name says; "" if it is, or cannot be read
-    at all.
-    """
+    """Return the content of a file that is not compressed as its name says; else ""."""
     from lshfast._io.contents import HEAD_BYTES, not_compressed
 
     with suppress(OSError), file.source.open() as raw:
@@ -220,15 +211,15 @@ def _other_content(file: File, codec: str) -> str:
     return ""
 
 
-def line_numbers(wanted: Rows) -> Iterator[int]:
+def line_numbers(numbers: Rows) -> Iterator[int]:
     """Yield line numbers as Python integers, without creating all of them at once."""
-    for at in range(0, len(wanted), 1 << 16):
-        yield from wanted[at : at + (1 << 16)].tolist()
+    for at in range(0, len(numbers), 1 << 16):
+        yield from numbers[at : at + (1 << 16)].tolist()
 
 
 def _first_bytes(stream: Any) -> bytes:
     """Read four bytes, or fewer at the end of the stream."""
     head = b""
-    while len(head) < 4 and (more := stream.read(4 - len(head))):
-        head += more
+    while len(head) < 4 and (chunk := stream.read(4 - len(head))):
+        head += chunk
     return head

@@ -50,8 +50,9 @@ _KINDS = (
 
 
 class _Found(NamedTuple):
-    """A file to read: its name for the user, its location, and an identity that is equal for the
-    same file.
+    """A file to read: its name for the user, its location, and an identity.
+
+    The identity is equal for the same file.
     """
 
     path: str
@@ -65,52 +66,62 @@ class _Found(NamedTuple):
 def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
     """List the files of the inputs; the errors are those of `open_corpus`."""
     files: list[File] = []
-    seen: dict[str, str] = {}
-    for given in inputs:
-        for found in _listed(os.fspath(given), layout):
-            file = _file(found, layout)
-            if found.identity in seen:
-                first = seen[found.identity]
+    names: dict[str, str] = {}
+    for path in inputs:
+        for entry in _listed(os.fspath(path), layout):
+            file = _file(entry, layout)
+            if entry.identity in names:
+                first = names[entry.identity]
                 raise file.fault(
                     None,
                     "input named twice" + ("" if first == file.name else f" (first as {first})"),
                 )
-            seen[found.identity] = file.name
+            names[entry.identity] = file.name
             files.append(file)
     if not files:
         raise ValueError("no inputs")
     return files
 
 
-def _file(found: _Found, layout: Layout) -> File:
+def _file(entry: _Found, layout: Layout) -> File:
     """Determine the format of a file, and record its state."""
-    known = file_format(found.path)
+    format_and_codec = file_format(entry.path)
     if layout.format is not None:
-        known = layout.format, None if layout.format in COLUMNAR else codec_of(found.path)
-    elif known is None and found.matched:
-        known = "text", None
-    if known is None:
-        step = unknown_suffix(found.path) or "; format (--format) says what it is"
-        raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}{step}")
-    if known[0] == "text" and layout.order_column is not None:
-        raise DataError(
-            found.name, None, f"a file of one text has no order column {layout.order_column!r}"
+        format_and_codec = (
+            layout.format,
+            None if layout.format in COLUMNAR else codec_of(entry.path),
         )
-    if known[0] == "text" and layout.by is not None:
-        raise DataError(found.name, None, f"a file of one text has no column {layout.by!r} (by)")
+    elif format_and_codec is None and entry.matched:
+        format_and_codec = "text", None
+    if format_and_codec is None:
+        step = unknown_suffix(entry.path) or "; format (--format) says what it is"
+        raise DataError(entry.name, None, f"unknown kind of file: not {_KINDS}{step}")
+    if format_and_codec[0] == "text" and layout.order_column is not None:
+        raise DataError(
+            entry.name, None, f"a file of one text has no order column {layout.order_column!r}"
+        )
+    if format_and_codec[0] == "text" and layout.by is not None:
+        raise DataError(entry.name, None, f"a file of one text has no column {layout.by!r} (by)")
     try:
-        size, version = found.source.state()
+        size, version = entry.source.state()
     except OSError as error:
-        raise DataError(found.name, None, f"cannot be read: {reason_of(error)}") from error
+        raise DataError(entry.name, None, f"cannot be read: {reason_of(error)}") from error
     return File(
-        found.path, found.name, *known, found.source, size, version, layout, beside=found.beside
+        entry.path,
+        entry.name,
+        *format_and_codec,
+        entry.source,
+        size,
+        version,
+        layout,
+        beside=entry.beside,
     )
 
 
-def _listed(given: str, layout: Layout) -> Iterator[_Found]:
-    if given == "-":
+def _listed(path: str, layout: Layout) -> Iterator[_Found]:
+    if path == "-":
         return iter([_standard_input(layout)])
-    return _remote(given, layout) if is_url(given) else _local(given, layout)
+    return _remote(path, layout) if is_url(path) else _local(path, layout)
 
 
 def _standard_input(layout: Layout) -> _Found:
@@ -171,47 +182,44 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     if layout.glob is None:
         names = _chosen(inside, printable(path), layout)
         beside = _left_out(inside, names)
-        chosen = [str(Path(path, name)) for name in names]
-        chosen = _without_caches(
-            chosen,
+        selection = [str(Path(path, name)) for name in names]
+        selection = _without_caches(
+            selection,
             [str(Path(path, name)) for name in inside],
-            lambda found: LocalFile(found).open(),
+            lambda file: LocalFile(file).open(),
         )
     else:
         try:
-            chosen = [str(found) for found in Path(path).glob(layout.glob)]
+            selection = [str(file) for file in Path(path).glob(layout.glob)]
         except (ValueError, NotImplementedError) as error:
             raise ValueError(f"glob {layout.glob!r}: {error}") from error
-    files = sorted(filter(os.path.isfile, chosen), key=lambda found: found.replace(os.sep, "/"))
+    files = sorted(filter(os.path.isfile, selection), key=lambda file: file.replace(os.sep, "/"))
     if not files:
         raise _nothing(printable(path), layout)
     real = os.path.realpath(path)
-    for found in files:
-        identity = os.path.join(real, os.path.relpath(found, path))
+    for file in files:
+        identity = os.path.join(real, os.path.relpath(file, path))
         yield _Found(
-            found, printable(found), LocalFile(found), identity, layout.glob is not None, beside
+            file, printable(file), LocalFile(file), identity, layout.glob is not None, beside
         )
         beside = {}
 
 
 def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
-    """Select files of a folder by their relative paths: data files, or .txt files if there are no
-    data files.
-    """
-    seen = [path for path in inside if not _HIDDEN.search(path)]
+    """Select the data files of a folder, or its .txt files if there are no data files."""
+    visible = [path for path in inside if not _HIDDEN.search(path)]
     for suffixes in (_SHARDS, _TEXTS):
-        chosen = [path for path in seen if suffixes.search(path)]
+        selection = [path for path in visible if suffixes.search(path)]
         if layout.format is not None:
             suffix = "text" if layout.format == "lines" else layout.format
-            chosen = [path for path in chosen if (file_format(path) or ("",))[0] == suffix]
-        if chosen:
-            return chosen
+            selection = [path for path in selection if (file_format(path) or ("",))[0] == suffix]
+        if selection:
+            return selection
     raise _nothing(name, layout)
 
 
 def left_out_of(files: Iterable[File]) -> dict[str, int]:
-    """Return how many files of the folders that were listed are not read, by the end of their
-    names.
+    """Return how many files of the listed folders are not read, by the end of their names.
 
     Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out:
     it says what is read.
@@ -222,17 +230,16 @@ def left_out_of(files: Iterable[File]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _left_out(inside: Iterable[str], chosen: Iterable[str]) -> dict[str, int]:
+def _left_out(inside: Iterable[str], selection: Iterable[str]) -> dict[str, int]:
     """Count the files of a folder that are not read, but for hidden ones."""
-    others = set(inside) - set(chosen)
-    return suffixes_of(path for path in others if not _HIDDEN.search(path))
+    unread = set(inside) - set(selection)
+    return suffixes_of(path for path in unread if not _HIDDEN.search(path))
 
 
 def _without_caches(
-    chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]
+    selection: list[str], inside: Iterable[str], opened: Callable[[str], Any]
 ) -> list[str]:
-    """Leave out the Arrow files beside the data of a saved dataset, such as its caches; state.json
-    names the data.
+    """Leave out Arrow files, such as caches, that the state.json of a dataset does not name.
 
     `inside` are all files of the folder, and `opened` opens one of them.
     """
@@ -240,29 +247,30 @@ def _without_caches(
         os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"
     }
     for folder in {
-        os.path.dirname(path) for path in chosen if path.endswith(".arrow")
+        os.path.dirname(path) for path in selection if path.endswith(".arrow")
     } & states.keys():
         names = _data_files(states[folder], opened)
-        own = {path: os.path.basename(path) for path in chosen if os.path.dirname(path) == folder}
-        missing = names - set(own.values())
+        file_names = {
+            path: os.path.basename(path) for path in selection if os.path.dirname(path) == folder
+        }
+        missing = names - set(file_names.values())
         if missing:
             raise DataError(
                 printable(states[folder]),
                 None,
                 f"names {min(missing)!r}, which is not in this folder",
             )
-        chosen = [
+        selection = [
             path
-            for path in chosen
-            if not (names and own.get(path, "").endswith(".arrow")) or own[path] in names
+            for path in selection
+            if not (names and file_names.get(path, "").endswith(".arrow"))
+            or file_names[path] in names
         ]
-    return chosen
+    return selection
 
 
 def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
-    """Return the names of the data files in the state of a saved dataset; none if the file is
-    something else.
-    """
+    """Return the data files in the state of a saved dataset; none for any other file."""
     try:
         with remote_errors(), opened(path) as stream:
             data = stream.read(MOST_STATE_BYTES)
@@ -294,9 +302,7 @@ def _nothing(name: str, layout: Layout) -> DataError:
 
 
 def _unreadable(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed; otherwise its files would be silently
-    missing.
-    """
+    """Raise an error for a folder that cannot be listed, whose files would be missing."""
     raise DataError(
         printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
     ) from error
@@ -313,11 +319,16 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
             paths, beside = _remote_paths(system, path, printable(url), layout)
     except OSError as error:
         raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
-    for found in paths:
-        source = RemoteFile(system, found)
+    for remote_path in paths:
+        source = RemoteFile(system, remote_path)
         name = printable(url if paths == [path] else source.url)
         yield _Found(
-            found, name, source, source.url, found != path and layout.glob is not None, beside
+            remote_path,
+            name,
+            source,
+            source.url,
+            remote_path != path and layout.glob is not None,
+            beside,
         )
         beside = {}
 
@@ -325,8 +336,7 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
 def _remote_paths(
     system: Any, path: str, name: str, layout: Layout
 ) -> tuple[list[str], Mapping[str, int]]:
-    """List the files to read at a path: the file itself, the files of a folder, or the matches of a
-    pattern.
+    """List the files at a path: the file, the files of a folder, or a pattern's matches.
 
     With them are the numbers of the files of a folder that are not read; see `left_out_of`.
     """
@@ -343,7 +353,7 @@ def _remote_paths(
     if kind != "directory":
         return [path], beside
     if layout.glob is not None:
-        found = sorted(
+        matching = sorted(
             match
             for match in system.glob(f"{path.rstrip('/')}/{layout.glob}")
             if system.isfile(match)
@@ -352,10 +362,10 @@ def _remote_paths(
         inside = {posixpath.relpath(member, path): member for member in system.find(path)}
         members = _chosen(list(inside), name, layout)
         beside = _left_out(inside, members)
-        chosen = [inside[member] for member in members]
-        found = sorted(
-            _without_caches(chosen, inside.values(), lambda member: system.open(member, "rb"))
+        selection = [inside[member] for member in members]
+        matching = sorted(
+            _without_caches(selection, inside.values(), lambda member: system.open(member, "rb"))
         )
-    if not found:
+    if not matching:
         raise _nothing(name, layout)
-    return found, beside
+    return matching, beside

@@ -1,5 +1,4 @@
-"""Arrays of numpy, .npy and .npz, as record batches: a row of an array is a row, with a value or a
-list of numbers.
+"""Arrays of numpy, .npy and .npz, as record batches: each row has a value or a list.
 
 Files are read in batches, and never as pickles. The array of an .npy file is the column of the
 items; the arrays of an .npz file are columns by their names, all of one length.
@@ -61,9 +60,7 @@ class _StoredArray(NamedTuple):
 
     @property
     def decoded_bytes(self) -> int:
-        """The bytes of the values of a row as Python has them, which counts each number as one of
-        64 bits.
-        """
+        """The bytes of the values of a row in Python, where each number takes 64 bits."""
         return self.width * max(8, self.dtype.itemsize)
 
 
@@ -75,29 +72,25 @@ def schema_of(file: File) -> Any:
 
 
 def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
-    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`,
-    the position.
-    """
+    """Read some columns in batches: yield the first row from 1, the batch, the position."""
     pa = optional("pyarrow")
     row = 0
     with _opened(file) as arrays:
-        chosen = [array for array in arrays if names is None or array.name in names]
-        rows = chosen[0].shape[0] if chosen else 0
-        each = max(1, sum(array.row_bytes for array in chosen))
+        selection = [array for array in arrays if names is None or array.name in names]
+        rows = selection[0].shape[0] if selection else 0
+        each = max(1, sum(array.row_bytes for array in selection))
         most = max(1, min(MOST_ROWS, file.layout.batch_bytes // each))
         while row < rows:
             count = min(most, rows - row)
-            columns = [_column(array, _read(file, array, count), count) for array in chosen]
-            batch = pa.RecordBatch.from_arrays(columns, [array.name for array in chosen])
+            columns = [_column(array, _read(file, array, count), count) for array in selection]
+            batch = pa.RecordBatch.from_arrays(columns, [array.name for array in selection])
             row += count
             yield row - count + 1, batch, file.size * row // rows
 
 
 @contextmanager
 def _opened(file: File) -> Iterator[list[_StoredArray]]:
-    """Open the arrays of a file; any error of its format is raised as an error that names
-    the file.
-    """
+    """Open the arrays of a file; an error of its format becomes one that names the file."""
     with content_faults(file, _WHAT), steady(file), ExitStack() as stack:
         stream = stack.enter_context(closing(file.source.open()))
         start = stream.read(len(MAGIC))
@@ -173,13 +166,13 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
 
 def _read(file: File, array: _StoredArray, count: int) -> bytes:
     """Read the next rows of an array."""
-    wanted = count * array.row_bytes
+    byte_count = count * array.row_bytes
     parts = []
     size = 0
-    while size < wanted and (part := array.stream.read(wanted - size)):
+    while size < byte_count and (part := array.stream.read(byte_count - size)):
         parts.append(part)
         size += len(part)
-    if size < wanted:
+    if size < byte_count:
         raise file.fault(None, f"cannot be read as {_WHAT}: array {array.name!r} is cut off")
     return b"".join(parts)
 

@@ -48,12 +48,12 @@ class Output(str):
         delimiter: str | None = None,
         bom: bool = False,
     ) -> Output:
-        made = super().__new__(cls, path)
-        made.kind = kind
-        made.defuse = defuse
-        made.delimiter = checked_delimiter(delimiter)
-        made.bom = bom
-        return made
+        output = super().__new__(cls, path)
+        output.kind = kind
+        output.defuse = defuse
+        output.delimiter = checked_delimiter(delimiter)
+        output.bom = bom
+        return output
 
     def styled(self, delimiter: str | None, bom: bool) -> Output:
         """Return this output with another delimiter, and with a byte order mark or without."""
@@ -61,9 +61,7 @@ class Output(str):
 
 
 class CsvStyle(NamedTuple):
-    """How CSV or TSV is written: the delimiter, whether formulas are defused, and whether it has a
-    byte order mark.
-    """
+    """How CSV or TSV is written: delimiter, escaped formulas, byte order mark."""
 
     delimiter: str = ","
     defuse: bool = False
@@ -72,15 +70,13 @@ class CsvStyle(NamedTuple):
 
 def csv_style(path: str | os.PathLike[str]) -> CsvStyle:
     """Return how an output is written if it is CSV or TSV."""
-    given = path if isinstance(path, Output) else Output(os.fspath(path))
-    delimiter = "\t" if output_format(path)[0] == "tsv" else given.delimiter or ","
-    return CsvStyle(delimiter, given.defuse, given.bom)
+    output = path if isinstance(path, Output) else Output(os.fspath(path))
+    delimiter = "\t" if output_format(path)[0] == "tsv" else output.delimiter or ","
+    return CsvStyle(delimiter, output.defuse, output.bom)
 
 
 def rejects_beside(path: str | None) -> str | None:
-    """Return the path for the rejected rows of a run with this main output: beside it, or standard
-    error.
-    """
+    """Return the path for the rejected rows of a run: beside its output, or standard error."""
     if path is None or not standard(path):
         return path and f"{path}.rejects.jsonl"
     return Output(STANDARD_ERROR, "jsonl")
@@ -127,15 +123,13 @@ def check_outputs(
     inputs: Iterable[str | os.PathLike[str]] = (),
     overwrite: bool = False,
 ) -> list[str]:
-    """Check several outputs as `check_output` does, and that they are different; return those that
-    are not None.
-    """
+    """Check several outputs, which must be different; return those that are not None."""
     files = list(inputs)
-    given = [path for path in paths if path is not None]
-    for path in given:
+    outputs = [path for path in paths if path is not None]
+    for path in outputs:
         check_output(path, files, overwrite)
-    check_different(given)
-    return given
+    check_different(outputs)
+    return outputs
 
 
 def check_different(paths: Sequence[str]) -> None:
@@ -195,7 +189,7 @@ def is_folder(name: str) -> str:
 def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Raise ValueError if an output is one of the inputs."""
     place = location_of(path)
-    if any(location_of(os.fspath(given)) == place for given in inputs):
+    if any(location_of(os.fspath(input_path)) == place for input_path in inputs):
         raise ValueError(
             f"{printable(path)}: the output is one of the inputs; give it another name"
         )
@@ -205,12 +199,12 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
     """Return format and compression by an output's name."""
     if isinstance(path, Output) and path.kind is not None:
         return path.kind, None if path.kind == "parquet" else codec_of(path)
-    known = file_format(path)
-    if known is None and is_stream(path):
+    format_and_codec = file_format(path)
+    if format_and_codec is None and is_stream(path):
         raise ValueError(
             f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)"
         )
-    if known is None or known[0] in ("text", "arrow", "npy"):
+    if format_and_codec is None or format_and_codec[0] in ("text", "arrow", "npy"):
         name = printable(os.fspath(path))
         if os.path.isdir(path):
             raise IsADirectoryError(is_folder(name))
@@ -219,7 +213,7 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
             f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) says "
             "what it is"
         )
-    return known
+    return format_and_codec
 
 
 @contextmanager
@@ -243,9 +237,7 @@ def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def write_behind(stream: Any) -> Iterator[Any]:
-    """Write to a stream in a separate thread, one block behind, so that reading continues during
-    compression.
-    """
+    """Write to a stream in a thread, one block behind, so that reading and compression overlap."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -275,9 +267,7 @@ class _Behind:
 
 
 class _Unclosed:
-    """A stream that stays open when its compressor is closed, so that it can be synced
-    afterwards.
-    """
+    """A stream that stays open when its compressor is closed, so that it can be synced."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.write = stream.write

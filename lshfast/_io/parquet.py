@@ -28,12 +28,11 @@ def blocks(file: File) -> Iterator[Block]:
     schema = schema_of(file)
     kinds = {name: type_of(file, schema, name) for name in names}
     if layout.kind == "text" and not _holds_text(kinds[layout.column]):
-        others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
-        hint = (
-            f"columns of strings are: {', '.join(others)}"
-            if others
-            else "there is no column of strings"
-        )
+        text_columns = [name for name, kind in _leaves(schema) if _holds_text(kind)]
+        if text_columns:
+            hint = f"columns of strings are: {', '.join(text_columns)}"
+        else:
+            hint = "there is no column of strings"
         raise file.fault(
             None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}"
         )
@@ -57,9 +56,7 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def _carried_texts(layout: Layout, schema: Any) -> list[str]:
-    """Return further columns to read in pass one, to reject their bad values before rows are
-    written.
-    """
+    """Return columns to read in pass one too, so that their bad values are rejected early."""
     # Parquet accepts any bytes.
     if layout.on_error == "stop" or layout.output not in (
         "jsonl",
@@ -72,15 +69,13 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
         for field in schema
         if re.search("string|binary", str(field.type)) or _holds_times(field.type)
     ]
-    read = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
-    return [name for name in texts if name not in read]
+    read_columns = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+    return [name for name in texts if name not in read_columns]
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the
-    file.
-    """
-    for batch, position in again(file, wanted, [file.layout.column]):
+def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of accepted rows again, and yield them with the position in the file."""
+    for batch, position in again(file, numbers, [file.layout.column]):
         texts = column_of(batch, file.layout.column)
         if file.layout.kind == "text":
             texts = _as_strings(texts)
@@ -88,36 +83,32 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
         yield texts, position
 
 
-def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
-    """Read these rows, or some of their columns, again, and yield them with the position in the
-    file: pass two.
-    """
-    for first, batch, position in _batches_of(file, names, wanted):
-        low, high = np.searchsorted(wanted, (first, first + len(batch)))
+def again(file: File, numbers: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+    """Read these rows, or some of their columns, again for output; yield batch and position."""
+    for first, batch, position in _batches_of(file, names, numbers):
+        low, high = np.searchsorted(numbers, (first, first + len(batch)))
         if high - low == len(batch):
             yield batch, position
         elif high > low:
             with _faults_of(file):
-                part = batch.take(optional("pyarrow").array(wanted[low:high] - first))
+                part = batch.take(optional("pyarrow").array(numbers[low:high] - first))
             yield part, position
 
 
 def batches(file: File) -> Iterator[tuple[int, Any, int]]:
-    """Yield record batches of all columns: the number of the first row from 1, the batch, the
-    position in the file.
-    """
+    """Yield record batches of all columns: the first row from 1, the batch, the position."""
     yield from _batches_of(file, None)
 
 
 def _batches_of(
-    file: File, names: list[str] | None, wanted: Rows | None = None
+    file: File, names: list[str] | None, numbers: Rows | None = None
 ) -> Iterator[tuple[int, Any, int]]:
     """Read record batches of a file in either format, as `_record_batches` does."""
     if file.format == "arrow":
         return arrow_files.record_batches(file, names)
     if file.format == "npy":
         return npy_files.record_batches(file, names)
-    return _record_batches(file, names, wanted)
+    return _record_batches(file, names, numbers)
 
 
 def columns(file: File) -> list[str]:
@@ -160,8 +151,7 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 
 
 def plain_values(column: Any) -> Any:
-    """Convert dates, times and bytes of a column to strings, so that any output can hold its Python
-    values.
+    """Convert dates, times and bytes to strings, so that any output can hold the values.
 
     Times with a time zone are converted to UTC. Bytes that are not UTF-8 raise an Arrow error.
     """
@@ -175,9 +165,7 @@ def plain_values(column: Any) -> Any:
 
 
 def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of
-    Python.
-    """
+    """Yield (row, reason) for rows with values, at any depth, that Python cannot decode."""
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
         yield from (
@@ -192,9 +180,7 @@ def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _holds_times(kind: Any) -> bool:
-    """Return whether there are dates or times in nested values, which become Python's; others
-    become strings.
-    """
+    """Return whether nested values have dates or times, which become objects of Python."""
     return (
         optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
     )
@@ -227,9 +213,7 @@ def _decodes(column: Any) -> bool:
 
 
 def iso_times(column: Any) -> Any:
-    """Convert dates or times to strings like 2024-05-01 12:00:00.123456; with a time zone, to UTC
-    with a Z.
-    """
+    """Convert dates or times to ISO strings; those with a time zone become UTC, with a Z."""
     pa = optional("pyarrow")
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
@@ -254,10 +238,10 @@ def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
         source = file.path if local else stack.enter_context(file.source.open())
         # Remote files are read ahead: that takes more memory, and fewer requests.
         ahead = not (local or dictionaries)
-        read = pq.ParquetFile(
+        parquet_file = pq.ParquetFile(
             source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries
         )
-        yield stack.enter_context(read)
+        yield stack.enter_context(parquet_file)
 
 
 def _faults_of(file: File) -> AbstractContextManager[None]:
@@ -266,10 +250,9 @@ def _faults_of(file: File) -> AbstractContextManager[None]:
 
 
 def _record_batches(
-    file: File, names: list[str] | None, wanted: Rows | None = None
+    file: File, names: list[str] | None, numbers: Rows | None = None
 ) -> Iterator[tuple[int, Any, int]]:
-    """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the
-    batch, the position.
+    """Read batches of about `batch_bytes`: yield the first row from 1, the batch, the position.
 
     With `wanted`, row groups without any of these rows are skipped.
     """
@@ -278,7 +261,7 @@ def _record_batches(
         rows = max(1, source.metadata.num_rows)
         for group in range(source.metadata.num_row_groups):
             many = source.metadata.row_group(group).num_rows
-            if wanted is not None and not np.any((wanted >= row) & (wanted < row + many)):
+            if numbers is not None and not np.any((numbers >= row) & (numbers < row + many)):
                 row += many
                 continue
             for batch in bounded_batches(
@@ -291,26 +274,26 @@ def _record_batches(
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
     """Yield the columns and their types; names inside structs are joined with dots."""
     types = optional("pyarrow").types
-    left = [(field.name, field.type) for field in reversed(schema)]
-    while left:
-        name, kind = left.pop()
+    fields = [(field.name, field.type) for field in reversed(schema)]
+    while fields:
+        name, kind = fields.pop()
         if types.is_struct(kind) and kind.num_fields:
             inner = (kind.field(i) for i in reversed(range(kind.num_fields)))
-            left += [(f"{name}.{field.name}", field.type) for field in inner]
+            fields += [(f"{name}.{field.name}", field.type) for field in inner]
         else:
             yield name, kind
 
 
 def type_of(file: File, schema: Any, name: str) -> Any:
     """Return the type of the column with this name; ``a.b`` is b inside the struct a."""
-    found = [field.type for field in schema if field.name == name]
+    types = [field.type for field in schema if field.name == name]
     leaves = list(_leaves(schema))
-    if not found:
-        found = [kind for leaf, kind in leaves if leaf == name]
-    if len(found) != 1:
-        fault = "more than one column" if found else "no column"
+    if not types:
+        types = [kind for leaf, kind in leaves if leaf == name]
+    if len(types) != 1:
+        fault = "more than one column" if types else "no column"
         raise file.fault(None, no_column(name, [leaf for leaf, _ in leaves], fault))
-    return found[0]
+    return types[0]
 
 
 def column_of(batch: Any, name: str) -> Any:
@@ -342,11 +325,9 @@ def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
     pa = optional("pyarrow")
     kind = column.type
     if not inner:
-        return (
-            strings.dictionary_encode().cast(kind)
-            if pa.types.is_dictionary(kind)
-            else strings.cast(kind)
-        )
+        if pa.types.is_dictionary(kind):
+            return strings.dictionary_encode().cast(kind)
+        return strings.cast(kind)
     fields = [kind.field(i) for i in range(kind.num_fields)]
     columns = [
         _with_texts(part, inner[1:], strings) if field.name == inner[0] else part
@@ -371,9 +352,7 @@ def _is_binary(kind: Any) -> bool:
 
 
 def _as_strings(column: Any) -> Any:
-    """Convert a column of text to strings or large strings, without checking that bytes are
-    UTF-8.
-    """
+    """Convert a column of text to (large) strings, without checking the encoding of bytes."""
     pa = optional("pyarrow")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -417,9 +396,7 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
 
 
 def _by_values(batch: Any, name: str | None) -> list[Any]:
-    """Return the values of the column of `by` as Python values; bytes that are not UTF-8 are
-    replaced.
-    """
+    """Return the column of `by` as Python values; invalid UTF-8 is replaced."""
     if name is None:
         return [None] * len(batch)
     pa = optional("pyarrow")

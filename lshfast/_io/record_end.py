@@ -11,9 +11,7 @@ _LF = 10
 
 
 class RecordEnd:
-    """Search for the end of one record in pieces of bytes, by the rules of the csv module with
-    ``strict=False``.
-    """
+    """Search for the end of one record in pieces of bytes, by the csv module's lenient rules."""
 
     def __init__(self, delimiter: bytes) -> None:
         self.state: _State = "start of a field"
@@ -21,9 +19,7 @@ class RecordEnd:
         self._leave_unquoted = re.compile(b"\n|" + re.escape(delimiter) + rb'(?:"|\Z)')
 
     def search(self, data: bytes | bytearray, at: int, end: int) -> int:
-        """Return the end of the record in ``data[at:end]``, after its LF; -1 if the record
-        continues after it.
-        """
+        """Return the end of the record in ``data[at:end]``, after its LF; -1 if it continues."""
         while at < end:
             if self.state == "quoted":
                 at = data.find(b'"', at, end) + 1
@@ -45,12 +41,11 @@ class RecordEnd:
                 return at + 1
             else:
                 quotes = data[at] == _QUOTE
-                self.state = (
-                    "quoted"
-                    if quotes
-                    else "start of a field"
-                    if data[at] == self._delimiter
-                    else "unquoted"
-                )
+                if quotes:
+                    self.state = "quoted"
+                elif data[at] == self._delimiter:
+                    self.state = "start of a field"
+                else:
+                    self.state = "unquoted"
                 at += 1
         return -1

@@ -37,9 +37,7 @@ def location_of(path: str) -> str:
 
 
 def local_path(url: str) -> str | None:
-    """Return the path of a URL of a local file; None for another URL. Raise OSError if none can be
-    written.
-    """
+    """Return the path of a file URL, None for another URL; raise OSError if it is not writable."""
     if "::" in url or url.partition("://")[0].lower() in _READ_ONLY:
         raise OSError(f"{printable(url)}: a URL of this kind cannot be written to")
     system, inside = opened_url(url)
@@ -47,8 +45,7 @@ def local_path(url: str) -> str | None:
 
 
 def check_remote(url: str, overwrite: bool) -> None:
-    """Check that a file can be uploaded, before the work that produces it, as far as the file
-    system tells.
+    """Check as far as the file system allows that a file can be uploaded later.
 
     Raises
     ------
@@ -71,8 +68,7 @@ def check_remote(url: str, overwrite: bool) -> None:
 
 @contextmanager
 def open_remote(url: str, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open a file that is uploaded when the block, or that of `all_or_none` around it, ends without
-    an error.
+    """Open a file that is uploaded when the block, or `all_or_none` around it, succeeds.
 
     Raises
     ------
@@ -156,9 +152,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _check_hugging_face(system: Any, path: str) -> None:
-    """Raise an exception if a repository of the Hugging Face Hub does not exist, or the user may
-    not write to it.
-    """
+    """Raise an error if a repository of the Hugging Face Hub is missing or not writable."""
     from huggingface_hub import HfApi
 
     place = system.resolve_path(path)

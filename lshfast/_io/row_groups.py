@@ -32,7 +32,7 @@ _PAGE_BYTES = 1 << 20
 
 
 def bounded_batches(
-    source: Any, dictionaries: Any, group: int, names: list[str] | None, wanted: int
+    source: Any, dictionaries: Any, group: int, names: list[str] | None, batch_bytes: int
 ) -> Iterator[Any]:
     """Yield the rows of a row group in record batches of about `wanted` decoded bytes.
 
@@ -44,29 +44,27 @@ def bounded_batches(
     is_dictionary = optional("pyarrow").types.is_dictionary
     average = max(1, about.total_byte_size // max(1, about.num_rows))
     longest = _longest_row(dictionaries, group, names)
-    most = min(_MOST_ROWS, max(1, _MOST_TIMES * wanted // max(1, longest)))
-    rows = min(most, _FIRST_ROWS, max(1, wanted // average))
-    held = []
+    most = min(_MOST_ROWS, max(1, _MOST_TIMES * batch_bytes // max(1, longest)))
+    rows = min(most, _FIRST_ROWS, max(1, batch_bytes // average))
+    batches = []
     size = 0
     for batch in _checked_batches(source, rows, group, names):
         nbytes = max(1, sum(map(_decoded_bytes, batch.columns)))
-        held.append(batch)
+        batches.append(batch)
         size += nbytes
         # Joining arrays of dictionaries takes several times their bytes.
-        if size >= wanted * _LEAST_SHARE or any(map(is_dictionary, batch.schema.types)):
-            yield _joined(held)
-            held = []
+        if size >= batch_bytes * _LEAST_SHARE or any(map(is_dictionary, batch.schema.types)):
+            yield _joined(batches)
+            batches = []
             size = 0
-        rows = min(most, 4 * rows, max(1, wanted * len(batch) // nbytes))
+        rows = min(most, 4 * rows, max(1, batch_bytes * len(batch) // nbytes))
         source.reader.set_batch_size(rows)  # of the next batch
-    if held:
-        yield _joined(held)
+    if batches:
+        yield _joined(batches)
 
 
 def _checked_batches(source: Any, rows: int, group: int, names: list[str] | None) -> Iterator[Any]:
-    """Yield record batches of a row group; lists of damaged pages may refer to elements that are
-    not there.
-    """
+    """Yield record batches of a row group, whose lists are checked against damaged pages."""
     for batch in source.iter_batches(rows, row_groups=[group], columns=names):
         for column in batch.columns:
             check_arrow(column)
@@ -74,9 +72,7 @@ def _checked_batches(source: Any, rows: int, group: int, names: list[str] | None
 
 
 def dictionary_columns(source: Any) -> list[str]:
-    """Return the paths of the columns of strings or bytes, which pyarrow can read without decoding
-    dictionaries.
-    """
+    """Return the columns that pyarrow can read without decoding their dictionaries."""
     return [leaf.path for leaf in _leaves(source) if leaf.physical_type == "BYTE_ARRAY"]
 
 
@@ -108,20 +104,16 @@ def _longest_row(dictionaries: Any, group: int, names: list[str] | None) -> int:
 
 
 def _longest_value(column: Any) -> int:
-    """Return the bytes of the longest value of a dictionary, which may be inside structs
-    and lists.
-    """
+    """Return the bytes of the longest value of a dictionary inside structs and lists."""
     types = optional("pyarrow").types
     kind = column.type
     if types.is_dictionary(kind):
         return int(optional("pyarrow.compute").max(_lengths(column.dictionary)).as_py() or 0)
     if types.is_struct(kind):
         return max(map(_longest_value, column.flatten()), default=0)
-    return (
-        _longest_value(column.flatten())
-        if types.is_nested(kind) and hasattr(column, "flatten")
-        else 0
-    )
+    if types.is_nested(kind) and hasattr(column, "flatten"):
+        return _longest_value(column.flatten())
+    return 0
 
 
 def _decoded_bytes(column: Any) -> int:
@@ -133,9 +125,7 @@ def _decoded_bytes(column: Any) -> int:
 
 
 def _lengths(values: Any) -> Any:
-    """Return the bytes of each value of a dictionary of strings or bytes, which are all that
-    Parquet has.
-    """
+    """Return the bytes of each value of a dictionary, which are strings or bytes in Parquet."""
     return optional("pyarrow.compute").binary_length(values)
 
 

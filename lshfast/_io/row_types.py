@@ -1,5 +1,4 @@
-"""What the rows of JSONL that were accepted so far need of an output, and whether it can hold the
-next row.
+"""What accepted rows of JSONL need of an output, and whether it can hold the next row.
 
 A row is judged by itself and by the rows before it, so the decision does not depend on batches or
 threads, and any selection of the accepted rows can be written. The columns of an output are those
@@ -65,17 +64,17 @@ def column_type(arrow: Any) -> ColumnType:
             return ColumnType(kind)
     if str(arrow) in ("null", "string", "large_string"):
         return ColumnType(str(arrow).removeprefix("large_"))
-    found = ColumnType("other", arrow)
+    column = ColumnType("other", arrow)
     if types.is_struct(arrow):
-        found = ColumnType("struct")
-        found.members = {
+        column = ColumnType("struct")
+        column.members = {
             field.name: column_type(field.type)
             for field in map(arrow.field, range(arrow.num_fields))
         }
     elif types.is_list(arrow) or types.is_large_list(arrow):
-        found = ColumnType("list")
-        found.item = column_type(arrow.value_type)
-    return found
+        column = ColumnType("list")
+        column.item = column_type(arrow.value_type)
+    return column
 
 
 def columns(file: File) -> list[str]:
@@ -84,14 +83,14 @@ def columns(file: File) -> list[str]:
 
 
 def columns_with_types(file: File, names: Sequence[str], types: Mapping[str, CellType]) -> Any:
-    """Return the Arrow schema of a file that is not JSONL, from its columns and the types
-    of cells.
-    """
+    """Return the Arrow schema of a file other than JSONL, from its columns and types of cells."""
     if file.columnar:
         return parquet.schema_of(file)
     pa = optional("pyarrow")
-    known = {name: pa.type_for_alias(kind.name) for name, kind in types.items() if file.delimited}
-    return pa.schema([(name, known.get(name, pa.string())) for name in names])
+    cell_types = {
+        name: pa.type_for_alias(kind.name) for name, kind in types.items() if file.delimited
+    }
+    return pa.schema([(name, cell_types.get(name, pa.string())) for name in names])
 
 
 class RowTypes:
@@ -100,28 +99,28 @@ class RowTypes:
     Parameters
     ----------
     layout : Layout
-    others : sequence of File
+    other_files : sequence of File
         The inputs of other formats.
     types : mapping of str to CellType
         The types of their cells of CSV.
     """
 
     def __init__(
-        self, layout: Layout, others: Sequence[File], types: Mapping[str, CellType]
+        self, layout: Layout, other_files: Sequence[File], types: Mapping[str, CellType]
     ) -> None:
         self._added = layout.added
         self._most = layout.max_columns
         self._output = layout.output
         self._columns: dict[str, ColumnType] = {}
         self._undo: list[Callable[[], object]] = []
-        if layout.output == "parquet" and others:
+        if layout.output == "parquet" and other_files:
             pa = optional("pyarrow")
-            parts = [columns_with_types(file, columns(file), types) for file in others]
+            parts = [columns_with_types(file, columns(file), types) for file in other_files]
             with suppress(pa.ArrowException):  # the writer reports columns that have no common type
-                known = pa.unify_schemas(parts, promote_options="permissive")
-                self._columns = {field.name: column_type(field.type) for field in known}
+                schema = pa.unify_schemas(parts, promote_options="permissive")
+                self._columns = {field.name: column_type(field.type) for field in schema}
         elif layout.output != "jsonl":
-            self._columns = {name: ColumnType() for file in others for name in columns(file)}
+            self._columns = {name: ColumnType() for file in other_files for name in columns(file)}
         self._count = len(self._columns)
 
     def take(self, line: bytes) -> str | None:
@@ -148,24 +147,24 @@ class RowTypes:
             self._undo.pop()()
 
     def _take_members(
-        self, known: dict[str, ColumnType], values: dict[str, Any], prefix: str, level: int
+        self, columns: dict[str, ColumnType], values: dict[str, Any], prefix: str, level: int
     ) -> None:
         for name, value in values.items():
-            kind = known.get(name)
+            kind = columns.get(name)
             if kind is None:
-                kind = known[name] = self._new(known, name)
+                kind = columns[name] = self._new(columns, name)
             if self._output == "parquet":
                 self._take(kind, value, f"{prefix}{name}", level)
             elif type(value) not in _CELLS:
                 cell(name, value)
 
-    def _new(self, known: dict[str, ColumnType], name: str) -> ColumnType:
+    def _new(self, columns: dict[str, ColumnType], name: str) -> ColumnType:
         if self._count >= self._most:
             raise ValueError(too_many(self._most))
         self._count += 1
 
         def undo() -> None:
-            del known[name]
+            del columns[name]
             self._count -= 1
 
         self._undo.append(undo)
@@ -224,9 +223,7 @@ def _names(line: bytes) -> dict[str, Any]:
 
 
 def _common_type(arrow: Any, value: Any, name: str) -> Any:
-    """Return the type that holds the values of a type and a value; raise ValueError if there is
-    none.
-    """
+    """Return the type that holds a type and a value; raise ValueError if there is none."""
     pa = optional("pyarrow")
     new = pa.array([value]).type
     try:
@@ -238,10 +235,10 @@ def _common_type(arrow: Any, value: Any, name: str) -> Any:
     return common
 
 
-def clash(name: str, new: object, known: object) -> str:
+def clash(name: str, new: object, present: object) -> str:
     """Return the message that a column has values of two types."""
     return (
-        f"column {shortened(name)} is {new}, but {known} in the rows before; a .jsonl output "
+        f"column {shortened(name)} is {new}, but {present} in the rows before; a .jsonl output "
         "holds both"
     )
 
@@ -257,9 +254,7 @@ def too_many(most: int) -> str:
 
 
 def cell(name: str, value: Any) -> str:
-    """Return a value as a cell of CSV; raise ValueError if it is a list, an object or an integer
-    beyond 64 bits.
-    """
+    """Return a value as a cell of CSV; raise ValueError for lists, objects and huge integers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or isinstance(value, str):

@@ -141,6 +141,6 @@ def write_rows(
         raise ValueError(f"edits are for {len(edits.rows)} rows, not {corpus.accepted}")
     check_output(out, (file.location for file in corpus.files), overwrite)
     kind = output_format(out)[0]
-    apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
-    with open_output(out, overwrite, at_once=True) as stream, apart(stream) as sink:
+    writing = write_behind if threads > 1 and kind != "parquet" else nullcontext
+    with open_output(out, overwrite, at_once=True) as stream, writing(stream) as sink:
         _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds, edits), sink)

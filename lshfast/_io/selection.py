@@ -58,10 +58,10 @@ class SparseColumn:
         places = np.searchsorted(self._rows, rows)
         places[places == len(self._rows)] = 0
         have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places[:0]
-        found: list[Any] = [None] * len(rows)
+        row_values: list[Any] = [None] * len(rows)
         for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
-            found[i] = value
-        return found
+            row_values[i] = value
+        return row_values
 
 
 class Selection:
@@ -83,12 +83,10 @@ class Selection:
         kinds: Mapping[str, str] | None = None,
         edits: Edits | None = None,
     ) -> None:
-        self.corpus, self.out, self.keep, self.annotations = (
-            corpus,
-            printable(os.fspath(out)),
-            keep,
-            annotations,
-        )
+        self.corpus = corpus
+        self.out = printable(os.fspath(out))
+        self.keep = keep
+        self.annotations = annotations
         self.kinds = kinds or {}
         self._edits = edits
         self._format = output_format(out)[0]
@@ -105,20 +103,18 @@ class Selection:
         """
         joined = joined and not self.annotations and self._edits is None
         for index, file in enumerate(self.corpus.files):
-            done = 0
+            last_position = 0
             for rows, chunk, position in self._again(index, joined and file.format == "jsonl"):
                 if self._edits is not None and len(rows):
                     names = self.names(file) if file.delimited else []
                     chunk = edited(self._edits, file, names, rows, chunk, self.misfit(rows))
                 yield file, rows, chunk
-                self._tick(position - done)
-                done = position
-            self._tick(file.size - done)
+                self._tick(position - last_position)
+                last_position = position
+            self._tick(file.size - last_position)
 
     def ahead(self) -> Iterator[tuple[File, Rows, Any]]:
-        """Read what determines the columns: the rows of JSONL, if known; other files are yielded
-        once without rows.
-        """
+        """Read what determines the columns: rows of JSONL, if known; other files without rows."""
         for index, file in enumerate(self.corpus.files):
             if file.format != "jsonl":
                 yield file, np.zeros(0, np.int64), None
@@ -139,9 +135,7 @@ class Selection:
             raise self.corpus.files[index].fault(None, "changed while it was in use")
 
     def _parts(self, chunk: Any) -> Iterator[Any]:
-        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet
-        may stay Parquet.
-        """
+        """Split a chunk into parts that are small as Python values; Parquet may stay Parquet."""
         if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
             ends = np.cumsum(
                 np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64
@@ -159,9 +153,7 @@ class Selection:
         return lambda i, reason: self.corpus.fault(int(rows[i]), reason)
 
     def names(self, file: File) -> list[str]:
-        """Return the column names of a file that is not JSONL; an empty list if the file is
-        empty.
-        """
+        """Return the column names of a file other than JSONL; none if the file is empty."""
         if file.path not in self._names:
             names = columns(file)
             if len(set(names)) < len(names):
@@ -182,9 +174,8 @@ class Selection:
 
     def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
         """Return the column names of JSON rows, in order of first occurrence."""
-        return self._not_taken(
-            file, list(dict.fromkeys(name for record in records for name in record))
-        )
+        names = dict.fromkeys(name for record in records for name in record)
+        return self._not_taken(file, list(names))
 
     def _not_taken(self, file: File, names: list[str]) -> list[str]:
         for name in self.annotations:
@@ -202,24 +193,22 @@ class Selection:
 
     def added_columns(self, rows: Rows) -> dict[str, list[Any]]:
         """Return the annotations of some rows by their names."""
-        found = {}
+        columns = {}
         for name, values in self.annotations.items():
             if isinstance(values, SparseColumn):
-                found[name] = values.at(rows)
+                columns[name] = values.at(rows)
             else:
-                found[name] = plain(
-                    values[rows]
-                    if isinstance(values, np.ndarray)
-                    else [values[row] for row in rows]
-                )
-        return found
+                if isinstance(values, np.ndarray):
+                    row_values: Any = values[rows]
+                else:
+                    row_values = [values[row] for row in rows]
+                columns[name] = plain(row_values)
+        return columns
 
     def records(
         self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]
     ) -> list[dict[str, Any]]:
-        """Return rows as Python values; `cast` converts a column of Parquet to one that the output
-        can hold.
-        """
+        """Return rows as Python values; `cast` converts columns of Parquet for the output."""
         if file.format == "jsonl":
             return list(each(exact_object, chunk, self.misfit(rows)))
         names = self.names(file)
@@ -247,12 +236,12 @@ def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> 
     """Convert rows; a failed conversion raises an error that names the row."""
     for i, row in enumerate(rows):
         try:
-            made = convert(row)
+            line = convert(row)
         except (TypeError, ValueError) as error:
             raise misfit(i, str(error)) from error
         except RecursionError:
             raise misfit(i, "objects or arrays are nested too deep") from None
-        yield made
+        yield line
 
 
 def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
@@ -264,6 +253,6 @@ def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
 
 def write_lines(stream: Any, lines: Iterable[bytes]) -> None:
     """Write many short lines with few calls."""
-    left = iter(lines)
-    while part := b"".join(islice(left, 4096)):
+    remaining = iter(lines)
+    while part := b"".join(islice(remaining, 4096)):
         stream.write(part)

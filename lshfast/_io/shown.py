@@ -13,19 +13,17 @@ from lshfast._io.files import File, Rows, column_index
 MOST_SHOWN = 100
 
 
-def values_of(file: File, wanted: Rows, column: str) -> Iterator[list[str]]:
-    """Read a column of some rows, ascending, and yield what is shown of its values: "" where a row
-    has none.
-    """
+def values_of(file: File, numbers: Rows, column: str) -> Iterator[list[str]]:
+    """Read a column of some rows, ascending; yield its values as shown, "" for none."""
     if file.columnar:
-        for batch, _ in parquet.again(file, wanted, [column]):
+        for batch, _ in parquet.again(file, numbers, [column]):
             yield [shown(value) for value in python_values(parquet.column_of(batch, column))[0]]
     elif file.delimited:
         place = column_index(file, csv_files.columns(file), column)
-        for rows, _ in csv_files.again(file, wanted):
+        for rows, _ in csv_files.again(file, numbers):
             yield [fields[place] for fields in rows]
     else:
-        for lines, _ in jsonl.again(file, wanted):
+        for lines, _ in jsonl.again(file, numbers):
             yield [shown(_member(jsonl.parsed_value(line), column)) for line in lines]
 
 
@@ -42,9 +40,7 @@ def check_column(file: File, column: str) -> None:
 
 
 def column_names(file: File) -> list[str]:
-    """Return the names of the columns of a file; of JSONL those of its first good row, and none of
-    other files.
-    """
+    """Return the columns of a file, of JSONL in its first good row; none for other files."""
     if file.columnar:
         return parquet.columns(file)
     if file.delimited:
@@ -64,8 +60,7 @@ def _member(record: Any, column: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is shown: bytes as hexadecimal digits, the first elements of lists, ""
-    for None.
+    """Return a value as shown: bytes in hexadecimal, few elements of lists, "" for None.
 
     Examples
     --------
@@ -91,6 +86,6 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple):  # an entry of a map of Arrow
         return " ".join(map(shown, value))
     if isinstance(value, list):
-        more = ", …" if len(value) > MOST_SHOWN else ""
-        return ", ".join(map(shown, value[:MOST_SHOWN])) + more
+        ellipsis = ", …" if len(value) > MOST_SHOWN else ""
+        return ", ".join(map(shown, value[:MOST_SHOWN])) + ellipsis
     return str(value)

@@ -53,9 +53,7 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """The URL of the file. It may lack what names the file system; then `source_of` gives
-        another file.
-        """
+        """The URL of the file, which may omit the file system; compare `source_of`."""
         return str(self.system.unstrip_protocol(self.path))
 
     def state(self) -> tuple[int, object]:
@@ -128,9 +126,7 @@ class _RemoteStream(io.RawIOBase):
 
 @contextmanager
 def remote_errors() -> Iterator[None]:
-    """Convert any exception of a remote file system to OSError; a missing package stays an
-    ImportError.
-    """
+    """Convert any exception of a remote file system, except ImportError, to OSError."""
     try:
         yield
     except (OSError, ImportError):

@@ -1,6 +1,4 @@
-"""Texts that are read again where they are in a file, so that they need not be held between the
-stages of a run.
-"""
+"""Texts that are read again from their files, so that stages need not keep them."""
 
 from __future__ import annotations
 
@@ -59,28 +57,28 @@ class StoredTexts:
         """Read the texts of some rows."""
         numbers = np.arange(len(self), dtype=np.int64)[rows]
         part_of = np.searchsorted(self._ends, numbers, side="right")
-        taken = [Texts([])]
+        parts = [Texts([])]
         for part in np.flatnonzero(np.bincount(part_of)).tolist():
-            own = numbers[part_of == part] - (self._ends[part - 1] if part else 0)
-            taken.append(_take(self._parts[part], own))
-        if len(taken) == 2:
-            return taken[1]
+            part_rows = numbers[part_of == part] - (self._ends[part - 1] if part else 0)
+            parts.append(_take(self._parts[part], part_rows))
+        if len(parts) == 2:
+            return parts[1]
         order = np.argsort(part_of, kind="stable")
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order), dtype=np.int64)
-        return Texts.concatenate(taken).take(places)
+        return Texts.concatenate(parts).take(places)
 
     def equal(self, left: Rows, right: Rows) -> npt.NDArray[np.bool_]:
         """Return which texts left[i] and right[i] have the same bytes, bool (m,)."""
         out = self.lengths[left] == self.lengths[right]
-        wanted = np.flatnonzero(out)
-        for part in pieces(2 * self.lengths[left[wanted]], COMPARED_BYTES):
-            chosen = wanted[part]
+        candidates = np.flatnonzero(out)
+        for part in pieces(2 * self.lengths[left[candidates]], COMPARED_BYTES):
+            part_rows = candidates[part]
             rows, places = np.unique(
-                np.concatenate([left[chosen], right[chosen]]), return_inverse=True
+                np.concatenate([left[part_rows], right[part_rows]]), return_inverse=True
             )
             one, other = np.split(places.reshape(-1).astype(np.int64), 2)
-            out[chosen] = self.take(rows).equal(one, other)
+            out[part_rows] = self.take(rows).equal(one, other)
         return np.asarray(out)
 
     @staticmethod
@@ -89,20 +87,20 @@ class StoredTexts:
         parts: list[LinesOfFile | Texts] = []
         for column in several:
             parts += column._parts if isinstance(column, StoredTexts) else [column]
-        joined: list[LinesOfFile | Texts] = []
+        merged_parts: list[LinesOfFile | Texts] = []
         for _, group in groupby(enumerate(parts), lambda item: _owner(*item)):
             same = [part for _, part in group]
             lines = [part for part in same if isinstance(part, LinesOfFile)]
             if lines:
                 starts = np.concatenate([part.starts for part in lines])
-                joined.append(
+                merged_parts.append(
                     LinesOfFile(
                         lines[0].file, starts, np.concatenate([part.stops for part in lines])
                     )
                 )
             else:
-                joined += same
-        return StoredTexts(joined, np.concatenate([column.lengths for column in several]))
+                merged_parts += same
+        return StoredTexts(merged_parts, np.concatenate([column.lengths for column in several]))
 
 
 class ReadTexts(Texts):

@@ -55,13 +55,13 @@ def open_stream(path: str | os.PathLike[str], at_once: bool) -> Iterator[Any]:
         return
     import tempfile
 
-    held = _Held(path, tempfile.TemporaryFile())  # noqa: SIM115
+    copy = _Held(path, tempfile.TemporaryFile())  # noqa: SIM115
     try:
-        yield held.file
+        yield copy.file
     except BaseException:
-        held.discard()
+        copy.discard()
         raise
-    publish_at_end(held)
+    publish_at_end(copy)
 
 
 @contextmanager
@@ -82,8 +82,9 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 class _Whole:
-    """A stream without a buffer, whose writes take all bytes or fail: a write of a file may take
-    some of them only.
+    """A stream without a buffer whose writes take all bytes or fail.
+
+    A write of a plain file may take only some.
     """
 
     def __init__(self, stream: io.RawIOBase) -> None:

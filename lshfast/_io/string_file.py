@@ -1,4 +1,4 @@
-"""Ids, order values and rejected rows in files, for runs that have not the memory to hold them."""
+"""Ids, order values and rejected rows in files, for runs with too little memory for them."""
 
 from __future__ import annotations
 
@@ -34,33 +34,35 @@ MOST_WORDS = 8
 class _Appended:
     """A file to which bytes are appended; `path` is a new file, or one that was written before."""
 
-    def __init__(self, path: str, written: bool) -> None:
-        self.path, self._held, self._size = path, list[bytes](), 0
+    def __init__(self, path: str, exists: bool) -> None:
+        self.path = path
+        self._held: list[bytes] = []
+        self._size = 0
         with _named_errors(path):
-            self.file = io.FileIO(path, "r" if written else "w+", opener=private)
+            self.file = io.FileIO(path, "r" if exists else "w+", opener=private)
         weakref.finalize(self, self.file.close)
 
     def append(self, data: bytes) -> None:
-        """Add bytes at the end; they are held until `flush`, or until there are enough of them."""
+        """Add bytes at the end; they are buffered until `flush` or HELD_BYTES."""
         self._held.append(data)
         self._size += len(data)
         if self._size >= HELD_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held."""
+        """Write the buffered bytes."""
         if self._held:
-            left = memoryview(b"".join(self._held))
+            remaining = memoryview(b"".join(self._held))
             self._held = []
             self._size = 0
             with _named_errors(self.path):
                 self.file.seek(0, os.SEEK_END)
-                while len(left):
-                    left = left[self.file.write(left) :]
+                while len(remaining):
+                    remaining = remaining[self.file.write(remaining) :]
 
 
 class StringFile(Sequence[str]):
-    """A sequence of strings in a file. Of each, the place of its end is in memory: 8 bytes.
+    """A sequence of strings in a file; the end of each is in memory and takes 8 bytes.
 
     Parameters
     ----------
@@ -103,37 +105,35 @@ class StringFile(Sequence[str]):
         return [texts[i].decode(errors="surrogatepass") for i in range(len(texts))]
 
     def ranks(self) -> Int64Array:
-        """Return numbers in the order of the strings by characters, which is that of their bytes in
-        UTF-8.
+        """Return the order of the strings by characters, which is that of their UTF-8 bytes.
 
         Strings with equal beginnings are compared by their next bytes, until all are different or
         at their ends.
         """
         ranks = np.zeros(len(self), np.int64)
-        rest = np.arange(len(self), dtype=np.int64)
+        ties = np.arange(len(self), dtype=np.int64)
         depth = 0
-        while len(rest):
-            count = min(MOST_WORDS, max(1, RANKED_WORDS // len(rest)))
-            keys = [ranks[rest], *self._words(rest, depth, count)]
+        while len(ties):
+            count = min(MOST_WORDS, max(1, RANKED_WORDS // len(ties)))
+            keys = [ranks[ties], *self._words(ties, depth, count)]
             depth += 8 * count
-            left = np.clip(self.lengths(rest) - depth, -8 * count, 1)  # 1 if there are more bytes
-            order = np.lexsort([left, *keys[::-1]])
+            # 1 if there are more bytes.
+            byte_counts = np.clip(self.lengths(ties) - depth, -8 * count, 1)
+            order = np.lexsort([byte_counts, *keys[::-1]])
             first = _first_of_equal(keys[0][order])
-            begin = np.zeros(len(rest), np.bool_)
-            for key in (*keys, left):
+            begin = np.zeros(len(ties), np.bool_)
+            for key in (*keys, byte_counts):
                 begin |= _begins(key[order])
-            equal = np.maximum.accumulate(np.where(begin, np.arange(len(rest), dtype=np.int64), 0))
-            rest = rest[order]
-            left = left[order]
-            ranks[rest] += equal - first
-            several = np.bincount(equal, minlength=len(rest))[equal] > 1
-            rest = rest[several & (left > 0)]
+            equal = np.maximum.accumulate(np.where(begin, np.arange(len(ties), dtype=np.int64), 0))
+            ties = ties[order]
+            byte_counts = byte_counts[order]
+            ranks[ties] += equal - first
+            several = np.bincount(equal, minlength=len(ties))[equal] > 1
+            ties = ties[several & (byte_counts > 0)]
         return ranks
 
     def _words(self, rows: Int64Array, depth: int, count: int) -> list[UInt64Array]:
-        """Return words of 8 bytes of some strings, filled up with zeros, as numbers in the order of
-        their bytes.
-        """
+        """Return words of 8 bytes of some strings, with zeros after the end, as ordered numbers."""
         words = [np.empty(len(rows), np.uint64) for _ in range(count)]
         for at in range(0, len(rows), RANKED_WORDS // count):
             part = slice(at, at + RANKED_WORDS // count)
@@ -147,9 +147,7 @@ class StringFile(Sequence[str]):
     def _read(
         self, rows: Int64Array, depth: int, most: int | None
     ) -> tuple[npt.NDArray[np.uint8], Int64Array]:
-        """Return the bytes of some strings from `depth` on, at most `most` of each, and how many
-        these are.
-        """
+        """Return up to `most` bytes of some strings from `depth` on, and how many these are."""
         self._file.flush()
         sizes = np.clip(self.lengths(rows) - depth, 0, most)
         starts = np.frombuffer(self._ends, np.int64)[rows] + depth
@@ -161,7 +159,7 @@ class StringFile(Sequence[str]):
 
 
 class RejectFile:
-    """Rejected rows in a file, of which nothing is in memory.
+    """Rejected rows in a file, which take no memory.
 
     Parameters
     ----------
@@ -197,15 +195,14 @@ class RejectFile:
 class HashedKeys:
     """The rows of keys, found by hashes of 64 bits: 16 bytes a key.
 
-    The hashes have a secret key, so nobody can choose keys whose hashes are equal. The key of a row
-    that is found must be compared.
+    The hashes have a secret key, so nobody can choose keys with equal hashes. The caller compares
+    the key of a row that is found.
     """
 
     def __init__(self) -> None:
         self._secret = draw_hash_key()
-        self._runs: list[
-            tuple[UInt64Array, Int64Array]
-        ] = []  # sorted; each at least twice as long as the next
+        # Sorted; each at least twice as long as the next.
+        self._runs: list[tuple[UInt64Array, Int64Array]] = []
 
     def add(self, keys: Sequence[Any], rows: Int64Array) -> None:
         """Add keys with their rows."""
@@ -222,14 +219,14 @@ class HashedKeys:
     def find(self, keys: Sequence[Any]) -> Int64Array:
         """Return for each key a row whose key has the same hash, or -1."""
         hashes = self._hashes(keys)
-        found = np.full(len(keys), -1, np.int64)
+        rows_of_keys = np.full(len(keys), -1, np.int64)
         order = np.argsort(hashes)
-        for own, rows in self._runs:
-            places = np.searchsorted(own, hashes[order])
-            places[places == len(own)] = 0
-            same = own[places] == hashes[order]
-            found[order[same]] = rows[places[same]]
-        return found
+        for hashes_of_run, rows in self._runs:
+            places = np.searchsorted(hashes_of_run, hashes[order])
+            places[places == len(hashes_of_run)] = 0
+            same = hashes_of_run[places] == hashes[order]
+            rows_of_keys[order[same]] = rows[places[same]]
+        return rows_of_keys
 
     def _hashes(self, keys: Sequence[Any]) -> UInt64Array:
         return tokens_of_texts(

@@ -69,10 +69,10 @@ def write_tables(
     check_output(path, overwrite=overwrite)
     kind = output_format(path)[0]
     name = printable(os.fspath(path))
-    done = 0
+    row_count = 0
 
     def misfit(i: int, reason: str) -> DataError:
-        return DataError(name, done + i + 1, reason, True)
+        return DataError(name, row_count + i + 1, reason, True)
 
     with open_output(path, overwrite) as stream, ExitStack() as open_writers:
         writer: Any = None
@@ -81,9 +81,9 @@ def write_tables(
             if len(lengths) > 1:
                 raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
             if kind == "parquet":
-                known = kinds or {}
+                column_kinds = kinds or {}
                 arrays = {
-                    key: typed_array(values, known.get(key), key, misfit)
+                    key: typed_array(values, column_kinds.get(key), key, misfit)
                     for key, values in columns.items()
                 }
                 table = optional("pyarrow").table(arrays, metadata=metadata)
@@ -94,7 +94,7 @@ def write_tables(
                 if writer is None:
                     writer = _line_writer(kind, stream, columns, csv_style(path))
                 writer(columns, misfit)
-            done += max(lengths, default=0)
+            row_count += max(lengths, default=0)
 
 
 def _line_writer(
@@ -126,8 +126,9 @@ def _json_row(row: dict[str, Any]) -> bytes:
 def write_rejects(
     path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False
 ) -> None:
-    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of
-    `write_table`.
+    """Write rejected rows as JSONL of file, line (or null) and reason.
+
+    Errors are as in `write_table`.
 
     On standard error, they are printable ASCII, since it may be a terminal.
     """
@@ -138,12 +139,12 @@ def write_rejects(
         return
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
-    left = iter(rejected)
+    remaining = iter(rejected)
     names = ("file", "line", "reason")
 
     def tables() -> Iterator[Columns]:
         yield {name: [] for name in names}
-        while part := list(islice(left, AT_ONCE)):
+        while part := list(islice(remaining, AT_ONCE)):
             yield dict(zip(names, zip(*part, strict=True), strict=True))
 
     write_tables(path, tables(), overwrite)

@@ -1,6 +1,4 @@
-"""Files with one text a line, format "lines". Each line is a row, blank lines as well; its only
-column is the text.
-"""
+"""Files with one text a line, format "lines"; each line is a row, blank ones too."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ _PIECE = 1 << 16  # bytes that are divided at a time: 64 KB of line ends take 1 
 
 
 class _TextLines(NamedTuple):
-    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, position in
-    the file.
-    """
+    """Consecutive lines: the first number, the texts, reasons of bad ones, the position."""
 
     first: int
     texts: Texts
@@ -44,33 +40,31 @@ def blocks(file: File) -> Iterator[Block]:
     layout = file.layout
     for name in layout.recorded:
         column_index(file, columns(file), name)
-    wanted = [name is not None for name in (layout.id_column, layout.order_column, layout.by)]
+    is_column = [name is not None for name in (layout.id_column, layout.order_column, layout.by)]
     for first, texts, bad, position in _parts(file):
         size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
         if layout.keyed:
             none = [None] * len(texts)
             block.ids, block.orders, block.values = (
-                _strings(texts) if own else none for own in wanted
+                _strings(texts) if is_text else none for is_text in is_column
             )
         yield block
 
 
-def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read the rows on these lines again, and yield them with the position in the file:
-    pass two.
-    """
-    for texts, position in texts_of(file, wanted):
+def again(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the rows on these lines again for output, with the position in the file."""
+    for texts, position in texts_of(file, numbers):
         yield _strings(texts), position
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
+def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Texts, int]]:
     """Read the texts of rows again, and yield them with the position in the file."""
     for first, texts, _, position in _parts(file):
-        low, high = np.searchsorted(wanted, (first, first + len(texts)))
+        low, high = np.searchsorted(numbers, (first, first + len(texts)))
         if high > low:
-            yield texts.take(wanted[low:high] - first), position
-        if high == len(wanted):
+            yield texts.take(numbers[low:high] - first), position
+        if high == len(numbers):
             return
 
 
@@ -80,19 +74,19 @@ def _strings(texts: Texts) -> list[str]:
 
 
 def _parts(file: File) -> Iterator[_TextLines]:
-    read = Lines(file, file.layout.batch_bytes)
+    lines = Lines(file, file.layout.batch_bytes)
     line = 1
-    for buffer, start, end, position in whole_lines(read):
+    for buffer, start, end, position in whole_lines(lines):
         if not end:
             yield _TextLines(line, Texts([b""]), {0: long_row(file)}, position)
             line += 1
         while start < end:
             stop = buffer.find(b"\n", min(start + _PIECE, end) - 1, end) + 1 or end
-            texts, bad = _divided(bytes(memoryview(buffer)[start:stop]), read.encoding)
+            texts, bad = _divided(bytes(memoryview(buffer)[start:stop]), lines.encoding)
             yield _TextLines(line, texts, bad, position)
             start = stop
             line = line + len(texts)
-        read.count = line - 1
+        lines.count = line - 1
 
 
 def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:

@@ -1,5 +1,4 @@
-"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an
-object.
+"""Write rows as CSV: one header for all inputs, and a cell for each plain value.
 
 Lines are quoted by this code, since Python 3.10's csv fails on NUL, and CR is not quoted before
 3.13.
@@ -24,9 +23,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def check(selection: Selection) -> list[str]:
-    """Return the columns of the inputs; raise `DataError` if they are not compatible with each
-    other or with CSV.
-    """
+    """Return the columns of the inputs; raise `DataError` if they do not fit together or in CSV."""
     only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
     selection.check_width()
@@ -60,13 +57,16 @@ def write(selection: Selection, stream: Any) -> None:
         )
         write_lines(
             stream,
-            each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)),
+            each(
+                line,
+                ({**record, **additions} for record, additions in pairs),
+                selection.misfit(rows),
+            ),
         )
 
 
 def csv_writer(columns: Sequence[str], style: CsvStyle) -> Callable[[dict[str, Any]], bytes]:
-    """Return a function that makes a row of values a line with these columns; values may be
-    missing.
+    """Return a function from a row with these columns, some missing, to a line.
 
     If formulas are defused, strings that a spreadsheet would run begin with an apostrophe; numbers
     do not.

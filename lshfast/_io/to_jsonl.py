@@ -1,6 +1,4 @@
-"""Write rows as JSONL: lines of JSONL are copied byte for byte, other rows are converted to
-objects.
-"""
+"""Write rows as JSONL: lines of JSONL are copied, other rows become objects."""
 
 from __future__ import annotations
 
@@ -38,7 +36,9 @@ def write(selection: Selection, stream: Any) -> None:
                 strict=True,
             )
             lines = each(
-                json_line, ({**record, **more} for record, more in pairs), selection.misfit(rows)
+                json_line,
+                ({**record, **additions} for record, additions in pairs),
+                selection.misfit(rows),
             )
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)
@@ -47,13 +47,10 @@ def write(selection: Selection, stream: Any) -> None:
 
 
 def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], bytes]:
-    """Return a function that adds members to the line of a non-empty JSON object and leaves the
-    rest unchanged.
-
-    A line is parsed, to check for existing members with these names, only if it contains one of the
-    names in UTF-8 or as ASCII with escapes. A name with unnecessary escapes (``"\\u0061"`` for
-    ``"a"``) is not detected.
-    """
+    """Return a function that adds members to the line of an object, otherwise unchanged."""
+    # A line is parsed, to check for existing members with these names, only if it contains one of
+    # the names in UTF-8 or as ASCII with escapes. A name with unnecessary escapes (``"\u0061"`` for
+    # ``"a"``) is not detected.
     spelled = {
         json.dumps(name, ensure_ascii=ascii_only).encode()
         for name in names
@@ -61,31 +58,29 @@ def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], b
     }
 
     def splice(pair: tuple[bytes, dict[str, Any]]) -> bytes:
-        line, more = pair
+        line, additions = pair
         for name in spelled:
             if name in line:
-                _check_free(line, more)
+                _check_free(line, additions)
                 break
         at = line.rindex(b"}")
-        return b"".join((line[:at], b",", json_line(more)[1:-1], line[at:]))
+        return b"".join((line[:at], b",", json_line(additions)[1:-1], line[at:]))
 
     return splice
 
 
-def _check_free(line: bytes, more: dict[str, Any]) -> None:
+def _check_free(line: bytes, additions: dict[str, Any]) -> None:
     try:
         names = loads(line)
     except ValueError:
         names = json_object(line)
-    for name in more:
+    for name in additions:
         if name in names:
             raise ValueError(taken(name))
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """Return a row as a JSON object without a line end; raise ValueError naming a column that JSON
-    cannot hold.
-    """
+    """Return a row as a JSON object; raise ValueError naming a column JSON cannot hold."""
     try:
         return dumps(record).encode()
     except TypeError:

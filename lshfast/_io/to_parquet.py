@@ -1,6 +1,4 @@
-"""Write rows as Parquet: batches of Parquet are copied, other rows are converted to columns of one
-schema.
-"""
+"""Write rows as Parquet: batches of Parquet are copied, other rows are converted."""
 
 from __future__ import annotations
 
@@ -43,11 +41,10 @@ def check(selection: Selection) -> Any:
         else:
             part = columns_with_types(file, selection.names(file), selection.types)
         try:
-            schema = (
-                pa.unify_schemas([schema, part], promote_options="permissive")
-                if len(schema)
-                else part
-            )
+            if len(schema):
+                schema = pa.unify_schemas([schema, part], promote_options="permissive")
+            else:
+                schema = part
         except pa.ArrowException:
             name, reason = _clash(schema, part)
             holders = (i for i, record in enumerate(records) if record.get(name) is not None)
@@ -58,9 +55,7 @@ def check(selection: Selection) -> Any:
 
 
 def _with_members(kind: Any) -> Any:
-    """Return the type of a column for Parquet, which has no structs without members: they get one
-    that is null.
-    """
+    """Return the type of a column for Parquet; structs without members get one of nulls."""
     pa = optional("pyarrow")
     if pa.types.is_struct(kind):
         members = [kind.field(i) for i in range(kind.num_fields)] or [pa.field("", pa.null())]
@@ -110,24 +105,24 @@ def _sparse(records: list[dict[str, Any]]) -> dict[str, _Sparse]:
 def write(selection: Selection, stream: Any) -> None:
     """Write all rows."""
     pa = optional("pyarrow")
-    schema = whole = check(selection)
+    schema = full_schema = check(selection)
     for name in selection.annotations:
-        whole = whole.append(pa.field(name, _annotation_type(selection, name)))
+        full_schema = full_schema.append(pa.field(name, _annotation_type(selection, name)))
     batches: list[Any] = []
     size = 0
-    with parquet_writer(stream, whole, selection.out) as writer:
-        for file, rows, chunk in _pieces(selection, len(whole)):
+    with parquet_writer(stream, full_schema, selection.out) as writer:
+        for file, rows, chunk in _pieces(selection, len(full_schema)):
             present = _fitted(selection, file, rows, chunk, schema)
             for name, values in selection.added_columns(rows).items():
                 present[name] = array_of(
-                    values, whole.field(name).type, name, selection.misfit(rows)
+                    values, full_schema.field(name).type, name, selection.misfit(rows)
                 )
             nulls = {
                 kind: pa.nulls(len(rows), kind)
-                for kind in {f.type for f in whole if f.name not in present}
+                for kind in {f.type for f in full_schema if f.name not in present}
             }
-            arrays = [present[f.name] if f.name in present else nulls[f.type] for f in whole]
-            batches.append(pa.RecordBatch.from_arrays(arrays, schema=whole))
+            arrays = [present[f.name] if f.name in present else nulls[f.type] for f in full_schema]
+            batches.append(pa.RecordBatch.from_arrays(arrays, schema=full_schema))
             size += sum(array.nbytes for array in present.values())
             if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_batches(batches))
@@ -173,9 +168,7 @@ def id_kind(corpus: Corpus) -> str:
 
 
 def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any:
-    """Return an Arrow array of the named type, else of the values' dtype, else of a type inferred
-    from the values.
-    """
+    """Return an Arrow array of the named type, of the values' dtype, or of an inferred type."""
     pa = optional("pyarrow")
     if kind is not None:
         return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
@@ -186,9 +179,7 @@ def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any
 
 
 def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
-    """Return an Arrow array, or raise an error that names the first value that is not compatible
-    with the others.
-    """
+    """Return an Arrow array, or raise an error that names the first incompatible value."""
     pa = optional("pyarrow")
 
     def fault(many: int) -> str:
@@ -220,12 +211,12 @@ def _levels(kind: Any) -> int:
     """Return the number of levels of Parquet's schema that a type takes."""
     types = optional("pyarrow").types
     levels = 0
-    left = [(kind, 1)]
-    while left:
-        kind, level = left.pop()
+    pending = [(kind, 1)]
+    while pending:
+        kind, level = pending.pop()
         levels = max(levels, level)
         down = level + (1 if types.is_struct(kind) else 2)
-        left += [(kind.field(i).type, down) for i in range(kind.num_fields)]
+        pending += [(kind.field(i).type, down) for i in range(kind.num_fields)]
     return levels
 
 
@@ -242,9 +233,7 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
 
 
 def _pieces(selection: Selection, width: int) -> Iterator[tuple[File, Rows, Any]]:
-    """Read the rows to keep; rows that are converted come in pieces of limited cells, which are
-    arrays all at once.
-    """
+    """Read the rows to keep; rows to convert come in pieces of a limited number of cells."""
     for file, rows, chunk in selection.chunks():
         step = max(1, len(rows) if file.columnar else _CELLS // max(1, width))
         for at in range(0, len(rows), step):
@@ -258,10 +247,10 @@ def _fitted(
     pa = optional("pyarrow")
     misfit = selection.misfit(rows)
     if not file.columnar:
-        found = _sparse(selection.records(file, rows, chunk, iso_times))
+        columns = _sparse(selection.records(file, rows, chunk, iso_times))
         return {
             name: values.column(schema.field(name).type, len(rows), misfit)
-            for name, values in found.items()
+            for name, values in columns.items()
         }
     arrays = {}
     for name, column in zip(selection.names(file), chunk.columns, strict=True):

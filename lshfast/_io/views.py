@@ -1,6 +1,4 @@
-"""String views and binary views of Arrow, of which pyarrow cannot take some rows, become strings
-and bytes.
-"""
+"""String and binary views of Arrow as strings and bytes, of which pyarrow can take rows."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ class WholeTable:
         self.columns = {}
         self.files = files
         self.rejected = []
-        self._layout, self._lines = layout, array("q")
+        self._layout = layout
+        self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = RowKeys(layout, self._place)
 
@@ -76,23 +77,17 @@ class WholeTable:
 
     @property
     def advice(self) -> str:
-        """The delimiter to try if all rows are in one column whose name holds a delimiter,
-        otherwise "".
-        """
-        return (
-            next(filter(None, map(delimiter_advice, self.files)), "")
-            if len(self.columns) == 1
-            else ""
-        )
+        """The delimiter to try if all rows are in one column named with a delimiter; else ""."""
+        if len(self.columns) != 1:
+            return ""
+        return next(filter(None, map(delimiter_advice, self.files)), "")
 
     @property
     def ids(self) -> Sequence[Any]:
         """The id of each row, or FILE:LINE without an id column."""
-        return (
-            self._keys.ids
-            if self._layout.id_column is not None
-            else _RowNames(self._place, len(self))
-        )
+        if self._layout.id_column is not None:
+            return self._keys.ids
+        return _RowNames(self._place, len(self))
 
     def _place(self, row: int) -> tuple[str, int | None]:
         return self.files[bisect_right(self._first, row) - 1].name, self._lines[row]
@@ -100,7 +95,7 @@ class WholeTable:
     def read_all(self, progress: ReadProgress | None) -> None:
         """Read all files; see `read_whole`."""
         total = sum(file.size for file in self.files)
-        done = 0
+        bytes_before = 0
         for file in self.files:
             self._first.append(len(self))
             if file.format in ("text", "lines"):
@@ -109,25 +104,24 @@ class WholeTable:
                     "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow",
                 )
 
-            def tell(position: int, before: int = done) -> None:
+            def tell(position: int, before: int = bytes_before) -> None:
                 if progress:
                     progress(before + position, total)
 
             with advising(file):
-                (
-                    self._parquet
-                    if file.columnar
-                    else self._jsonl
-                    if file.format == "jsonl"
-                    else self._csv
-                )(file, tell)
-            done += file.size
+                if file.columnar:
+                    self._parquet(file, tell)
+                elif file.format == "jsonl":
+                    self._jsonl(file, tell)
+                else:
+                    self._csv(file, tell)
+            bytes_before += file.size
         for values in self.columns.values():
             values.extend([None] * (len(self) - len(values)))
         self._keys.close()
-        wanted = self._layout.id_column
-        if wanted is not None and wanted not in self.columns and self.read:
-            raise self.files[0].fault(None, no_column(wanted, self.columns))
+        id_column = self._layout.id_column
+        if id_column is not None and id_column not in self.columns and self.read:
+            raise self.files[0].fault(None, no_column(id_column, self.columns))
 
     def _csv(self, file: File, tell: Callable[[int], None]) -> None:
         records = csv_files.records(file)
@@ -136,43 +130,43 @@ class WholeTable:
             if times > 1:
                 raise file.fault(1, f"the header names a column twice: {name}")
         identity = self._identity(file, names)
-        chosen: list[list[str]] = []
+        selection: list[list[str]] = []
         for count, (line, fields, reason, position) in enumerate(records):
             if reason is None and identity is not None:
                 reason = self._keys.take(fields[identity], None, True)
             if self._admit(file, line, reason):
-                chosen.append(fields)
+                selection.append(fields)
             if count % TELL_EVERY == 0:
                 tell(position)
-        parts = zip(*chosen, strict=True) if chosen else ([] for _ in names)
-        self._append(dict(zip(names, map(list, parts), strict=True)), len(chosen))
+        parts = zip(*selection, strict=True) if selection else ([] for _ in names)
+        self._append(dict(zip(names, map(list, parts), strict=True)), len(selection))
 
     def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
-        found = dict[str, list[Any]]()
+        columns = dict[str, list[Any]]()
         count = 0
-        wanted = self._layout.id_column
+        id_column = self._layout.id_column
         for line, record, reason, position in jsonl.records(file):
-            identity = None if wanted is None else record.get(wanted)
-            new = record.keys() - found.keys()
-            if new and len(found) + len(new) > self._layout.max_columns:
+            identity = None if id_column is None else record.get(id_column)
+            new = record.keys() - columns.keys()
+            if new and len(columns) + len(new) > self._layout.max_columns:
                 reason = reason or too_many(self._layout.max_columns)
             reason = reason or _unwritable(new) or _flatten(record)
-            if reason is None and wanted is not None:
+            if reason is None and id_column is not None:
                 reason = self._keys.take(identity, None, False)
             if not self._admit(file, line, reason):
                 continue
             for name, value in record.items():
-                if name not in found:
-                    found[name] = []
-                values = found[name]
+                if name not in columns:
+                    columns[name] = []
+                values = columns[name]
                 values.extend([None] * (count - len(values)))
                 values.append(value)
             count += 1
             if count % TELL_EVERY == 0:
                 tell(position)
-        for values in found.values():
+        for values in columns.values():
             values.extend([None] * (count - len(values)))
-        self._append(found, count)
+        self._append(columns, count)
 
     def _parquet(self, file: File, tell: Callable[[int], None]) -> None:
         pa = optional("pyarrow")
@@ -183,12 +177,7 @@ class WholeTable:
                 bad = dict(parquet.undecodable_values(column, name)) | bad
             decoded = [row for row in range(len(batch)) if row not in bad]
             part = batch.take(pa.array(decoded, "int64")) if bad else batch
-            values = []
-            for column in map(parquet.plain_values, part.columns):
-                nested = pa.types.is_nested(column.type)
-                values.append(
-                    [_as_text(value) if nested else value for value in column.to_pylist()]
-                )
+            values = [_column_values(column) for column in part.columns]
             places = dict(zip(decoded, range(len(decoded)), strict=True))
             good = []
             for row in range(len(batch)):
@@ -203,12 +192,12 @@ class WholeTable:
             tell(position)
 
     def _identity(self, file: File, names: Sequence[str]) -> int | None:
-        wanted = self._layout.id_column
-        if wanted is None or not names:
+        id_column = self._layout.id_column
+        if id_column is None or not names:
             return None
-        if wanted not in names:
-            raise file.fault(None, no_column(wanted, names))
-        return list(names).index(wanted)
+        if id_column not in names:
+            raise file.fault(None, no_column(id_column, names))
+        return list(names).index(id_column)
 
     def _admit(self, file: File, line: int, reason: str | None) -> bool:
         """Number a good row and return True, or record a bad one."""
@@ -225,9 +214,9 @@ class WholeTable:
         """Append `count` rows, which are numbered already."""
         before = len(self) - count
         for name, values in columns.items():
-            known = self.columns.setdefault(name, [])
-            known.extend([None] * (before - len(known)))
-            known.extend(values)
+            column = self.columns.setdefault(name, [])
+            column.extend([None] * (before - len(column)))
+            column.extend(values)
 
 
 TELL_EVERY = 10_000  # rows between calls of `progress`
@@ -236,17 +225,15 @@ TELL_EVERY = 10_000  # rows between calls of `progress`
 def _unwritable(names: Iterable[str]) -> str | None:
     """Return the reason if a name cannot be written, as the name of a column of scores."""
     lone = [name for name in names if not writable(name)]
-    return (
-        f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character"
-        if lone
-        else None
-    )
+    if lone:
+        return (
+            f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character"
+        )
+    return None
 
 
 def _flatten(record: dict[str, Any]) -> str | None:
-    """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be
-    written.
-    """
+    """Replace objects and arrays by strings of JSON; return the reason if one fails."""
     for name, value in record.items():
         if isinstance(value, (dict, list)):
             try:
@@ -257,6 +244,15 @@ def _flatten(record: dict[str, Any]) -> str | None:
                     f"{error}"
                 )
     return None
+
+
+def _column_values(column: Any) -> list[Any]:
+    """Return a column of Parquet as Python values, nested ones as text."""
+    plain = parquet.plain_values(column)
+    values: list[Any] = plain.to_pylist()
+    if optional("pyarrow").types.is_nested(plain.type):
+        return list(map(_as_text, values))
+    return values
 
 
 def _as_text(value: Any) -> str | None:

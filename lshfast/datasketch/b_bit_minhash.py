@@ -87,8 +87,8 @@ class bBitMinHash:
             raise ValueError(f"r must be in [0.0, 1.0], not {r}")
         scheme_of(minhash.scheme)
         values = minhash.hashvalues
-        kept = values & MASKS[values.dtype][b]
-        self.hashvalues = kept if kept.dtype == np.uint32 else kept.astype(np.uint32)
+        low_bits = values & MASKS[values.dtype][b]
+        self.hashvalues = low_bits if low_bits.dtype == np.uint32 else low_bits.astype(np.uint32)
         self.seed = minhash.seed
         self.scheme = minhash.scheme
         self.b = b
@@ -130,14 +130,14 @@ class bBitMinHash:
             If the other sketch has another scheme, seed, length or b, or other permutations.
         """
         if self.b != other.b or self.scheme != other.scheme or self.seed != other.seed:
-            what = next(
-                what
-                for what in ("b", "scheme", "seed")
-                if getattr(self, what) != getattr(other, what)
+            name = next(
+                name
+                for name in ("b", "scheme", "seed")
+                if getattr(self, name) != getattr(other, name)
             )
-            mine = getattr(self, what)
-            theirs = getattr(other, what)
-            raise ValueError(f"sketches of {what} {mine!r} and {theirs!r} cannot be compared")
+            mine = getattr(self, name)
+            theirs = getattr(other, name)
+            raise ValueError(f"sketches of {name} {mine!r} and {theirs!r} cannot be compared")
         if len(self.hashvalues) != len(other.hashvalues):
             raise ValueError(
                 f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values "
@@ -158,9 +158,7 @@ class bBitMinHash:
         return (agreeing - c1) / (1 - c2)
 
     def _chance(self) -> float:
-        """Return A(r, b), from which the probability of chance agreement is computed: 2**-b for r
-        near 0.
-        """
+        """Return A(r, b) of the paper, which is 2**-b for r near 0."""
         if self.r == 0.0:
             return 1.0 / (1 << self.b)
         if self.r == 1.0:
@@ -178,12 +176,11 @@ class bBitMinHash:
         return HEAD.size + bool(SCHEMES[self.scheme].code) + 8 * blocks
 
     def __getstate__(self) -> bytearray:
-        """Return the state that datasketch pickles.
+        """Return the state that datasketch pickles. All numbers are little-endian.
 
         The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative if a
         byte with the number of the scheme follows. Then blocks of 8 bytes, each with as many hash
-        values of 1, 2, 4, 8, 16 or 32 bits as fit, the first in the highest bits. All numbers are
-        little-endian.
+        values of 1, 2, 4, 8, 16 or 32 bits as fit, the first in the highest bits.
         """
         width = _width(self.b)
         k = len(self.hashvalues)
@@ -202,23 +199,23 @@ class bBitMinHash:
         buf = bytes(buf)
         seed, b, r, k = HEAD.unpack_from(buf, 0)
         scheme = BY_CODE[0]
-        at = HEAD.size
+        start = HEAD.size
         if k < 0:
             k = -k
-            code = buf[at] if len(buf) > at else 0
+            code = buf[start] if len(buf) > start else 0
             if code not in BY_CODE or not code:
                 raise ValueError(f"bytes name scheme {code}, which is not known")
             scheme = BY_CODE[code]
-            at = at + 1
+            start = start + 1
         if not 1 <= b <= 32:
             raise ValueError(f"bytes name b = {b}, which must be in 1..32")
         width = _width(b)
         count = -(-k // (BLOCK_BITS // width))
-        if len(buf) < at + 8 * count:
+        if len(buf) < start + 8 * count:
             raise struct.error(
-                f"{at + 8 * count} bytes are needed for {k} hash values, not {len(buf)}"
+                f"{start + 8 * count} bytes are needed for {k} hash values, not {len(buf)}"
             )
-        blocks = np.frombuffer(buf, "<u8", count, at).astype(np.uint64)
+        blocks = np.frombuffer(buf, "<u8", count, start).astype(np.uint64)
         slots = (blocks[:, None] >> _shifts(width)) & np.uint64((1 << width) - 1)
         self.hashvalues = slots.ravel()[:k].astype(np.uint32)
         self.seed = seed % 2**64 if scheme.is_own else seed
@@ -228,15 +225,17 @@ class bBitMinHash:
         self._given = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = () if self._given is None else (self._given,)
-        return _restored, (type(self), bytes(self.__getstate__()), *given)
+        digests = () if self._given is None else (self._given,)
+        return _restored, (type(self), bytes(self.__getstate__()), *digests)
 
 
-def _restored(cls: type[bBitMinHash], data: bytes, given: bytes | None = None) -> bBitMinHash:
-    made = object.__new__(cls)
-    made.__setstate__(data)
-    made._given = given
-    return made
+def _restored(
+    cls: type[bBitMinHash], data: bytes, permutations: bytes | None = None
+) -> bBitMinHash:
+    sketch = object.__new__(cls)
+    sketch.__setstate__(data)
+    sketch._given = permutations
+    return sketch
 
 
 def _width(b: int) -> int:

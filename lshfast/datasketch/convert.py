@@ -68,9 +68,7 @@ def from_datasketch(thing: Any, *, seed: int = 1) -> Any:
 
 
 def _hashfunc(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return this library's equivalent of datasketch's hash functions; return other functions
-    unchanged.
-    """
+    """Return this library's equivalent if a function is one of datasketch's."""
     if getattr(function, "__module__", None) == "datasketch.hashfunc":
         return {"sha1_hash32": sha1_hash32, "sha1_hash64": sha1_hash64}.get(
             function.__name__, function
@@ -94,9 +92,9 @@ def _lean(thing: Any, seed: int) -> LeanMinHash:
 
 
 def _b_bit(thing: Any, seed: int) -> bBitMinHash:
-    made = object.__new__(bBitMinHash)
-    made.__setstate__(thing.__getstate__())
-    return made
+    sketch = object.__new__(bBitMinHash)
+    sketch.__setstate__(thing.__getstate__())
+    return sketch
 
 
 def _weighted(thing: Any, seed: int) -> WeightedMinHash:
@@ -127,24 +125,24 @@ def _index(thing: Any, seed: int) -> MinHashLSH:
         raise ValueError(
             "the index has a hashfunc, so that its slots are lost: insert the sketches anew"
         )
-    made = MinHashLSH(num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle)
+    index = MinHashLSH(num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle)
     for stored in list(thing.keys):
         names = list(thing.keys.get(stored))
         key = plain_loads(stored) if thing.prepickle else stored
         for start in range(0, len(names), thing.b):
             sketch = _sketch(names[start : start + thing.b], thing.r, thing.h, thing, seed)
-            made.insert(key, sketch, check_duplication=False)
-    return made
+            index.insert(key, sketch, check_duplication=False)
+    return index
 
 
 def _forest(thing: Any, seed: int) -> MinHashLSHForest:
     slots = thing.k * thing.l
-    made = MinHashLSHForest(slots, thing.l)
+    forest = MinHashLSHForest(slots, thing.l)
     for key, names in thing.keys.items():
-        made.add(key, _sketch(names, thing.k, slots, thing, seed))
+        forest.add(key, _sketch(names, thing.k, slots, thing, seed))
     if any(thing.sorted_hashtables):
-        made.index()
-    return made
+        forest.index()
+    return forest
 
 
 def _sketch(
@@ -171,9 +169,9 @@ def _sketch(
 
 def _filled(values: Values, length: int, is_empty: bool) -> Values:
     """Return hash values, followed by the value for unknown slots up to `length`."""
-    whole = np.full((length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype)
-    whole[: len(values)] = values
-    return whole
+    slots = np.full((length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype)
+    slots[: len(values)] = values
+    return slots
 
 
 CONVERTERS: dict[str, Callable[[Any, int], Any]] = {

@@ -33,8 +33,8 @@ class LSHEntries(ABC):
 
     Notes
     -----
-    `others` are further stored forms of the same key: on a server it may have been pickled with
-    another protocol.
+    `other_forms` are further stored forms of the same key: on a server it may have been pickled
+    with another protocol.
     """
 
     keys: Any
@@ -47,9 +47,7 @@ class LSHEntries(ABC):
 
     @property
     def has_rows(self) -> bool:
-        """Whether `rows` yields all slots of all entries, instead of only the slots of bands with
-        known names.
-        """
+        """Whether `rows` yields all slots, instead of only the slots in names of buckets."""
         return False
 
     @abstractmethod
@@ -61,7 +59,7 @@ class LSHEntries(ABC):
         *,
         check: bool,
         buffer: bool,
-        others: tuple[Any, ...] = (),
+        other_forms: tuple[Any, ...] = (),
     ) -> bool:
         """Store an entry and return True; with `check`, return False if the key has an entry."""
 
@@ -71,7 +69,7 @@ class LSHEntries(ABC):
             self.insert(key, row, form, check=False, buffer=self.sends_batches)
 
     @abstractmethod
-    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
+    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
         """Remove all entries of a key; return False if it has none."""
 
     @abstractmethod
@@ -80,12 +78,10 @@ class LSHEntries(ABC):
 
     @abstractmethod
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        """Return the keys that share a band with a row, and the greatest fraction of equal slots of
-        each.
-        """
+        """Return keys that share a band with a row, and their greatest fraction of equal slots."""
 
     @abstractmethod
-    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
         """Return whether a key has an entry."""
 
     @abstractmethod
@@ -163,9 +159,9 @@ class StoredEntries(LSHEntries):
         *,
         check: bool,
         buffer: bool,
-        others: tuple[Any, ...] = (),
+        other_forms: tuple[Any, ...] = (),
     ) -> bool:
-        if check and any(map(self._is_there, (key, *others))):
+        if check and any(map(self._is_there, (key, *other_forms))):
             return False
         names = self.names_of(row, form)
         options = BUFFERED if buffer else AT_ONCE
@@ -176,30 +172,30 @@ class StoredEntries(LSHEntries):
             self._waiting[key] = True
         return True
 
-    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
-        stored = [one for one in (key, *others) if self._is_there(one)]
-        if any(self._waiting.get(one) for one in stored):
+    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
+        present_forms = [form for form in (key, *other_forms) if self._is_there(form)]
+        if any(self._waiting.get(form) for form in present_forms):
             self.flush()
-        for one in stored:
-            for at, name in enumerate(self.keys.get(one)):
-                self._take_out(at % self.bands, name, one, buffer)
-            self.keys.remove(one, **(BUFFERED if buffer else AT_ONCE))
+        for form in present_forms:
+            for place, name in enumerate(self.keys.get(form)):
+                self._take_out(place % self.bands, name, form, buffer)
+            self.keys.remove(form, **(BUFFERED if buffer else AT_ONCE))
             if buffer:
-                self._waiting[one] = False
-        return bool(stored)
+                self._waiting[form] = False
+        return bool(present_forms)
 
     def _take_out(self, band: int, name: bytes, key: Any, buffer: bool) -> None:
         table = self.tables[band]
-        held = table.get(name)
-        if key in held:
+        bucket = table.get(name)
+        if key in bucket:
             table.remove_val(name, key, **(BUFFERED if buffer else AT_ONCE))
             if buffer:
                 self._left[band].add(name)
             elif not table.get(name):
                 table.remove(name)
 
-    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
-        return key in self.keys or any(other in self.keys for other in others)
+    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
+        return key in self.keys or any(other in self.keys for other in other_forms)
 
     def _is_there(self, key: Any) -> bool:
         """Return whether a key has an entry, or will have one when all pending changes are sent."""
@@ -213,9 +209,11 @@ class StoredEntries(LSHEntries):
             storage.empty_buffer()
         self._waiting.clear()
         for table, names in zip(self.tables, self._left, strict=True):
-            given = list(names)
+            bucket_names = list(names)
             empty = [
-                name for name, held in zip(given, table.getmany(*given), strict=True) if not held
+                name
+                for name, bucket in zip(bucket_names, table.getmany(*bucket_names), strict=True)
+                if not bucket
             ]
             names.clear()
             if empty:
@@ -226,10 +224,10 @@ class StoredEntries(LSHEntries):
 
     def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
         """Return the keys that share one of the first `bands` bands with a row, each once."""
-        found: dict[Any, None] = {}
+        keys: dict[Any, None] = {}
         for table, name in zip(self.tables[:bands], self.names_of(row, form)[:bands], strict=True):
-            found.update(dict.fromkeys(table.get(name)))
-        return list(found)
+            keys.update(dict.fromkeys(table.get(name)))
+        return list(keys)
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
         if self.hashfunc is not None:
@@ -237,12 +235,12 @@ class StoredEntries(LSHEntries):
                 "with_scores needs the slots of entries; with a hashfunc, buckets do not hold them"
             )
         keys = self.find(row, form)
-        wanted = form.values_of(row)
+        query_values = form.values_of(row)
         slots = self.bands * self.depth
         scores = []
         for key, names in zip(keys, self.keys.getmany(*keys), strict=True):
-            held = [form.values_of(one) for one in self._rows_of(names, form)]
-            equal = [values == wanted[:slots] for values in held]
+            entry_values = [form.values_of(one) for one in self._rows_of(names, form)]
+            equal = [values == query_values[:slots] for values in entry_values]
             counts = [int((each.all(axis=1) if each.ndim == 2 else each).sum()) for each in equal]
             scores.append((key, max(counts, default=0) / slots))
         return scores
@@ -252,9 +250,9 @@ class StoredEntries(LSHEntries):
         size = self.depth * form.width
         rows = []
         for start in range(0, len(names) - self.bands + 1, self.bands):
-            own = list(names[start : start + self.bands])
-            if all(isinstance(name, bytes) and len(name) == size for name in own):
-                rows.append(form.row_of(own))
+            row_names = list(names[start : start + self.bands])
+            if all(isinstance(name, bytes) and len(name) == size for name in row_names):
+                rows.append(form.row_of(row_names))
         return rows
 
     def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
@@ -264,17 +262,15 @@ class StoredEntries(LSHEntries):
             keys = []
             rows = []
             for key, names in zip(piece, self.keys.getmany(*piece), strict=True):
-                own = self._rows_of(names, form)
-                keys += [key] * len(own)
-                rows += own
+                entry_rows = self._rows_of(names, form)
+                keys += [key] * len(entry_rows)
+                rows += entry_rows
             if keys:
                 yield keys, np.stack(rows)
 
 
 class UnmadePart:
-    """A placeholder, until its first use, for a part of an index whose subclass has its own
-    constructor.
-    """
+    """A placeholder for a part of an index whose subclass has its own constructor."""
 
     __slots__ = ("_lsh", "_part")
 

@@ -1,6 +1,4 @@
-"""The hash functions of the sketches: SHA-1 as used by datasketch, and this library's own hash of a
-token.
-"""
+"""The hash functions of sketches: SHA-1 as in datasketch, and this library's own."""
 
 from __future__ import annotations
 
@@ -50,8 +48,8 @@ def token_hash(token: str | bytes | int) -> int:
     >>> token_hash("a") == int(TokenSets.from_sets([["a"]]).tokens[0])
     True
     """
-    found = native_hash(token, TOKEN_SEED)
-    return int(token_hashes([token])[0]) if found is None else found
+    value = native_hash(token, TOKEN_SEED)
+    return int(token_hashes([token])[0]) if value is None else value
 
 
 def token_hashes(tokens: Iterable[Any]) -> UInt64Array:
@@ -96,9 +94,7 @@ class Hasher:
         self.is_native = hashfunc is token_hash
 
     def lower(self, functions: Functions, tokens: Iterable[Any], values: Any) -> int:
-        """Update hash values with tokens and return their number; if a token cannot be hashed,
-        change nothing.
-        """
+        """Update hash values with tokens and return their number; an error changes nothing."""
         if self.sha1:
             return functions.lower_sha1(tokens, self.sha1, values)
         if self.is_native:
@@ -159,9 +155,7 @@ class Hasher:
 
 
 def _bits_of_sha1(hashfunc: Callable[[Any], Any]) -> int:
-    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64 of this library or of datasketch;
-    else 0.
-    """
+    """Return 32 or 64 if a function is datasketch's or this library's SHA-1; else 0."""
     for bits, ours in ((32, sha1_hash32), (64, sha1_hash64)):
         if hashfunc is ours or (
             getattr(hashfunc, "__module__", None) == "datasketch.hashfunc"

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush, heappushpop
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ COMPARED = (
 
 
 class Links(dict[int, float]):
-    """The neighbours of a node in a layer and their distances; not changed once they are in a
-    layer.
+    """The neighbours of a node and their distances; not changed once they are in a layer.
 
     Attributes
     ----------
@@ -77,10 +77,10 @@ class Distances(dict[int, float]):
         self._node = node
 
     def __missing__(self, node: int) -> float:
-        found = self[node] = float(self.function(self.point, self._points[node]))
-        if found != found:
+        distance = self[node] = float(self.function(self.point, self._points[node]))
+        if distance != distance:
             raise self.nan(node)
-        return found
+        return distance
 
     def between(self, first: int, second: int) -> float:
         """Return the distance of two nodes."""
@@ -88,10 +88,10 @@ class Distances(dict[int, float]):
             return self[second]
         if second == self._node:
             return self[first]
-        found = float(self.function(self._points[first], self._points[second]))
-        if found != found:
+        distance = float(self.function(self._points[first], self._points[second]))
+        if distance != distance:
             raise self.nan(first)
-        return found
+        return distance
 
     def links_of(self, node: int, layer: Layer) -> dict[int, float]:
         """Return known distances of a node."""
@@ -244,8 +244,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         return (key for key in reversed(self._numbers) if key in self)
 
     def setdefault(self, key: Hashable, default: Any) -> Any:  # type: ignore[override]
-        """Return the point of a key; insert `default` first if the key is new. None raises
-        ValueError.
+        """Return the point of a key; insert `default` first if the key is new.
+
+        A default of None raises ValueError.
         """
         if default is None:
             raise ValueError("Default value cannot be None.")
@@ -254,8 +255,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         return self[key]
 
     def pop(self, key: Hashable, default: Any = None, hard: bool = False) -> Any:
-        """Remove a key as `remove` does and return its point; a missing key gives `default`, or
-        KeyError if None.
+        """Remove a key as `remove` does and return its point.
+
+        A missing key gives `default`, or KeyError if that is None.
         """
         if key not in self and default is not None:
             return default
@@ -264,38 +266,36 @@ class HNSW(MutableMapping[Hashable, Any]):
         return point
 
     def popitem(self, last: bool = True, hard: bool = False) -> tuple[Hashable, Any]:
-        """Remove the last key, or the first, as `remove` does; return (key, point). An empty index
-        raises KeyError.
+        """Remove the last key, or the first, as `remove` does; return (key, point).
+
+        An empty index raises KeyError.
         """
         for key in self.reversed() if last else self:
             return key, self.pop(key, hard=hard)
         raise KeyError("popitem(): index is empty")
 
     def update(self, other: Mapping[Hashable, Any]) -> None:  # type: ignore[override]
-        """Insert all keys and points of a mapping. If an insertion fails, the earlier ones
-        remain.
-        """
+        """Insert all keys and points of a mapping; after an error the earlier ones remain."""
         super().update(other)
 
     def merge(self, other: HNSW) -> HNSW:
-        """Return a copy of the index with all points of another; for keys in both, with the point
-        of the other.
-        """
-        made = self.copy()
-        made.update(other)
-        return made
+        """Return a copy of the index, updated with all points of another."""
+        union = self.copy()
+        union.update(other)
+        return union
 
     def copy(self) -> HNSW:
         """Return an index with the same graphs and the same points, which are not copied."""
-        made = object.__new__(type(self))
+        index = object.__new__(type(self))
         for name, value in vars(self).items():
-            setattr(made, name, value.copy() if isinstance(value, dict | set) else value)
-        made._random = copy.deepcopy(self._random)
-        made._layers = [layer.copy() for layer in self._layers]
-        made._sources = [
-            {node: near.copy() for node, near in sources.items()} for sources in self._sources
+            setattr(index, name, value.copy() if isinstance(value, dict | set) else value)
+        index._random = copy.deepcopy(self._random)
+        index._layers = [layer.copy() for layer in self._layers]
+        index._sources = [
+            {node: linking_nodes.copy() for node, linking_nodes in sources.items()}
+            for sources in self._sources
         ]
-        return made
+        return index
 
     __copy__ = copy
 
@@ -337,45 +337,47 @@ class HNSW(MutableMapping[Hashable, Any]):
         if self._entry_point is None:
             raise ValueError("the index is empty: there is no entry point for a query")
         distances = Distances(self, query_point)
-        near = [self._entry_point]
-        for at in range(len(self._layers) - 1, 0, -1):
-            near = self._walk(distances, near, at, 1, frozenset())
-        found = self._walk(distances, near, 0, count, self._removed)
-        return [(self._keys[node], distances[node]) for node in found[:k]]
+        start = [self._entry_point]
+        for number in range(len(self._layers) - 1, 0, -1):
+            start = self._walk(distances, start, number, 1, frozenset())
+        nearest = self._walk(distances, start, 0, count, self._removed)
+        return [(self._keys[node], distances[node]) for node in nearest[:k]]
 
     def _walk(
-        self, distances: Distances, start: list[int], at: int, ef: int, hidden: AbstractSet[int]
+        self,
+        distances: Distances,
+        start: list[int],
+        layer_number: int,
+        ef: int,
+        hidden: AbstractSet[int],
     ) -> list[int]:
-        """Return the nearest `ef` nodes found in a layer, without hidden ones: algorithm 2 of the
-        paper.
-
-        The walk also passes up to `2 * ef` nodes that are as far as the farthest one found, because
-        estimated distances are often equal: with ef 10, this raises the recall of 1,500 MinHashes
-        from 0.78 to 0.84. If the links do not lead to all nodes of the lowest layer, the walk goes
-        on from others until it has `ef`.
-        """
-        layer = self._layers[at]
-        known = distances.get
+        """Return the nearest `ef` nodes found in a layer that are not hidden: algorithm 2."""
+        # The walk also passes up to `2 * ef` nodes that are as far as the farthest one found,
+        # because estimated distances are often equal: with ef 10, this raises the recall of 1,500
+        # MinHashes from 0.78 to 0.84. If the links do not lead to all nodes of the lowest layer,
+        # the walk goes on from others until it has `ef`.
+        layer = self._layers[layer_number]
+        known_distance = distances.get
         points = self._points
         function = distances.function
         point = distances.point
-        seen: set[int] = set()
+        seen_nodes: set[int] = set()
         candidates: list[tuple[float, int]] = []
-        found: list[tuple[float, int]] = []  # the farthest first: distances are negated
-        farthest = math.inf
+        nearest: list[tuple[float, int]] = []  # the farthest first: distances are negated
+        farthest = math.nan  # until there are `ef` nodes, none is farther
         missing = ef
         ties = 2 * ef
-        new = start
-        others = iter(layer)
-        while new:
-            seen.update(new)
-            for node in new:
-                distance = known(node)
+        nodes = start
+        unreached_nodes = _unreached_nodes(layer, seen_nodes, hidden)
+        while nodes:
+            seen_nodes.update(nodes)
+            for node in nodes:
+                distance = known_distance(node)
                 if distance is None:
                     distance = distances[node] = float(function(point, points[node]))
                     if distance != distance:
                         raise distances.nan(node)
-                if distance >= farthest and not missing:
+                if distance >= farthest:
                     if distance > farthest or not ties:
                         continue
                     ties -= 1
@@ -383,22 +385,16 @@ class HNSW(MutableMapping[Hashable, Any]):
                 if node in hidden:
                     continue
                 if missing:
-                    heappush(found, (-distance, node))
+                    heappush(nearest, (-distance, node))
                     missing -= 1
                 else:
-                    heappushpop(found, (-distance, node))
+                    heappushpop(nearest, (-distance, node))
                 if not missing:
-                    farthest = -found[0][0]
-            new = []
-            while candidates and not new:
-                distance, node = heappop(candidates)
-                if distance > farthest:
-                    candidates.clear()
-                    break
-                new = [other for other in layer[node] if other not in seen]
-            if not (new or at) and missing and len(found) < len(layer) - len(hidden):
-                new = [next(node for node in others if node not in seen and node not in hidden)]
-        return [node for _, node in sorted(found, reverse=True)]
+                    farthest = -nearest[0][0]
+            nodes = _unseen_neighbours(layer, candidates, farthest, seen_nodes)
+            if missing and not nodes and layer_number == 0:
+                nodes = list(islice(unreached_nodes, 1))
+        return [node for _, node in sorted(nearest, reverse=True)]
 
     # ---- changes ----
 
@@ -427,19 +423,19 @@ class HNSW(MutableMapping[Hashable, Any]):
         ef = self._ef_construction if ef is None else _at_least(1, ef, "ef")
         old = self._numbers.get(key)
         top = self._level if level is None else _at_least(0, level, "level")
-        gone = set()
+        deleted = set()
         if old is not None:
-            gone.add(old)
+            deleted.add(old)
             top = sum(old in layer for layer in self._layers) - 1
         node = self._made
         changes: list[Layer] = [{} for _ in range(max(top + 1, len(self._layers)))]
         distances = Distances(self, new_point, node)
-        self._plan_removal(gone, ef, distances, changes)
-        self._plan_links(node, top, ef, gone, distances, changes)
+        self._plan_removal(deleted, ef, distances, changes)
+        self._plan_links(node, top, ef, deleted, distances, changes)
         self._made += 1
         self._numbers[key] = node
         self._keys[node], self._points[node] = key, new_point
-        self._store(changes, gone)
+        self._store(changes, deleted)
         if old is None and level is None:
             self._level = self._draw_level()
 
@@ -448,85 +444,84 @@ class HNSW(MutableMapping[Hashable, Any]):
         node: int,
         top: int,
         ef: int,
-        gone: set[int],
+        deleted: set[int],
         distances: Distances,
         changes: list[Layer],
     ) -> None:
         """Add to `changes` the links from and to a new node: algorithm 1 of the paper."""
-        hidden = self._removed | gone if gone else self._removed
-        near = [] if self._entry_point is None else [self._entry_point]
-        for at in range(len(changes) - 1, -1, -1):
-            if at >= len(self._layers):
-                changes[at][node] = Links()
+        hidden = self._removed | deleted if deleted else self._removed
+        start = [] if self._entry_point is None else [self._entry_point]
+        for layer_number in range(len(changes) - 1, -1, -1):
+            if layer_number >= len(self._layers):
+                changes[layer_number][node] = Links()
                 continue
-            if at > top:
-                near = self._walk(distances, near, at, 1, frozenset())
+            if layer_number > top:
+                start = self._walk(distances, start, layer_number, 1, frozenset())
                 continue
-            found = self._walk(distances, near, at, ef, hidden)
-            near = found or near
-            links = self._select([(distances[other], other) for other in found], at, distances)
-            changes[at][node] = links
-            self._plan_sources(node, links, at, distances, changes)
+            nearest = self._walk(distances, start, layer_number, ef, hidden)
+            start = nearest or start
+            links = self._select(
+                [(distances[other], other) for other in nearest], layer_number, distances
+            )
+            changes[layer_number][node] = links
+            self._plan_sources(node, links, layer_number, distances, changes)
 
     def _plan_sources(
-        self, node: int, new: Links, at: int, distances: Distances, changes: list[Layer]
+        self, node: int, new: Links, layer_number: int, distances: Distances, changes: list[Layer]
     ) -> None:
-        """Link each new neighbour of a node to the node, and remove the worst of its links if they
-        are too many.
-        """
+        """Link the new neighbours of a node to it; drop the worst of their links if too many."""
         for other, distance in new.items():
-            links = changes[at].get(other, self._layers[at][other])
+            links = changes[layer_number].get(other, self._layers[layer_number][other])
             linked = Links(links)
             linked[node] = distance
             linked.settled = links.settled
-            if len(linked) > (self._m if at else self._m0):
+            if len(linked) > (self._m if layer_number else self._m0):
                 settled = set(list(links)[: links.settled])
                 linked = self._select(
-                    sorted((d, n) for n, d in linked.items()), at, distances, settled
+                    sorted((d, n) for n, d in linked.items()), layer_number, distances, settled
                 )
-            changes[at][other] = linked
+            changes[layer_number][other] = linked
 
     def _select(
         self,
         candidates: list[tuple[float, int]],
-        at: int,
+        layer_number: int,
         distances: Distances,
         settled: AbstractSet[int] = frozenset(),
     ) -> Links:
-        """Choose the links of a node: algorithm 4 of the paper.
+        """Choose candidates to which no chosen one is closer than the node, and a few others.
 
-        A candidate is chosen if no chosen one is closer to it than the node. A few of the nearest
-        others are added. Pairs of `settled` candidates are not compared.
+        Pairs of `settled` candidates are not compared. This is algorithm 4 of the paper.
         """
-        most = self._m if at else self._m0
-        layer = self._layers[at]
+        most = self._m if layer_number else self._m0
+        layer = self._layers[layer_number]
         between = distances.between
-        chosen = Links()
-        others = []
+        selection = Links()
+        rejected = []
         copies = 0
         for distance, node in candidates:
-            if len(chosen) == most:
+            if len(selection) == most:
                 break
             copies += distance == 0
             if distance == 0 and copies > max(most // 2, 1):
                 continue
             links = distances.links_of(node, layer)
             for other in (
-                chosen
+                selection
                 if node not in settled
-                else [other for other in chosen if other not in settled]
+                else [other for other in selection if other not in settled]
             ):
-                apart = links.get(other)
-                if apart is None:
-                    apart = between(node, other)
-                if apart < distance:
-                    others.append((node, distance))
+                mutual_distance = links.get(other)
+                if mutual_distance is None:
+                    mutual_distance = between(node, other)
+                if mutual_distance < distance:
+                    rejected.append((node, distance))
                     break
             else:
-                chosen[node] = distance
-        chosen.settled = len(chosen)
-        chosen.update(others[: min(math.ceil(EXTRA * most), most - len(chosen))])
-        return chosen
+                selection[node] = distance
+        selection.settled = len(selection)
+        selection.update(rejected[: min(math.ceil(EXTRA * most), most - len(selection))])
+        return selection
 
     def remove(self, key: Hashable, hard: bool = False, ef: int | None = None) -> None:
         """Remove a key.
@@ -565,80 +560,115 @@ class HNSW(MutableMapping[Hashable, Any]):
         """
         self._delete(set(self._removed), ef)
 
-    def _delete(self, gone: set[int], ef: int | None) -> None:
+    def _delete(self, deleted: set[int], ef: int | None) -> None:
         changes: list[Layer] = [{} for _ in self._layers]
         ef = self._ef_construction if ef is None else _at_least(1, ef, "ef")
-        self._plan_removal(gone, ef, Distances(self), changes)
-        for node in gone:
+        self._plan_removal(deleted, ef, Distances(self), changes)
+        for node in deleted:
             del self._numbers[self._keys[node]]
-        self._store(changes, gone)
+        self._store(changes, deleted)
 
     def _plan_removal(
-        self, gone: set[int], ef: int, distances: Distances, changes: list[Layer]
+        self, deleted: set[int], ef: int, distances: Distances, changes: list[Layer]
     ) -> None:
         """Add to `changes` the links of the nodes that are linked to nodes that will be deleted.
 
         Such a node chooses among its other links and the nodes to which the deleted nodes lead.
         """
-        for at, layer in enumerate(self._layers if gone else ()):
-            if self._reversed:
-                sources = sorted(
-                    set().union(*(self._sources[at].get(node, ()) for node in gone)) - gone
-                )
-            else:
-                sources = [
-                    node
-                    for node, links in layer.items()
-                    if node not in gone and not gone.isdisjoint(links)
-                ]
-            for node in sources:
-                links = changes[at].get(node, layer[node])
-                near = {other: distance for other, distance in links.items() if other not in gone}
-                settled = set(list(links)[: links.settled]) - gone
-                passed = [other for other in links if other in gone]
-                met = set(passed)
-                for lost in passed:  # grows
-                    if len(near) >= ef:
-                        break
-                    for other in layer[lost]:
-                        if other in gone:
-                            if other not in met:
-                                met.add(other)
-                                passed.append(other)
-                        elif other != node and other not in near and other not in self._removed:
-                            near[other] = distances.between(node, other)
-                candidates = sorted((distance, other) for other, distance in near.items())
-                chosen = changes[at][node] = self._select(candidates, at, distances, settled)
-                new = Links({n: d for n, d in chosen.items() if n not in links})
-                self._plan_sources(node, new, at, distances, changes)
+        for layer_number, layer in enumerate(self._layers if deleted else ()):
+            for node in self._linking_nodes(layer_number, deleted):
+                links = changes[layer_number].get(node, layer[node])
+                settled = set(list(links)[: links.settled]) - deleted
+                candidates = self._candidates(node, links, layer, deleted, ef, distances)
+                selection = self._select(candidates, layer_number, distances, settled)
+                changes[layer_number][node] = selection
+                new_links = Links({n: d for n, d in selection.items() if n not in links})
+                self._plan_sources(node, new_links, layer_number, distances, changes)
 
-    def _store(self, changes: list[Layer], gone: set[int]) -> None:
+    def _linking_nodes(self, layer_number: int, deleted: set[int]) -> list[int]:
+        """Return the other nodes of a layer that are linked to nodes that will be deleted."""
+        if self._reversed:
+            sources = (self._sources[layer_number].get(node, ()) for node in deleted)
+            return sorted(set().union(*sources) - deleted)
+        nodes = []
+        for node, links in self._layers[layer_number].items():
+            if node not in deleted and not deleted.isdisjoint(links):
+                nodes.append(node)
+        return nodes
+
+    def _candidates(
+        self,
+        node: int,
+        links: Links,
+        layer: Layer,
+        deleted: set[int],
+        ef: int,
+        distances: Distances,
+    ) -> list[tuple[float, int]]:
+        """Return the remaining neighbours of a node, and nodes to which deleted neighbours lead."""
+        candidates = {other: distance for other, distance in links.items() if other not in deleted}
+        passed = [other for other in links if other in deleted]
+        seen_nodes = set(passed)
+        for neighbour in passed:  # grows
+            if len(candidates) >= ef:
+                break
+            for other in layer[neighbour]:
+                if other in deleted:
+                    if other not in seen_nodes:
+                        seen_nodes.add(other)
+                        passed.append(other)
+                elif other != node and other not in candidates and other not in self._removed:
+                    candidates[other] = distances.between(node, other)
+        return sorted((distance, other) for other, distance in candidates.items())
+
+    def _store(self, changes: list[Layer], deleted: set[int]) -> None:
         """Store planned links, and delete nodes."""
         self._layers += [{} for _ in changes[len(self._layers) :]]
         if self._reversed:
-            self._store_sources(changes, gone)
+            self._store_sources(changes, deleted)
         for layer, change in zip(self._layers, changes, strict=True):
             layer.update(change)
-            for node in gone:
+            for node in deleted:
                 layer.pop(node, None)
-        for node in gone:
+        for node in deleted:
             del self._keys[node], self._points[node]
-        self._removed -= gone
+        self._removed -= deleted
         while self._layers and not self._layers[-1]:
             self._layers.pop()
 
-    def _store_sources(self, changes: list[Layer], gone: set[int]) -> None:
+    def _store_sources(self, changes: list[Layer], deleted: set[int]) -> None:
         self._sources += [{} for _ in changes[len(self._sources) :]]
         for sources, layer, change in zip(self._sources, self._layers, changes, strict=False):
-            for node in gone & layer.keys():
+            for node in deleted & layer.keys():
                 change[node] = Links()
             for node, links in change.items():
                 for lost in layer.get(node, links).keys() - links.keys():
                     sources[lost].discard(node)
                 for new in links:
                     sources.setdefault(new, set()).add(node)
-            for node in gone:
+            for node in deleted:
                 sources.pop(node, None)
+
+
+def _unseen_neighbours(
+    layer: Layer, candidates: list[tuple[float, int]], farthest: float, seen_nodes: set[int]
+) -> list[int]:
+    """Return the unseen neighbours of the nearest candidate that has any; remove nearer ones."""
+    while candidates:
+        distance, node = heappop(candidates)
+        if distance > farthest:
+            candidates.clear()
+            break
+        nodes = [other for other in layer[node] if other not in seen_nodes]
+        if nodes:
+            return nodes
+    return []
+
+
+def _unreached_nodes(
+    layer: Layer, seen_nodes: AbstractSet[int], hidden: AbstractSet[int]
+) -> Iterator[int]:
+    return (node for node in layer if node not in seen_nodes and node not in hidden)
 
 
 def _equal(first: Any, second: Any) -> bool:

@@ -1,6 +1,4 @@
-"""datasketch's module of tables of measured bias. Counts here do not use them (see
-`HyperLogLogPlusPlus`).
-"""
+"""datasketch's module of tables of bias, which `HyperLogLogPlusPlus` does not need."""
 
 from __future__ import annotations
 

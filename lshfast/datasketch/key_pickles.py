@@ -1,6 +1,4 @@
-"""Keys as pickles: writing the bytes of a key on a server, and reading them without running
-code.
-"""
+"""Keys as pickles: writing the bytes of a key, and reading them without running code."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ def dumps(key: Any) -> bytes:
 
 
 def check_bytes(key: Any) -> bytes:
-    """Return a key that is stored on a server without pickling; raise an error unless it is
-    bytes.
-    """
+    """Return a key that is stored without pickling; raise an error unless it is bytes."""
     if not isinstance(key, bytes):
         raise TypeError(
             f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} "
@@ -61,8 +57,7 @@ def check_bytes(key: Any) -> bytes:
 
 
 def other_pickles(key: Any) -> tuple[bytes, ...]:
-    """Return the other pickles with which datasketch may have stored a key on another version of
-    Python.
+    """Return the pickles of a key with the other protocols that datasketch may have used.
 
     Examples
     --------
@@ -70,7 +65,7 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
     >>> dumps("a") in other_pickles("a"), len(other_pickles("a"))
     (False, 2)
     """
-    found: list[bytes] = []
+    pickles: list[bytes] = []
     for protocol in OTHER_PROTOCOLS:
         # Protocol 3 has no nested classes.
         try:
@@ -81,22 +76,22 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
             TypeError,
         ):
             continue
-        found.append(data)
-    return tuple(found)
+        pickles.append(data)
+    return tuple(pickles)
 
 
 def given_scores(
     scored: Iterable[tuple[bytes, float]], loads: Callable[[bytes], Any]
 ) -> list[tuple[Any, float]]:
     """Return the keys of pickles, each once, with the greatest score of its pickles."""
-    stored = list(scored)
-    given = [(loads(data), score) for data, score in stored]
-    if len({protocol_of(data) for data, _ in stored}) < 2:
-        return given
+    pickles_and_scores = list(scored)
+    keys_and_scores = [(loads(data), score) for data, score in pickles_and_scores]
+    if len({protocol_of(data) for data, _ in pickles_and_scores}) < 2:
+        return keys_and_scores
     best: dict[bytes, tuple[Any, float]] = {}
-    for key, score in given:
-        usual = dumps(key)
-        best[usual] = (key, max(score, best.get(usual, (key, 0.0))[1]))
+    for key, score in keys_and_scores:
+        default_pickle = dumps(key)
+        best[default_pickle] = (key, max(score, best.get(default_pickle, (key, 0.0))[1]))
     return list(best.values())
 
 

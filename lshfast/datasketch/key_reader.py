@@ -26,7 +26,7 @@ from lshfast._common.errors import FormatError
 MOST_VALUES = 1024
 MOST_DEPTH = 100
 MOST_DIGITS = 4300  # of an integer or decimal: Python's own limit for integers as text
-MOST_INTEGER_BYTES = 1786  # of an integer of so many digits
+MOST_INTEGER_BYTES = 1786  # of an integer of MOST_DIGITS digits
 MOST_STEPS = 16 * MOST_VALUES  # a numpy scalar, the longest value, takes fewer
 SHOWN_BYTES = 60  # of a key in a message
 
@@ -40,9 +40,7 @@ NOT_READ = (
 
 
 class Description:
-    """What a pickle describes that is not a plain value: its members, the values in it, and how
-    deep they are.
-    """
+    """A value that is described but not created: its members, their number and depth."""
 
     __slots__ = ("depth", "members", "value", "values")
 
@@ -191,9 +189,7 @@ def make_decimal(call: Call) -> Decimal:
 
 
 def make_fraction(call: Call) -> Fraction:
-    """Return a fraction of two integers or of their text; other texts may denote numbers with very
-    many digits.
-    """
+    """Return a fraction of two integers or their texts; other texts may stand for huge numbers."""
     first, second = (*call.members, 1, 1)[:2]
     if (
         isinstance(first, str)
@@ -231,9 +227,7 @@ def make_dtype(call: Call) -> Hashable:
 
 
 def dtype_of(description: Any) -> tuple[str, int, Literal["<", ">", "|", "="]]:
-    """Return the kind, the bytes and the byte order of the dtype of a numpy scalar: a number, or a
-    text or bytes.
-    """
+    """Return the kind, bytes and byte order of the dtype of a numpy scalar."""
     if (
         not isinstance(description, Call)
         or description.kind != ("numpy", "dtype")
@@ -382,9 +376,7 @@ class Machine:
         self.stack.append(top)
 
     def extend(self, members: tuple[Any, ...]) -> None:
-        """Append to a list or dict. What was stored of it stays as it was; keys refer to no list or
-        dict twice.
-        """
+        """Append to a list or dict; memo entries that refer to it do not change."""
         target = self.pop()
         if type(target) not in (List, Dict) or (type(target) is Dict and len(members) % 2):
             raise ValueError("it appends to a value that is not a list or dict")
@@ -460,18 +452,18 @@ def push(value: Any) -> Step:
     return lambda machine: machine.stack.append(value)
 
 
-def push_fixed(size: int, read: Callable[[bytes], Any]) -> Step:
+def push_fixed(size: int, decode: Callable[[bytes], Any]) -> Step:
     """Return a step that pushes the value of `size` bytes."""
-    return lambda machine: machine.stack.append(read(machine.take(size)))
+    return lambda machine: machine.stack.append(decode(machine.take(size)))
 
 
-def push_sized(width: int, read: Callable[[bytes], Any]) -> Step:
+def push_sized(width: int, decode: Callable[[bytes], Any]) -> Step:
     """Return a step that pushes the value of bytes whose number is stored in `width` bytes."""
-    return lambda machine: machine.stack.append(read(machine.take_sized(width)))
+    return lambda machine: machine.stack.append(decode(machine.take_sized(width)))
 
 
-def push_line(read: Callable[[bytes], Any]) -> Step:
-    return lambda machine: machine.stack.append(read(machine.take_line()))
+def push_line(decode: Callable[[bytes], Any]) -> Step:
+    return lambda machine: machine.stack.append(decode(machine.take_line()))
 
 
 def push_members(kind: type[Description], count: int) -> Step:
@@ -559,8 +551,7 @@ def shown(data: bytes) -> str:
 
 
 def text_alone(data: bytes) -> str | None:
-    """Return the text in a pickle of one text of at most 255 bytes, as protocols 4 and 5 write it;
-    otherwise None.
+    """Return the text of a pickle of one text of at most 255 bytes, by protocol 4 or 5; else None.
 
     Most keys are such texts. They are read in 0.5 microseconds, and by the machine in 3.6.
     """
@@ -572,8 +563,9 @@ def text_alone(data: bytes) -> str | None:
 
 
 def read_key(data: bytes) -> Any:
-    """Return the key in a pickle; FormatError if it is damaged, of another type, or larger than the
-    bounds above.
+    """Return the key in a pickle.
+
+    FormatError is raised if it is damaged, of another type, or larger than the bounds above.
     """
     try:
         text = text_alone(data)

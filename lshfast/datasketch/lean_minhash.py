@@ -29,8 +29,7 @@ Lean = TypeVar("Lean", bound="LeanMinHash")
 
 
 class LeanMinHash(MinHash):
-    """Keep the seed, the scheme and the hash values of a MinHash, but nothing that is needed for
-    updates.
+    """Keep the seed, scheme and hash values of a MinHash, without what updates need.
 
     If the MinHash was given `permutations`, an 8-byte digest of them is kept, so that the sketch
     can only be compared with sketches with the same permutations. The serialized form has no space
@@ -146,12 +145,12 @@ class LeanMinHash(MinHash):
         return self._with(self.hashvalues.copy())
 
     def _with(self: Lean, values: Values) -> Lean:
-        made = object.__new__(type(self))
-        made.seed = self.seed
-        made.hashvalues = values
-        made.scheme = self.scheme
-        made._given = self._given
-        return made
+        sketch = object.__new__(type(self))
+        sketch.seed = self.seed
+        sketch.hashvalues = values
+        sketch.scheme = self.scheme
+        sketch._given = self._given
+        return sketch
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Return a hash, which is equal for equal sketches. A merge or clear changes it."""
@@ -171,9 +170,9 @@ class LeanMinHash(MinHash):
         ValueError
             If there are fewer than two, or one of these differs.
         """
-        made = cls(hashvalues=united(lmhs), seed=lmhs[0].seed, scheme=lmhs[0].scheme)
-        made._given = permutations_of(lmhs[0])
-        return made
+        sketch = cls(hashvalues=united(lmhs), seed=lmhs[0].seed, scheme=lmhs[0].scheme)
+        sketch._given = permutations_of(lmhs[0])
+        return sketch
 
     def bytesize(self, byteorder: ByteOrder = "@") -> int:
         """Return the number of bytes that `serialize` writes.
@@ -250,12 +249,12 @@ class LeanMinHash(MinHash):
             raise struct.error(
                 f"buf must have {start + k * values.itemsize} bytes for {k} values, not {len(buf)}"
             )
-        made = object.__new__(cls)
-        made.seed = seed
-        made.scheme = scheme.name  # type: ignore[assignment]
-        made._given = None
-        made.hashvalues = np.frombuffer(buf, values, k, start).astype(scheme.dtype)
-        return made
+        sketch = object.__new__(cls)
+        sketch.seed = seed
+        sketch.scheme = scheme.name  # type: ignore[assignment]
+        sketch._given = None
+        sketch.hashvalues = np.frombuffer(buf, values, k, start).astype(scheme.dtype)
+        return sketch
 
     def __getstate__(self) -> bytearray:  # type: ignore[override]
         """Return the state that datasketch pickles: the bytes of `serialize` in native order."""
@@ -276,10 +275,10 @@ class LeanMinHash(MinHash):
         return _read, (type(self), bytes(buffer), *(() if self._given is None else (self._given,)))
 
 
-def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
-    made = cls.deserialize(data, "<")
-    made._given = given
-    return made
+def _read(cls: type[Lean], data: bytes, permutations: bytes | None = None) -> Lean:
+    sketch = cls.deserialize(data, "<")
+    sketch._given = permutations
+    return sketch
 
 
 @cache
@@ -290,8 +289,12 @@ def _layout(scheme: str, byteorder: str) -> tuple[struct.Struct, int, np.dtype[A
             f"byteorder must be one of {', '.join(get_args(ByteOrder))}, not {byteorder!r}"
         )
     kind = SCHEMES[scheme]
-    kept = "I" if kind.greatest == 2**32 - 1 else "Q"
+    value_code = "I" if kind.greatest == 2**32 - 1 else "Q"
     head = ("Qi" if kind.is_own else "qi") + ("B" if kind.code else "")
     order = {"@": "=", "!": ">"}.get(byteorder, byteorder)
-    start = struct.calcsize(f"{byteorder}{head}0{kept}")
-    return struct.Struct(byteorder + head), start, np.dtype(order + {"I": "u4", "Q": "u8"}[kept])
+    start = struct.calcsize(f"{byteorder}{head}0{value_code}")
+    return (
+        struct.Struct(byteorder + head),
+        start,
+        np.dtype(order + {"I": "u4", "Q": "u8"}[value_code]),
+    )

@@ -1,6 +1,4 @@
-"""MinHashLSH: datasketch's index, using the store of LSHIndex in memory or datasketch's layout on
-Redis.
-"""
+"""MinHashLSH: datasketch's index, in the store of LSHIndex or in datasketch's layout on Redis."""
 
 from __future__ import annotations
 
@@ -56,8 +54,7 @@ __all__ = [
 
 
 class MinHashLSH:
-    """Find the keys whose sketches are likely to be similar to a query's, as
-    ``datasketch.MinHashLSH`` does.
+    """Find keys whose sketches are likely to be similar to a query's.
 
     Each sketch is divided into b bands of r slots. A query returns the keys whose sketches equal
     its own in all slots of at least one band. b and r are those that datasketch 2.0 chooses, so
@@ -117,10 +114,11 @@ class MinHashLSH:
     bytes each, and not the sketch.
 
     In memory, `keys` and `hashtables` are created from the entries when they are first read. This
-    takes the time and memory that datasketch needs to insert the entries. Later changes are added
-    when they are read again. Do not change the lists and sets that they return. After the first
-    call of one of their methods `insert`, `remove` and `remove_val`, the index keeps its entries in
-    `keys` and `hashtables`. Its queries then find what these contain, at datasketch's speed.
+    takes the time and memory that datasketch needs to insert the entries. Later changes update
+    them, which takes as long as in datasketch; after many changes without a read they are
+    discarded. Do not change the lists and sets that they return. After the first call of one of
+    their methods `insert`, `remove` and `remove_val`, the index keeps its entries in `keys` and
+    `hashtables`. Its queries then find what these contain, at datasketch's speed.
 
     Examples
     --------
@@ -179,17 +177,17 @@ class MinHashLSH:
         self._make()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
-        made = super().__new__(cls)
+        index = super().__new__(cls)
         # A subclass with its own storages may have a constructor that does not call this class's
         # constructor, and sets h, b, r, `keys` and `hashtables`. These are then used from the first
         # method call on.
-        made._config = {"type": "own"}
-        made.prepickle = False
-        made.hashfunc = None
-        made._begin(False)
-        made._sketches = cast(Any, UnmadePart(made, "_sketches"))
-        made._entries = cast(Any, UnmadePart(made, "_entries"))
-        return made
+        index._config = {"type": "own"}
+        index.prepickle = False
+        index.hashfunc = None
+        index._begin(False)
+        index._sketches = cast(Any, UnmadePart(index, "_sketches"))
+        index._entries = cast(Any, UnmadePart(index, "_entries"))
+        return index
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -226,10 +224,10 @@ class MinHashLSH:
         name = self._config["basename"]
         if self._config["type"] == "redis":
             redis_entries = import_module("lshfast.datasketch.redis_entries")
-            made: LSHEntries = redis_entries.RedisEntries(
+            entries: LSHEntries = redis_entries.RedisEntries(
                 self._config, name, self.b, self.r, self.hashfunc
             )
-            return made
+            return entries
         # of a type that a program has added to `ordered_storage` and `unordered_storage`, which
         # refuse other types
         tables = [
@@ -294,16 +292,18 @@ class MinHashLSH:
 
     def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
         row, form = self._sketches.read(minhash)
-        stored, others = (key, ()) if not (self.prepickle or self._redis) else self._stored(key)
+        stored, other_forms = (
+            (key, ()) if not (self.prepickle or self._redis) else self._stored(key)
+        )
         if form is self._sketches.form:
             inserted = self._entries.insert(
-                stored, row, form, check=check, buffer=buffer, others=others
+                stored, row, form, check=check, buffer=buffer, other_forms=other_forms
             )
         else:
             with self._learning:  # the first sketch, unless another thread was faster
                 self._learn(form)
                 inserted = self._entries.insert(
-                    stored, row, form, check=check, buffer=buffer, others=others
+                    stored, row, form, check=check, buffer=buffer, other_forms=other_forms
                 )
                 if inserted:
                     self._sketches.form = form
@@ -352,13 +352,13 @@ class MinHashLSH:
 
     def _remove(self, key: Any, buffer: bool) -> None:
         if not (self.prepickle or self._redis):
-            there = self._entries.remove(key, buffer=buffer)
+            was_present = self._entries.remove(key, buffer=buffer)
         elif self._is_text_on_redis(key):
-            there = False
+            was_present = False
         else:
-            stored, others = self._stored(key)
-            there = self._entries.remove(stored, buffer=buffer, others=others)
-        if not there:
+            stored, other_forms = self._stored(key)
+            was_present = self._entries.remove(stored, buffer=buffer, other_forms=other_forms)
+        if not was_present:
             raise ValueError(f"The given key does not exist: {key!r}")
 
     def _is_text_on_redis(self, key: Any) -> bool:
@@ -386,46 +386,43 @@ class MinHashLSH:
             raise ValueError(
                 f"Cannot merge type {type(self).__name__} and type {type(other).__name__}."
             )
-        if (self.h, self.b, self.r) != (other.h, other.b, other.r):
-            mine = (self.h, self.b, self.r)
-            theirs = (other.h, other.b, other.r)
+        shape = (self.h, self.b, self.r)
+        other_shape = (other.h, other.b, other.r)
+        if shape != other_shape:
             raise ValueError(
-                f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}"
+                f"Cannot merge indexes of other num_perm, b and r: {other_shape} into {shape}"
             )
         if other.hashfunc is not None and not other._entries.has_rows:
             raise ValueError(
                 "the other index has a hashfunc and holds no slots: insert its sketches instead"
             )
-        own_form = self._sketches.form
-        form = other._sketches.form
-        form = form or own_form
+        form = other._sketches.form or self._sketches.form
         if form is None:
-            if not other.is_empty():
-                raise ValueError(
-                    "which sketches the server holds is not known: insert one, or find one by a "
-                    "query"
-                )
-            return
+            if other.is_empty():
+                return
+            raise ValueError(
+                "which sketches the server holds is not known: insert one, or find one by a query"
+            )
         with self._learning:
             self._learn(form)
             if check_overlap:
-                for key in other.keys:
-                    if self._entries.holds(self._transferred(key, other)):
-                        raise ValueError(
-                            f"The keys are overlapping: {other._given(key)!r} is in both."
-                        )
+                self._check_overlap(other)
             self._sketches.form = form
-        if other is self:
-            return
+        if other is not self:
+            self._insert_entries_of(other, form)
+
+    def _check_overlap(self, other: MinHashLSH) -> None:
+        """Raise ValueError if a key of another index is in this one."""
+        for key in other.keys:
+            if self._entries.holds(self._transferred(key, other)):
+                raise ValueError(f"The keys are overlapping: {other._given(key)!r} is in both.")
+
+    def _insert_entries_of(self, other: MinHashLSH, form: Form) -> None:
         if not other._entries.has_rows:
             self._entries.release()
         for keys, rows in other._entries.rows(form):
-            stored = (
-                keys
-                if self.prepickle == other.prepickle
-                else [self._transferred(key, other) for key in keys]
-            )
-            self._entries.insert_many(stored, rows, form)
+            stored_keys = [self._transferred(key, other) for key in keys]
+            self._entries.insert_many(stored_keys, rows, form)
         self._entries.flush()
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
@@ -462,8 +459,7 @@ class MinHashLSH:
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
     def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
-        """Return a context manager for removing many keys. `buffer_size` and errors are as in
-        `insertion_session`.
+        """Return a context manager for removing many keys; see `insertion_session`.
 
         Examples
         --------
@@ -516,12 +512,12 @@ class MinHashLSH:
                 scored[place]
                 for place in sorted(_places(scored), key=lambda place: -scored[place][1])
             ]
-        found = self._entries.find(row, form)
+        stored_keys = self._entries.find(row, form)
         if not self._redis:
-            return [self._loads(key) for key in found] if self.prepickle else found
-        if found and self._sketches.form is None:  # the entries found have this form
+            return list(map(self._loads, stored_keys)) if self.prepickle else stored_keys
+        if stored_keys and self._sketches.form is None:  # the entries found have this form
             self._sketches.form = form
-        return given_keys(found, self._loads) if self.prepickle else found
+        return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
 
     def _loaded(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
         """Return stored keys, each with a score, in the form in which they were inserted."""
@@ -534,9 +530,7 @@ class MinHashLSH:
         return row, form
 
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
-        """Return the stored keys that share one of the first b bands, like datasketch's method of
-        this name.
-        """
+        """Return the stored keys that share one of the first b bands; the name is datasketch's."""
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
@@ -550,20 +544,18 @@ class MinHashLSH:
         self._asked.append(self._asking(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
-        """Return the keys found by all queries from `add_to_query_buffer`, and remove these
-        queries.
-        """
-        asked = self._asked
+        """Run the queries from `add_to_query_buffer`; return the keys that all of them find."""
+        queries = self._asked
         self._asked = []
-        if not asked:
+        if not queries:
             return []
-        for _, form in asked:
+        for _, form in queries:
             if self._sketches.form is not None:
                 self._sketches.form.check_same(form)
-        common: dict[Any, None] = dict.fromkeys(self._entries.find(*asked[0]))
-        for row, form in asked[1:]:
-            found = set(self._entries.find(row, form))
-            common = {key: None for key in common if key in found}
+        common: dict[Any, None] = dict.fromkeys(self._entries.find(*queries[0]))
+        for row, form in queries[1:]:
+            keys = set(self._entries.find(row, form))
+            common = {key: None for key in common if key in keys}
         return given_keys(common, self._loads) if self.prepickle else list(common)
 
     def __contains__(self, key: Any) -> bool:
@@ -586,14 +578,13 @@ class MinHashLSH:
         return f"{type(self).__name__}({size}, num_perm={self.h}, params={self.b, self.r})"
 
     def get_counts(self) -> list[dict[bytes, int]]:
-        """Return for each band a dict from the names of its buckets to the numbers of keys
-        in them.
-        """
+        """Return for each band the number of keys in each bucket, by the name of the bucket."""
         return [table.itemcounts() for table in self.hashtables]
 
     def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return the result of `get_counts`, counting only these keys. Keys that are not in the
-        index are ignored.
+        """Return the result of `get_counts`, counting only these keys.
+
+        Keys that are not in the index are ignored.
         """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = [
@@ -601,12 +592,14 @@ class MinHashLSH:
         ]
         for names in self.keys.getmany(*stored):
             if len(names) <= self.b:
-                for own, name in zip(counts, names, strict=False):
-                    own[name] = own.get(name, 0) + 1
+                for band_counts, name in zip(counts, names, strict=False):
+                    band_counts[name] = band_counts.get(name, 0) + 1
                 continue
             # Inserted repeatedly.
-            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):
-                counts[at][name] = counts[at].get(name, 0) + 1
+            for place, name in dict.fromkeys(
+                (place % self.b, name) for place, name in enumerate(names)
+            ):
+                counts[place][name] = counts[place].get(name, 0) + 1
         return counts
 
     def _given(self, stored: Any) -> Any:
@@ -653,14 +646,12 @@ class MinHashLSH:
 
     def _spelled_here(self, stored: bytes) -> bytes:
         """Return a pickled key, pickled again by this interpreter."""
-        return (
-            stored
-            if protocol_of(stored) == pickle.DEFAULT_PROTOCOL
-            else dumps(pickle.loads(stored))
-        )
+        if protocol_of(stored) == pickle.DEFAULT_PROTOCOL:
+            return stored
+        return dumps(pickle.loads(stored))
 
 
-# The attributes of an index. All others were set by the user, and are pickled with it.
+# The attributes of an index. All other_forms were set by the user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSH(num_perm=2, params=(1, 1))))
 
 WeightedMinHashLSH = MinHashLSH

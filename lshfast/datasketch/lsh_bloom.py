@@ -1,5 +1,4 @@
-"""MinHashLSHBloom: report whether a similar set was inserted before, using a Bloom filter for each
-band.
+"""MinHashLSHBloom: whether a similar set was inserted before, by a Bloom filter for each band.
 
 A folder holds one file, "bands.lshbloom", which is mapped into memory. Numbers are little-endian.
 
@@ -43,8 +42,7 @@ HEADER = struct.Struct("<8s6I3Q8s8s")
 
 
 class MinHashLSHBloom:
-    """Report whether a similar set was inserted before, with a few bytes per set, like
-    ``datasketch.MinHashLSHBloom``.
+    """Report whether a similar set was inserted before, with a few bytes per set.
 
     Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024). A query
     reports a set if it shares a bucket with an inserted set. False positives have the probability
@@ -168,16 +166,24 @@ class MinHashLSHBloom:
         form = self._sketches.form
         scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
         shape = FORMAT, self.h, self.b, self.r, self.hashes, 0 if form is None else form.width
-        given = b"" if form is None or form.permutations is None else form.permutations
+        permutations = b"" if form is None or form.permutations is None else form.permutations
         return HEADER.pack(
-            MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode(), given
+            MAGIC,
+            *shape,
+            self.bits,
+            seed or 0,
+            int(seed is not None),
+            scheme.encode(),
+            permutations,
         )
 
     def _read_header(self, data: bytes) -> None:
         path = "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
         if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
             raise FormatError(f"{path}: is no file of a MinHashLSHBloom")
-        _, version, h, b, r, hashes, width, bits, seed, known, scheme, given = HEADER.unpack(data)
+        _, version, h, b, r, hashes, width, bits, seed, has_seed, scheme, permutations = (
+            HEADER.unpack(data)
+        )
         if version != FORMAT:
             raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
         check_same(
@@ -188,7 +194,7 @@ class MinHashLSHBloom:
             ("bits of a filter, by n and fp", self.bits, bits),
             ("hashes of a key, by fp", self.hashes, hashes),
         )
-        if width not in (0, *DTYPES) or known > 1:
+        if width not in (0, *DTYPES) or has_seed > 1:
             raise FormatError(f"{path}: its header is damaged")
         if width:
             try:
@@ -196,7 +202,10 @@ class MinHashLSHBloom:
             except UnicodeDecodeError:
                 raise FormatError(f"{path}: its header is damaged") from None
             self._sketches.form = Form(
-                made_by, seed if known else None, DTYPES[width], given if any(given) else None
+                made_by,
+                seed if has_seed else None,
+                DTYPES[width],
+                permutations if any(permutations) else None,
             )
 
     @property
@@ -213,9 +222,7 @@ class MinHashLSHBloom:
         ]
 
     def _open_filters(self) -> npt.NDArray[np.uint8]:
-        """Return the filters; read the form of sketches from the folder if another object inserted
-        first.
-        """
+        """Return the filters; read the form of sketches first if another object set it."""
         if self._closed:
             raise ValueError("the filter is closed")
         if self._map is not None and self._sketches.form is None:
@@ -410,17 +417,15 @@ class BloomTable:
     def _of(
         cls, filters: npt.NDArray[np.uint8], r: int, bits: int, hashes: int, band: int
     ) -> BloomTable:
-        """Return a table that refers to the filter of a band, uint8 (1, bytes), without
-        copying it.
-        """
-        made = cls.__new__(cls)
-        made.r = r
-        made.bits = bits
-        made.hashes = hashes
-        made.fname = None
-        made._filter = filters
-        made._first = band
-        return made
+        """Return a table that refers to the filter of a band, uint8 (1, bytes), in place."""
+        table = cls.__new__(cls)
+        table.r = r
+        table.bits = bits
+        table.hashes = hashes
+        table.fname = None
+        table._filter = filters
+        table._first = band
+        return table
 
     def _header(self) -> bytes:
         return HEADER.pack(
@@ -460,8 +465,9 @@ class BloomTable:
             raise RuntimeError(f"a band has {self.r} hash values, not {len(hashvalues)}")
 
     def insert(self, hashvalues: Any) -> None:
-        """Insert the hash values of a band: array_like of int, shape (r,), or (r, 2) for a weighted
-        sketch.
+        """Insert the hash values of a band.
+
+        They are array_like of int, shape (r,), or (r, 2) for a weighted sketch.
 
         Raises
         ------
@@ -490,17 +496,14 @@ class BloomTable:
 
 
 def check_same(path: str | None, *numbers: tuple[str, int, int]) -> None:
-    """Raise an error that names the first number, given as (name, expected, found), in which a file
-    differs.
-    """
+    """Raise an error that names the first (name, expected, found) with different numbers."""
     for name, mine, theirs in numbers:
         if mine != theirs:
             raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
 
 
 def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:
-    """Return the bits of a filter, and the number of bits that each of n entries sets, for the
-    false positive rate fp.
+    """Return the bits of a filter, and the bits that each entry sets, for n entries.
 
     Errors name the range; `name` is the name of the argument n.
     """

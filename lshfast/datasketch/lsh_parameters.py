@@ -11,9 +11,7 @@ from lshfast.datasketch.minhash import check_int
 
 
 def check_num_perm(num_perm: int) -> int:
-    """Return the number of slots of sketches; raise an error that names the range if it is
-    invalid.
-    """
+    """Return a number of slots as an int; raise an error if it is invalid."""
     if check_int(num_perm, "num_perm") < 2:
         raise ValueError(f"num_perm must be at least 2, not {num_perm}")
     return int(num_perm)
@@ -51,9 +49,7 @@ def bands_and_rows(
 
 
 def check_weights(threshold: float, weights: Iterable[float]) -> None:
-    """Raise ValueError unless the threshold is in [0, 1], and there are two weights in [0, 1] with
-    the sum 1.
-    """
+    """Raise ValueError unless the threshold and both weights are in [0, 1], and these sum to 1."""
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     positive, negative = (check_number("weights", weight) for weight in weights)
@@ -72,7 +68,5 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 def optimal_param(
     threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
 ) -> tuple[int, int]:
-    """Return the bands and rows for a threshold, like `bands_and_rows`; the name is
-    datasketch's.
-    """
+    """Return the bands and rows for a threshold; the name is datasketch's."""
     return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)

@@ -1,6 +1,4 @@
-"""Sessions of a MinHashLSH: context managers that insert or remove many entries, in batches on a
-server.
-"""
+"""Sessions of a MinHashLSH, which insert or remove many entries in batches on a server."""
 
 from __future__ import annotations
 

@@ -200,14 +200,14 @@ class MinHashLSHEnsemble:
             if not rows:
                 raise ValueError("entries is empty")
             assert sketches.form is not None
-            joined = np.array(rows)
-            if (joined[:, 0] == EMPTY).any():
+            values = np.array(rows)
+            if (values[:, 0] == EMPTY).any():
                 raise ValueError(
                     f"the first hash value of a sketch must be less than {EMPTY}, unless the set "
                     "is empty"
                 )
             self._fill(
-                list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches
+                list(numbers), sketches.form.values_of(values), np.array(sizes, np.int64), sketches
             )
 
     def _fill(
@@ -233,8 +233,8 @@ class MinHashLSHEnsemble:
         return cutoffs_of(tuple(map(tuple, self.params.tolist())), self.h)
 
     def _rows(self) -> list[int]:
-        found: list[int] = np.unique(self.params[:, 1]).tolist()
-        return found
+        rows: list[int] = np.unique(self.params[:, 1]).tolist()
+        return rows
 
     def _indexes(
         self,
@@ -245,7 +245,7 @@ class MinHashLSHEnsemble:
         bounds: Bounds,
     ) -> list[dict[int, MinHashLSH]]:
         """Return indexes in memory: for each partition a dict from r to an index of its sets."""
-        made = [
+        indexes = [
             {r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in self._rows()}
             for _ in range(self.num_part)
         ]
@@ -256,9 +256,9 @@ class MinHashLSHEnsemble:
             for key, row, part in zip(keys, values, parts, strict=True):
                 sketch = LeanMinHash(seed=form.seed, hashvalues=row, scheme=form.scheme)  # type: ignore[arg-type]
                 sketch._given = form.permutations
-                for index in made[part].values():
+                for index in indexes[part].values():
                     index.insert(key, sketch, check_duplication=False)
-        return made
+        return indexes
 
     def _partitions(self) -> Bounds:
         return self._bounds if self._stored is None else self._stored.bounds()
@@ -304,8 +304,9 @@ class MinHashLSHEnsemble:
     @overload
     def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
-        """Yield the keys whose sets contain about the threshold of the query or more, each once,
-        most likely first.
+        """Yield the keys whose sets contain about the threshold of the query or more.
+
+        Each key is yielded once, the most likely first.
 
         Parameters
         ----------
@@ -339,10 +340,10 @@ class MinHashLSHEnsemble:
         row = self._sketches.row(minhash)
         if self._search is None:
             return
-        found, containments = self._search.query(
+        numbers, containments = self._search.query(
             row, size, self.threshold, self.xqs, self._cutoffs()
         )
-        for number, containment in zip(found.tolist(), containments.tolist(), strict=True):
+        for number, containment in zip(numbers.tolist(), containments.tolist(), strict=True):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
     def __contains__(self, key: Any) -> bool:
@@ -392,11 +393,9 @@ class MinHashLSHEnsemble:
 
 
 def bounds_of(sizes: Int64Array, num_part: int) -> Bounds:
-    """Return the smallest and the greatest size of the sets in each partition; None for a missing
-    partition.
-    """
-    found = optimal_partitions(*np.unique(sizes, return_counts=True), num_part)
-    return [*found, *[(None, None)] * (num_part - len(found))]
+    """Return the smallest and greatest size in each partition; None if it has no sets."""
+    bounds = optimal_partitions(*np.unique(sizes, return_counts=True), num_part)
+    return [*bounds, *[(None, None)] * (num_part - len(bounds))]
 
 
 @lru_cache(64)
@@ -409,8 +408,9 @@ def _params(
 def best_bands(
     threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]
 ) -> tuple[int, int]:
-    """Return the best (b, r) with r <= m and b <= num_perm / r for sets of xq times the size of the
-    query.
+    """Return the best bands and rows (b, r) for sets of xq times the size of the query.
+
+    They have r <= m and b <= num_perm / r.
 
     A set that contains the share t of the query is found with probability 1 - (1 - s**r)**b, where
     s = t / (1 + xq - t). The best values minimise the weighted sum of two integrals: of this
@@ -435,9 +435,7 @@ def best_bands(
 def _grid(
     start: float, stop: float, xq: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return similarities of sets with containments in start..stop, and their weights in an
-    integral.
-    """
+    """Return similarities for containments in start..stop, and their weights in an integral."""
     half = (stop - start) / 2
     (points, weights) = _points()
     contained = start + half * (1 + points)

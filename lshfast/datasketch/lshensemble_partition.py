@@ -61,9 +61,9 @@ def optimal_partitions(
 
     def costs(upper: int) -> npt.NDArray[np.float64]:
         """Return the cost of the partition from each size up to `upper`."""
-        own = slice(0, upper + 1)
-        cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (
-            total[upper + 1] - total[own]
+        starts = slice(0, upper + 1)
+        cost: npt.NDArray[np.float64] = (below[upper + 1] - below[starts]) - (
+            total[upper + 1] - total[starts]
         ) / size[upper]
         return cost
 
@@ -75,13 +75,13 @@ def optimal_partitions(
         best = best.copy()
         for upper in range(part, n):
             cost = costs(upper)[part:] + before[part - 1 : upper]
-            at = int(np.argmin(cost))
-            best[upper] = cost[at]
-            starts[part, upper] = part + at
-    found = []
+            place = int(np.argmin(cost))
+            best[upper] = cost[place]
+            starts[part, upper] = part + place
+    partitions = []
     upper = n - 1
     for part in range(num_part - 1, -1, -1):
         start = int(starts[part, upper])
-        found.append((size[start], size[upper]))
+        partitions.append((size[start], size[upper]))
         upper = start - 1
-    return found[::-1]
+    return partitions[::-1]

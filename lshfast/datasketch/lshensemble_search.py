@@ -1,5 +1,4 @@
-"""The search of MinHashLSHEnsemble: the number of equal slots that a set needs, and the trees that
-find such sets.
+"""The search of MinHashLSHEnsemble: how many slots must be equal, and the trees that find sets.
 
 datasketch returns a set of Jaccard similarity s to the query if one of b bands of r slots is equal,
 which has the probability 1 - (1 - s**r)**b. The number of equal slots is a better criterion.
@@ -44,8 +43,7 @@ DOUBT = 1e-3
 
 
 class Search:
-    """Sorted trees over the rows of an ensemble, one group for each partition; immutable, for any
-    number of threads.
+    """Sorted trees over the rows of an ensemble, one group for each partition; immutable.
 
     Parameters
     ----------
@@ -62,13 +60,14 @@ class Search:
         self._sizes = sizes
         self._uppers = uppers
         self._parts = np.searchsorted(uppers, sizes)
-        runs = [
-            Run.build(rows, np.flatnonzero(self._parts == part), trees, True)
-            for part in range(len(uppers))
-        ]
-        crowds = sum(
-            (np.maximum(run.crowds - 1, 0) for run in runs), np.zeros(len(runs[0].crowds))
-        ) / len(runs)
+        runs = []
+        for part in range(len(uppers)):
+            members = np.flatnonzero(self._parts == part)
+            runs.append(Run.build(rows, members, trees, True))
+        total = np.zeros(len(runs[0].crowds))
+        for run in runs:
+            total += np.maximum(run.crowds - 1, 0)
+        crowds = total / len(runs)
         rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
         steps = choose_steps(self._k, trees, RECALL, tuple(rounded), 1, True)
         self._enough = -steps[:, 2].astype(np.int64)
@@ -84,8 +83,7 @@ class Search:
     def query(
         self, row: UInt64Array, size: int, threshold: float, xqs: Float64Array, cutoffs: Int64Array
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the numbers of the sets found, most likely first, and their estimated
-        containments.
+        """Return the numbers of the sets found and their containments, the most likely first.
 
         Parameters
         ----------
@@ -97,42 +95,39 @@ class Search:
             The number of equal slots required for each ratio of sizes and each similarity.
         """
         k = self._k
-        wanted = threshold * size
-        chosen = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
-        least = cutoffs[chosen, _cells(self._uppers, size, wanted)]
+        least_common = threshold * size
+        ratio_numbers = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
+        least = cutoffs[ratio_numbers, _cells(self._uppers, size, least_common)]
         counts = np.minimum(np.searchsorted(self._enough, -least) + 1, len(self._enough))
-        counts[self._uppers < wanted * (1 - 1e-12)] = 0
+        counts[self._uppers < least_common * (1 - 1e-12)] = 0
         fewest = int(least.min())
         reached = 2 * fewest / (k + fewest) * (1 - 1e-12)
         one = np.ones(1, np.int64)
         searched = counts.astype(np.uint32)[None]
-        _, found, shares = self._snapshot.within(row[None], one, searched, reached)
+        _, numbers, shares = self._snapshot.within(row[None], one, searched, reached)
         equal = np.rint(k * shares / (2 - shares))
-        sizes = self._sizes[found]
-        enough = equal >= cutoffs[chosen[self._parts[found]], _cells(sizes, size, wanted)]
-        enough &= sizes >= wanted * (1 - 1e-12)
-        found = found[enough]
+        sizes = self._sizes[numbers]
+        ratios = ratio_numbers[self._parts[numbers]]
+        enough = equal >= cutoffs[ratios, _cells(sizes, size, least_common)]
+        enough &= sizes >= least_common * (1 - 1e-12)
+        numbers = numbers[enough]
         equal = equal[enough]
         sizes = sizes[enough]
-        containments = np.minimum(
-            equal * (size + sizes) / ((k + equal) * size), np.minimum(sizes / size, 1)
-        )
-        order = np.lexsort((found, -containments))
-        return found[order], containments[order]
+        greatest = np.minimum(sizes / size, 1)
+        containments = np.minimum(equal * (size + sizes) / ((k + equal) * size), greatest)
+        order = np.lexsort((numbers, -containments))
+        return numbers[order], containments[order]
 
 
-def _cells(sizes: Int64Array, size: int, wanted: float) -> Int64Array:
-    """Return the cells of the similarities of sets of these sizes that contain `wanted` elements of
-    the query.
-    """
-    similarity: Float64Array = wanted / np.maximum(sizes + (size - wanted), wanted)
+def _cells(sizes: Int64Array, size: int, common: float) -> Int64Array:
+    """Return the cells of the similarities of sets with `common` elements of the query."""
+    similarity: Float64Array = common / np.maximum(sizes + (size - common), common)
     return np.asarray(np.minimum(similarity * CELLS, CELLS - 1), np.int64)
 
 
 @lru_cache(16)
 def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArray[np.int64]:
-    """Return the number of slots of a set that must equal the query's: int64 (len(params), CELLS),
-    in 1..num_perm.
+    """Return the numbers of equal slots required: int64 (len(params), CELLS), in 1..num_perm.
 
     Parameters
     ----------
@@ -142,20 +137,21 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
     """
     s = (np.arange(CELLS, dtype=np.int64) + 0.5) / CELLS
     b, r = (np.array(column, np.float64)[:, None] for column in zip(*params, strict=True))
-    found = -np.expm1(b * np.log1p(-(s**r)))
-    as_often = _most_equal(s, found, num_perm)
-    told_apart = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
+    probability = -np.expm1(b * np.log1p(-(s**r)))
+    as_often = _most_equal(s, probability, num_perm)
+    distinguishable = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
     expected = np.ceil(s * num_perm - SLACK * np.sqrt(s * (1 - s) * num_perm))
-    cutoffs: npt.NDArray[np.int64] = np.minimum(as_often, np.maximum(told_apart, expected)).astype(
-        np.int64
-    )
+    cutoffs: npt.NDArray[np.int64] = np.minimum(
+        as_often, np.maximum(distinguishable, expected)
+    ).astype(np.int64)
     cutoffs.flags.writeable = False  # it is cached
     return cutoffs
 
 
 def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> Int64Array:
-    """Return the greatest number, at least 1, such that at least this many slots are equal with
-    this probability.
+    """Return the greatest number of slots that are equal with at least a probability.
+
+    It is at least 1.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""The entries of a MinHashLSHEnsemble on a Redis server, in datasketch's layout, and its search by
-bands.
+"""The entries of a MinHashLSHEnsemble on a Redis server, and their search by bands.
 
 For the basename NAME there is a MinHashLSH NAME-i-r for each partition i and number of rows r, both
 two bytes, big-endian. datasketch does not store the bounds of the partitions. The list storage
@@ -51,13 +50,13 @@ class StoredSets:
         prepickle: bool | None,
     ) -> None:
         def index_of(part: int, r: int) -> MinHashLSH:
-            own = config | {
+            index_config = config | {
                 "basename": b"-".join([config["basename"], pack(">H", part), pack(">H", r)])
             }
             return MinHashLSH(
                 num_perm=num_perm,
                 params=(num_perm // r, r),
-                storage_config=own,
+                storage_config=index_config,
                 prepickle=prepickle,
             )
 
@@ -69,12 +68,10 @@ class StoredSets:
         self._bounds: Bounds | None = None
 
     def insert(self, indexes: list[dict[int, MinHashLSH]], bounds: Bounds) -> None:
-        """Store the entries of indexes in memory, one for each of `self.indexes`, and the bounds of
-        the partitions.
-        """
-        for stored, given in zip(self.indexes, indexes, strict=True):
+        """Store the entries of indexes in memory, one for each of `self.indexes`, and bounds."""
+        for stored, indexes_in_memory in zip(self.indexes, indexes, strict=True):
             for r, index in stored.items():
-                index.merge(given[r])
+                index.merge(indexes_in_memory[r])
         for name, values in self._shape.items():
             self._record.insert(name, *map(_decimal, values))
         for name, bound in zip((b"lowers", b"uppers"), zip(*bounds, strict=True), strict=True):
@@ -82,8 +79,7 @@ class StoredSets:
         self._bounds = bounds
 
     def bounds(self) -> Bounds:
-        """Return the smallest and the greatest size of the sets in each partition; None if there
-        are no entries.
+        """Return the smallest and greatest size in each partition; None if there are no entries.
 
         Raises
         ------
@@ -122,17 +118,15 @@ class StoredSets:
     def find(
         self, minhash: Any, size: int, xqs: np.ndarray[Any, Any], params: Int64Array
     ) -> Iterator[Any]:
-        """Yield the keys that share one of the bands that `params` has for the upper size of their
-        partition.
-        """
+        """Yield the keys that share one of the bands for the upper size of their partition."""
         for part, (_, upper) in zip(self.indexes, self.bounds(), strict=True):
             if upper is None:
                 continue
             bands, r = params[min(int(np.searchsorted(xqs, upper / size)), len(xqs) - 1)].tolist()
             index = part[r]
             row, form = index._asking(minhash)
-            found = cast(StoredEntries, index._entries).find_in(row, form, bands)
-            yield from given_keys(found, index._loads) if index.prepickle else found
+            keys = cast(StoredEntries, index._entries).find_in(row, form, bands)
+            yield from given_keys(keys, index._loads) if index.prepickle else keys
 
 
 def _decimal(number: int | None) -> bytes:

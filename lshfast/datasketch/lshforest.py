@@ -34,8 +34,7 @@ BATCH = 1 << 10
 
 
 class MinHashLSHForest:
-    """Find the k keys whose sketches are most similar to a query, like
-    ``datasketch.MinHashLSHForest``.
+    """Find the k keys whose sketches are most similar to a query.
 
     Results are better than those of datasketch: they are sorted by descending similarity, and each
     of the true k best is found with probability at least 0.9 for any `l` (see
@@ -111,9 +110,7 @@ class MinHashLSHForest:
 
     @made_when_read
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
-        """For each tree, the keys in each bucket. The name of a bucket is the bytes of its hash
-        values.
-        """
+        """For each tree, the keys in each bucket by its name, the bytes of its hash values."""
         with self._lock:
             if self._tables is None:
                 self._tables = [defaultdict(list) for _ in range(self.l)]
@@ -126,7 +123,7 @@ class MinHashLSHForest:
         """For each tree, the sorted names of its buckets at the last `index`."""
         with self._lock:
             names = [self.keys[key] for key in self._numbers[: self._indexed]]
-        return [sorted({own[tree] for own in names}) for tree in range(self.l)]
+        return [sorted({key_names[tree] for key_names in names}) for tree in range(self.l)]
 
     def add(self, key: Any, minhash: Any) -> None:
         """Add a key and the sketch of its set. The key can be found after `index` was called.
@@ -241,15 +238,16 @@ class MinHashLSHForest:
             with self._lock:
                 self._fill()
         assert self._forest is not None
-        found = self._forest.query(row, int(k))
-        numbers = self._numbers
+        matches = self._forest.query(row, int(k))
+        keys = self._numbers
         if with_scores:
-            return [(numbers[number], similarity) for number, similarity in found]
-        return [numbers[match.key] for match in found]
+            return [(keys[number], similarity) for number, similarity in matches]
+        return [keys[match.key] for match in matches]
 
     def get_minhash_hashvalues(self, key: Any) -> npt.NDArray[Any]:
-        """Return the used hash values of a key: shape ``(l * k,)``, or ``(l * k, 2)`` for a
-        weighted sketch.
+        """Return the used hash values of a key.
+
+        Their shape is ``(l * k,)``, or ``(l * k, 2)`` for a weighted sketch.
 
         Raises
         ------
@@ -307,9 +305,7 @@ class MinHashLSHForest:
 
 @cache
 def _splitter(size: int, count: int) -> Callable[[bytes], tuple[bytes, ...]]:
-    """Return a function that splits bytes into `count` parts of `size`; for few parts it is twice
-    as fast as slices.
-    """
+    """Return a function that splits bytes into `count` parts of `size`, twice as fast as slices."""
     return Struct(f"{size}s" * count).unpack
 
 

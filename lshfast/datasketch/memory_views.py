@@ -1,6 +1,4 @@
-"""Views of a MinHashLSH in memory with the interface of datasketch's storages: its `keys` and
-`hashtables`.
-"""
+"""The storages `keys` and `hashtables` of a MinHashLSH in memory, as views of its entries."""
 
 from __future__ import annotations
 
@@ -10,53 +8,44 @@ from typing import Any, Protocol
 
 from lshfast.datasketch.storage import DictListStorage, DictSetStorage
 
+# The names of the buckets of each key, then for each band the keys of each bucket.
+Dicts = list[defaultdict[Any, Any]]
+
 
 class Viewed(Protocol):
-    """The methods of the entries that a view calls."""
+    """The entries of a view; `dicts` is None if the dicts must be built before they are read."""
 
     buffer_size: int
     lock: Any
     numbers: dict[Any, Any]
-    released: bool
+    dicts: Dicts | None
+    stored: Any
+    unread_changes: int
 
-    def show(self) -> None:
-        """Update the dicts, and set the attribute `_dict` of all views until entries change."""
+    def show(self) -> Dicts:
+        """Return the dicts; build them if necessary."""
 
     def release(self) -> None:
         """Replace the store by the dicts, so that they may be changed."""
 
 
-class _Shown:
-    """The dict of a view that must be updated. After the update an attribute of the view hides this
-    descriptor.
-    """
-
-    def __get__(self, view: DictView | None, owner: type) -> Any:
-        if view is None:
-            return self
-        view._entries.show()
-        return view.held
-
-
 class DictView(DictListStorage):
-    """A storage whose dict is updated before it is read, and replaces the store before it is
-    changed.
-
-    Parameters
-    ----------
-    entries : Viewed
-    held : defaultdict
-        The dict, which `entries` updates.
-    """
+    """A storage whose dict is built before it is read, and replaces the store if it is changed."""
 
     _plain: type[DictListStorage] = DictListStorage
-    _dict = _Shown()
 
-    held: defaultdict[Any, Any]
-
-    def __init__(self, entries: Viewed, held: defaultdict[Any, Any]) -> None:
+    def __init__(self, entries: Viewed, place: int) -> None:
         self._entries = entries
-        self.held = held
+        self._place = place
+
+    @property
+    def _dict(self) -> defaultdict[Any, Any]:  # type: ignore[override]
+        entries = self._entries
+        entries.unread_changes = 0
+        dicts = entries.dicts
+        if dicts is None:
+            dicts = entries.show()
+        return dicts[self._place]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self.keys()))  # other threads may change the dict
@@ -65,21 +54,22 @@ class DictView(DictListStorage):
         with self._entries.lock:
             return super().itemcounts()
 
+    def _changeable_dict(self) -> Any:
+        entries = self._entries
+        if entries.stored is None:
+            entries.release()
+        return self._dict
+
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        if not self._entries.released:  # checked here, because it is true for most calls
-            self._entries.release()
-        self.held[key].extend(vals)
+        self._changeable_dict()[key].extend(vals)
 
     def remove(self, *keys: Any, **kwargs: Any) -> None:
-        if not self._entries.released:
-            self._entries.release()
+        content = self._changeable_dict()
         for key in keys:
-            del self.held[key]
+            del content[key]
 
     def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
-        if not self._entries.released:
-            self._entries.release()
-        (self.held.get(key) or self.get(key)).remove(val)
+        (self._changeable_dict().get(key) or self.get(key)).remove(val)
 
     @property
     def buffer_size(self) -> int:
@@ -100,6 +90,9 @@ class KeyView(DictView):
     Methods that do not need names of buckets do not use the dict.
     """
 
+    def __init__(self, entries: Viewed) -> None:
+        super().__init__(entries, 0)
+
     def has_key(self, key: Any) -> bool:
         return key in self._entries.numbers
 
@@ -115,14 +108,15 @@ class BucketView(DictView, DictSetStorage):
 
     _plain = DictSetStorage
 
+    def __init__(self, entries: Viewed, band: int) -> None:
+        super().__init__(entries, 1 + band)
+
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        if not self._entries.released:
-            self._entries.release()
-        self.held[key].update(vals)
+        self._changeable_dict()[key].update(vals)
 
 
 def storage_of(kind: type[DictListStorage], content: defaultdict[Any, Any]) -> DictListStorage:
     """Return a storage of this class with this content, to unpickle a view."""
-    made = kind(None)
-    made._dict = content
-    return made
+    storage = kind(None)
+    storage._dict = content
+    return storage

@@ -1,6 +1,4 @@
-"""MinHash with datasketch's interface: a sketch that is updated, compared and merged, on top of the
-batch kernels.
-"""
+"""MinHash with datasketch's interface, over the batch kernels."""
 
 from __future__ import annotations
 
@@ -60,8 +58,7 @@ HASHERS = {
 
 
 class MinHash:
-    """Estimate the Jaccard similarity of sets from a sketch that is updated with single tokens or
-    batches.
+    """Estimate the Jaccard similarity of sets from sketches that are updated with tokens.
 
     The interface and the hash values of the following schemes are those of datasketch 2.0, bit for
     bit: ``affine32`` (32 bits; the default, so that sketches stored by datasketch can be compared
@@ -202,13 +199,13 @@ class MinHash:
     @property
     def _given(self) -> bytes | None:
         """The digest of given permutations; None for those of the seed."""
-        used = self._used
-        return (used if used.array is self.permutations else self._refresh()[1]).given
+        permutations = self._used
+        return (
+            permutations if permutations.array is self.permutations else self._refresh()[1]
+        ).given
 
     def _refresh(self) -> tuple[Hasher, Permutations]:
-        """Return the hasher and the permutations, created again for attributes that were
-        replaced.
-        """
+        """Return the hasher and the permutations, created again if attributes were replaced."""
         kind = SCHEMES[self.scheme]
         if self._hasher.hashfunc is not self.hashfunc:
             self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
@@ -219,10 +216,10 @@ class MinHash:
 
     def _tools(self) -> tuple[Hasher, Permutations]:
         hasher = self._hasher
-        used = self._used
-        if hasher.hashfunc is not self.hashfunc or used.array is not self.permutations:
+        permutations = self._used
+        if hasher.hashfunc is not self.hashfunc or permutations.array is not self.permutations:
             return self._refresh()
-        return hasher, used
+        return hasher, permutations
 
     def _copied(self) -> Values:
         """Return a copy of the hash values in the form that the kernels require."""
@@ -247,12 +244,12 @@ class MinHash:
             of range.
         """
         hasher = self._hasher
-        used = self._used
-        if hasher.hashfunc is not self.hashfunc or used.array is not self.permutations:
-            hasher, used = self._refresh()
+        permutations = self._used
+        if hasher.hashfunc is not self.hashfunc or permutations.array is not self.permutations:
+            hasher, permutations = self._refresh()
         number = hasher.check(hasher.hashfunc(b))
         values = self._copied()
-        used.functions.lower(number, values)
+        permutations.functions.lower(number, values)
         self.hashvalues = values
 
     def update_batch(self, b: Iterable[Any]) -> None:
@@ -274,9 +271,9 @@ class MinHash:
             raise TypeError("b must be an iterable of tokens, not None")
         if not isinstance(b, list):
             checked_column(b, "b")
-        hasher, used = self._tools()
+        hasher, permutations = self._tools()
         values = self._copied()
-        if hasher.lower(used.functions, b, values):
+        if hasher.lower(permutations.functions, b, values):
             self._refuse_gpu()
             self.hashvalues = values
 
@@ -353,26 +350,26 @@ class MinHash:
         return self._with(self.hashvalues)
 
     def __deepcopy__(self: Sketch, memo: dict[int, Any]) -> Sketch:
-        memo[id(self)] = made = self.copy()
-        if own := vars(made):
-            own.update(deepcopy(own, memo))
-        return made
+        memo[id(self)] = sketch = self.copy()
+        if attributes := vars(sketch):
+            attributes.update(deepcopy(attributes, memo))
+        return sketch
 
     def _with(self: Sketch, values: Values) -> Sketch:
         """Return a copy with other hash values."""
-        made = object.__new__(type(self))
-        made.scheme = self.scheme
-        made.seed = self.seed
-        made.num_perm = self.num_perm
-        made._gpu_mode = self._gpu_mode
-        made.hashfunc = self.hashfunc
-        made._hasher = self._hasher
-        made.permutations = self.permutations
-        made._used = self._used
-        made.hashvalues = values
-        if own := vars(self):  # attributes that the program has set
-            vars(made).update(own)
-        return made
+        sketch = object.__new__(type(self))
+        sketch.scheme = self.scheme
+        sketch.seed = self.seed
+        sketch.num_perm = self.num_perm
+        sketch._gpu_mode = self._gpu_mode
+        sketch.hashfunc = self.hashfunc
+        sketch._hasher = self._hasher
+        sketch.permutations = self.permutations
+        sketch._used = self._used
+        sketch.hashvalues = values
+        if attributes := vars(self):  # attributes that the program has set
+            vars(sketch).update(attributes)
+        return sketch
 
     def __len__(self) -> int:
         """Return the number of hash values."""
@@ -454,11 +451,11 @@ class MinHash:
         if first is None:
             return []
         second = next(batches, None)
-        made = base._rows(first)
+        sketches = base._rows(first)
         if second is not None:
-            for more in ordered_map(base._rows, _chained(second, batches), threads):
-                made += more
-        return made
+            for batch_sketches in ordered_map(base._rows, _chained(second, batches), threads):
+                sketches += batch_sketches
+        return sketches
 
     @classmethod
     def generator(
@@ -478,9 +475,9 @@ class MinHash:
             yield base._updated(row)
 
     def _updated(self: Sketch, tokens: Iterable[Any]) -> Sketch:
-        made = self.copy()
-        made.update_batch(tokens)
-        return made
+        sketch = self.copy()
+        sketch.update_batch(tokens)
+        return sketch
 
     def _rows(self: Sketch, batch: tuple[Int64Array, UInt64Array | Tokens]) -> list[Sketch]:
         """Return a sketch for each row of a batch."""
@@ -495,28 +492,23 @@ class MinHash:
         return [self._with(row.copy()) for row in values]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return a state that each version of Python and numpy can read: hash values as bytes, no
-        drawn functions.
-        """
-        hasher, used = self._tools()
-        given = None if used.given is None else used.array
+        """Return a state without drawn functions that any Python and numpy can read."""
+        hasher, permutations = self._tools()
+        is_usual = hasher.hashfunc is SCHEMES[self.scheme].hashfunc
+        array = None if permutations.given is None else permutations.array
         return {
             **vars(self),
             "scheme": self.scheme,
             "seed": self.seed,
             "num_perm": self.num_perm,
             "_gpu_mode": self._gpu_mode,
-            "hashfunc": None
-            if hasher.hashfunc is SCHEMES[self.scheme].hashfunc
-            else hasher.hashfunc,
+            "hashfunc": None if is_usual else hasher.hashfunc,
             "hashvalues": _little_endian(self._copied()),
-            "permutations": None if given is None else [_little_endian(row) for row in given],
+            "permutations": None if array is None else [_little_endian(row) for row in array],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state of a pickle, also of datasketch's; pickles from before 2.0 do not name
-        a scheme.
-        """
+        """Restore the state of a pickle, also of datasketch's; before 2.0 these name no scheme."""
         state = {"scheme": "legacy", "_gpu_mode": "disable", **state}
         kind = scheme_of(state["scheme"])
         hashfunc = state.pop("hashfunc")
@@ -529,8 +521,8 @@ class MinHash:
             HASHERS[kind.name] if hashfunc is None else Hasher(hashfunc, kind.bits, kind.name)
         )
         self.hashfunc = self._hasher.hashfunc
-        given = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
-        self._used = permutations_for(kind.name, self.seed, len(self.hashvalues), given)
+        arrays = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
+        self._used = permutations_for(kind.name, self.seed, len(self.hashvalues), arrays)
         self.permutations = self._used.array
 
 
@@ -539,15 +531,13 @@ def _little_endian(values: Values) -> bytes:
 
 
 def _read(data: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the integers that `_little_endian` wrote; in datasketch's pickles they are arrays
-    already.
-    """
+    """Return the integers that `_little_endian` wrote; pickles of datasketch contain arrays."""
     return np.frombuffer(data, dtype.newbyteorder("<")) if isinstance(data, bytes) else data
 
 
-def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+def _chained(first: Any, following: Iterator[Any]) -> Iterator[Any]:
     yield first
-    yield from rest
+    yield from following
 
 
 def check_int(number: Any, name: str) -> int:
@@ -569,9 +559,7 @@ NEEDED = "buf must be a writable buffer of at least {} bytes, such as a bytearra
 
 
 def writable(buf: Any, size: int) -> memoryview:
-    """Return a buffer as bytes; raise an error if it cannot be written or has fewer than `size`
-    bytes.
-    """
+    """Return a buffer as bytes; raise an error unless `size` bytes of it can be written."""
     try:
         data = memoryview(buf).cast("B")
     except TypeError:
@@ -584,16 +572,14 @@ def writable(buf: Any, size: int) -> memoryview:
 
 
 def united(sketches: tuple[MinHash, ...]) -> Values:
-    """Return the hash values of the union of two or more sketches; raise ValueError if they are not
-    compatible.
-    """
+    """Return the hash values of the union of two or more compatible sketches."""
     if len(sketches) < 2:
         raise ValueError(f"union takes two sketches or more, not {len(sketches)}")
     first = sketches[0]
     scheme = first.scheme
     seed = first.seed
     k = len(first.hashvalues)
-    given = permutations_of(first)
+    permutations = permutations_of(first)
     for other in sketches[1:]:
         # As in `check_alike`: 500 calls of it would take 199 us instead of 167 (datasketch: 166).
         if not (
@@ -601,7 +587,7 @@ def united(sketches: tuple[MinHash, ...]) -> Values:
             and other.scheme == scheme
             and other.seed == seed
             and len(other.hashvalues) == k
-            and other._given == given
+            and other._given == permutations
         ):
             check_alike(first, other, "united")
     values: Values = minimum.reduce([sketch.hashvalues for sketch in sketches])

@@ -1,6 +1,4 @@
-"""The commands of storages on a Redis server. They return what the client returns, which may be a
-coroutine.
-"""
+"""Commands of storages on a Redis server; they return the client's results or coroutines."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ return 0
 
 
 def script_refusals() -> tuple[type[Exception], ...]:
-    """Return the errors of a server, or of its replacement in tests, that does not support
-    scripts.
-    """
+    """Return the errors of servers, and replacements in tests, that do not support scripts."""
     refused: type[Exception] = optional("redis.exceptions", "redis").ResponseError
     return refused, AttributeError, NotImplementedError, RuntimeError
 

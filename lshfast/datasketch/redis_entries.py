@@ -27,17 +27,17 @@ from lshfast.datasketch.storage_base import resolved
 
 # Scripts of the server: an entry is stored with all of its buckets, or not at all.
 _INSERT = """
-local names, key, list, check, others = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local names, key, list, check, other_forms = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if check == '1' then
   if redis.call('HEXISTS', names, key) == 1 then return 0 end
-  for i = 5, 4 + others do
+  for i = 5, 4 + other_forms do
     if redis.call('HEXISTS', names, ARGV[i]) == 1 then return 0 end
   end
 end
 redis.call('HSET', names, key, list)
-for i = 5 + others, #ARGV do
+for i = 5 + other_forms, #ARGV do
   redis.call('RPUSH', list, ARGV[i])
-  local table = KEYS[i - others - 3]
+  local table = KEYS[i - other_forms - 3]
   local bucket = table .. ARGV[i]
   redis.call('HSET', table, ARGV[i], bucket)
   redis.call('SADD', bucket, key)
@@ -131,44 +131,46 @@ class RedisEntries(StoredEntries):
         *,
         check: bool,
         buffer: bool,
-        others: tuple[Any, ...] = (),
+        other_forms: tuple[Any, ...] = (),
     ) -> bool:
         scripts = self._scripts
         if scripts is None:
             with self._lock:
-                return super().insert(key, row, form, check=check, buffer=buffer, others=others)
-        options = [b"1" if check and not buffer else b"0", len(others), *others]
+                return super().insert(
+                    key, row, form, check=check, buffer=buffer, other_forms=other_forms
+                )
+        options = [b"1" if check and not buffer else b"0", len(other_forms), *other_forms]
         arguments = [key, self.keys.redis_key(key), *options, *self.names_of(row, form)]
         if not buffer:
             return bool(scripts.insert(keys=self._all_names, args=arguments))
         with self._lock:
-            if check and any(map(self._is_there, (key, *others))):
+            if check and any(map(self._is_there, (key, *other_forms))):
                 return False
             self._wait(scripts.insert, key, True, arguments)
         return True
 
-    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
+    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
         scripts = self._scripts
         if scripts is None:
             with self._lock:
-                return super().remove(key, buffer=buffer, others=others)
+                return super().remove(key, buffer=buffer, other_forms=other_forms)
         if not buffer:
-            return bool(scripts.remove(keys=self._all_names, args=[key, *others]))
+            return bool(scripts.remove(keys=self._all_names, args=[key, *other_forms]))
         with self._lock:
-            stored = [one for one in (key, *others) if self._is_there(one)]
-            for one in stored:
-                self._wait(scripts.remove, one, False, [one])
-        return bool(stored)
+            present_forms = [form for form in (key, *other_forms) if self._is_there(form)]
+            for form in present_forms:
+                self._wait(scripts.remove, form, False, [form])
+        return bool(present_forms)
 
-    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
         scripts = self._scripts
-        if scripts is None or not others:
-            return super().holds(key, others)
+        if scripts is None or not other_forms:
+            return super().holds(key, other_forms)
         name = self.keys._name
         try:  # calling the script, which does this too, takes 2 µs more
-            return bool(self._client.evalsha(scripts.has_any.sha, 1, name, key, *others))
+            return bool(self._client.evalsha(scripts.has_any.sha, 1, name, key, *other_forms))
         except redis.exceptions.NoScriptError:
-            return bool(scripts.has_any(keys=(name,), args=(key, *others)))
+            return bool(scripts.has_any(keys=(name,), args=(key, *other_forms)))
 
     def _wait(self, script: Any, key: bytes, stays: bool, arguments: list[Any]) -> None:
         if self._pipe is None:
@@ -199,9 +201,8 @@ class RedisEntries(StoredEntries):
 
     def width(self) -> int | None:
         """Return the bytes of a stored slot; None if there is no entry, or a hashfunc."""
-        met = (
-            None
-            if self.hashfunc
-            else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
-        )
-        return None if met is None else len(met[0]) // self.depth
+        if self.hashfunc:
+            bucket = None
+        else:
+            bucket = next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
+        return None if bucket is None else len(bucket[0]) // self.depth

@@ -108,8 +108,7 @@ class RedisStorage:
 
 
 class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
-    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are
-    bytes.
+    """A storage on a Redis server that keeps the values of a key, bytes, in a list.
 
     Parameters
     ----------
@@ -171,8 +170,7 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
 
 
 class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
-    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are
-    bytes.
+    """A storage on a Redis server that keeps the values of a key, bytes, in a set.
 
     Parameters
     ----------
@@ -182,9 +180,7 @@ class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
 
 
 def connect(owner: object, config: dict[str, Any]) -> Any:
-    """Return a client for the server of a storage_config; it is closed when its owner is
-    deleted.
-    """
+    """Return a client for a storage_config; it is closed when its owner is deleted."""
     client = redis.Redis(**server_of(config))
     if hasattr(client, "close"):
         weakref.finalize(owner, client.close)

@@ -93,9 +93,7 @@ class Permutations:
 
     @classmethod
     def of(cls, name: str, array: Values, given: bytes | None = None) -> Permutations:
-        """Return the permutations of an array of multipliers and summands, which becomes
-        read-only.
-        """
+        """Return the permutations of multipliers and summands, an array that becomes read-only."""
         array.flags.writeable = False
         return cls(Functions(name, array.shape[1], array[0], array[1]), array, given)
 
@@ -129,14 +127,11 @@ def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
 
 
 def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Values:
-    """Return integers in 0..greatest as a new array of one dimension; raise an error if they are
-    invalid.
-    """
-    array = (
-        values
-        if isinstance(values, np.ndarray) and values.dtype != object
-        else _array(values, name)
-    )
+    """Return integers in 0..greatest as a new array of one dimension; raise an error otherwise."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        array = values
+    else:
+        array = _array(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if array.dtype.kind not in "iuO" and len(array):  # each object was checked before
@@ -150,25 +145,21 @@ def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Val
 
 
 def _array(values: Any, name: str) -> Values:
-    """Return a sequence of integers without rounding: numpy would convert mixed large and small
-    integers to floats.
-    """
+    """Return integers without rounding: numpy converts mixed large and small ones to floats."""
     try:
-        held = list(values)
+        numbers = list(values)
     except TypeError:
         raise TypeError(
             f"{name} must be an array of integers, not {type(values).__name__}"
         ) from None
-    for at, value in enumerate(held):
+    for at, value in enumerate(numbers):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise TypeError(f"{name}[{at}] must be an integer, not {value!r}")
-    return np.array([int(value) for value in held], object)
+    return np.array([int(value) for value in numbers], object)
 
 
 def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> Permutations:
-    """Return the permutations of a sketch: the given ones, or those of its seed if `given`
-    is None.
-    """
+    """Return the permutations of a sketch: `given`, or those of its seed if it is None."""
     if given is None:
         return drawn(name, seed, num_perm)
     kind = SCHEMES[name]
@@ -207,10 +198,10 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
         pass
     array = np.frombuffer(data, SCHEMES[name].dtype).reshape(2, num_perm).copy()
     if name != "legacy" and not np.all(array[0] & array.dtype.type(1)):
-        even = int(np.flatnonzero(array[0] & array.dtype.type(1) == 0)[0])
+        first_even = int(np.flatnonzero(array[0] & array.dtype.type(1) == 0)[0])
         raise ValueError(
-            f"multipliers of scheme {name!r} must be odd; permutations[0][{even}] is "
-            f"{array[0][even]}"
+            f"multipliers of scheme {name!r} must be odd; permutations[0][{first_even}] is "
+            f"{array[0][first_even]}"
         )
     from hashlib import blake2b
 
@@ -219,21 +210,20 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
 
 
 def permutations_of(sketch: Any) -> bytes | None:
-    """Return the digest of the permutations that were given to a sketch; None if they were drawn,
-    or it has none.
+    """Return the digest of the permutations given to a sketch; None if they were drawn.
 
     Lean sketches have no permutations: those of this library keep the digest, those of datasketch
     do not.
     """
     try:
-        known: bytes | None = sketch._given
+        digest: bytes | None = sketch._given
     except AttributeError:
         permutations = getattr(sketch, "permutations", None)
         name = getattr(sketch, "scheme", None)
         if permutations is None or name not in SCHEMES or len(permutations) != 2:
             return None
         return permutations_for(name, sketch.seed, len(permutations[0]), permutations).given
-    return known
+    return digest
 
 
 def agreements(a: Any, b: Any) -> int:
@@ -242,16 +232,16 @@ def agreements(a: Any, b: Any) -> int:
         return equal(a, b)
     except (TypeError, ValueError, BufferError):  # hash values that the user has set
         values = np.asarray(a)
-        others = np.asarray(b)
-        if values.dtype.kind not in "iu" or others.dtype.kind not in "iu":
+        other_values = np.asarray(b)
+        if values.dtype.kind not in "iu" or other_values.dtype.kind not in "iu":
             raise TypeError(
-                f"hash values of {values.dtype} and {others.dtype} cannot be compared"
+                f"hash values of {values.dtype} and {other_values.dtype} cannot be compared"
             ) from None
-        if values.shape != others.shape:
+        if values.shape != other_values.shape:
             raise ValueError(
-                f"hash values of shapes {values.shape} and {others.shape} cannot be compared"
+                f"hash values of shapes {values.shape} and {other_values.shape} cannot be compared"
             ) from None
-        return int(np.count_nonzero(values.astype(np.uint64) == others.astype(np.uint64)))
+        return int(np.count_nonzero(values.astype(np.uint64) == other_values.astype(np.uint64)))
 
 
 def same_values(a: Any, b: Any) -> bool:
@@ -270,9 +260,7 @@ def is_empty(scheme: Scheme, values: Values) -> bool:
 
 
 def count(scheme: Scheme, values: Values, seed: int) -> np.float64:
-    """Estimate the number of distinct tokens: k divided by the sum of the hash values, each divided
-    by the greatest.
-    """
+    """Estimate the number of distinct tokens from the sum of the hash values."""
     if scheme.is_own:
         if is_empty(scheme, values):
             return np.float64(0.0)

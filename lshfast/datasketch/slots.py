@@ -1,6 +1,4 @@
-"""Sketches in indexes: conversion of slots to rows of uint64, and the check that all sketches have
-the same form.
-"""
+"""Sketches in indexes: their slots as rows of uint64, and the form that all share."""
 
 from __future__ import annotations
 
@@ -71,8 +69,8 @@ class Form:
     @property
     def state(self) -> tuple[Any, ...]:
         """The form as part of a pickle of an index."""
-        given = () if self.permutations is None else (self.permutations,)
-        return self.scheme, self.seed, self.dtype.str, *given
+        permutations = () if self.permutations is None else (self.permutations,)
+        return self.scheme, self.seed, self.dtype.str, *permutations
 
     @cached_property
     def width(self) -> int:
@@ -85,18 +83,16 @@ class Form:
         return EMPTY_32 if self.width == 4 or self.scheme == "legacy" else int(EMPTY)
 
     def check_same(self, other: Form) -> None:
-        """Raise a ValueError that names the difference unless sketches of both forms can be
-        compared.
-        """
+        """Raise a ValueError that names the difference unless sketches can be compared."""
         if (self.dtype == PAIRS) != (other.dtype == PAIRS):
             raise ValueError("weighted sketches and others cannot be compared")
         for name, of in (("scheme", "scheme"), ("seed", "seed"), ("dtype", "hash values")):
-            mine = getattr(self, name)
-            theirs = getattr(other, name)
-            if mine != theirs:
+            value = getattr(self, name)
+            other_value = getattr(other, name)
+            if value != other_value:
                 raise ValueError(
-                    f"the sketches here are of {of} {mine!s}, not {theirs!s}: these cannot be "
-                    "compared"
+                    f"the sketches here are of {of} {value!s}, not {other_value!s}: "
+                    "these cannot be compared"
                 )
         if self.permutations != other.permutations:
             raise ValueError(
@@ -115,9 +111,7 @@ class Form:
         return values
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
-        """Return the names of the buckets of a row: the hash values of each band as big-endian
-        bytes.
-        """
+        """Return the names of the buckets of a row: each band's hash values as big-endian bytes."""
         big, is_plain = self._named
         text = (row if is_plain else self.values_of(row)).astype(big).tobytes()
         size = rows * self.width
@@ -140,9 +134,7 @@ class Form:
         return values.astype(self.dtype.newbyteorder("<")).tobytes()
 
     def of_bytes(self, data: bytes, length: int) -> npt.NDArray[Any]:
-        """Return the hash values in the result of `to_bytes`: one row for each sketch of `length`
-        slots.
-        """
+        """Return the hash values in the result of `to_bytes`, a row for each sketch."""
         pair = (2,) if self.dtype == PAIRS else ()
         return (
             np.frombuffer(data, self.dtype.newbyteorder("<"))
@@ -161,8 +153,9 @@ class Form:
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
-    """Return a copy of hash values as rows of uint64. No row is all ones, so that empty sets are
-    stored like others.
+    """Return a copy of hash values as rows of uint64, none of which is all ones.
+
+    Stores do not insert rows of ones into buckets, but empty sets must be found here.
     """
     if form.dtype == PAIRS:
         k = values[..., 0]
@@ -183,8 +176,7 @@ def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
 
 
 class SketchReader:
-    """The reader of an index's sketches. It refuses sketches that cannot be compared with the first
-    one.
+    """The reader of an index's sketches, which refuses those that differ in form from the first.
 
     Parameters
     ----------
@@ -250,9 +242,7 @@ class SketchReader:
         return self.read(sketch)[0]
 
     def read(self, sketch: Any) -> tuple[UInt64Array, Form]:
-        """Return a sketch's row, as `row` does, and its form, which is the form of the index if
-        that is known.
-        """
+        """Return a sketch's row, and its form: the object of the index, if that has one."""
         try:
             values = sketch.hashvalues
             seed = sketch.seed
@@ -287,11 +277,11 @@ class SketchReader:
         if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # the user set them
             values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
-        known = self._form
+        index_form = self._form
         form = Form.of(sketch, values)
-        if known is not None:
-            known.check_same(form)
-            form = known
+        if index_form is not None:
+            index_form.check_same(form)
+            form = index_form
         rows = rows_of(values, form)
         if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
             self._kind = type(sketch)
@@ -299,8 +289,7 @@ class SketchReader:
 
 
 class made_when_read:
-    """Create an attribute when it is first read. From then on it is an ordinary attribute, and as
-    fast to read.
+    """An attribute that is created when it is first read, and is an ordinary one from then on.
 
     Unlike `functools.cached_property`, this does not access the dict of the object, which would
     make all its attributes slower.
@@ -314,9 +303,9 @@ class made_when_read:
     def __get__(self, thing: Any, owner: type) -> Any:
         if thing is None:
             return self
-        made = self._make(thing)
-        setattr(thing, self._name, made)
-        return made
+        value = self._make(thing)
+        setattr(thing, self._name, value)
+        return value
 
 
 def forget(thing: Any, *names: str) -> None:
@@ -327,14 +316,12 @@ def forget(thing: Any, *names: str) -> None:
 
 
 def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a pickle, with the attributes that the user has added to an index: all
-    except `parts`.
-    """
-    others = {name: value for name, value in vars(index).items() if name not in parts}
-    return {**state, "attributes": others} if others else state
+    """Return the state of a pickle, with the attributes of an index that are not in `parts`."""
+    attributes = {name: value for name, value in vars(index).items() if name not in parts}
+    return {**state, "attributes": attributes} if attributes else state
 
 
-def _no_sketch(given: Any) -> TypeError:
+def _no_sketch(thing: Any) -> TypeError:
     return TypeError(
-        f"a MinHash, LeanMinHash or WeightedMinHash is needed, not {type(given).__name__}"
+        f"a MinHash, LeanMinHash or WeightedMinHash is needed, not {type(thing).__name__}"
     )

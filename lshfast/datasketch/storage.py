@@ -1,5 +1,4 @@
-"""Storages with the interface of ``datasketch.storage``: keys and their values, in memory or on a
-Redis server.
+"""Storages with the interface of ``datasketch.storage``, in memory or on a Redis server.
 
 The classes for Redis are in `redis_storage`, which imports the client. They are imported at their
 first use.
@@ -88,8 +87,9 @@ class DictSetStorage(UnorderedStorage, DictListStorage):
 
 
 def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> OrderedStorage:
-    """Return a storage of lists: in memory for ``{"type": "dict"}``, on a server for ``{"type":
-    "redis", ...}``.
+    """Return a storage of lists, in memory or on a server.
+
+    It is in memory for ``{"type": "dict"}``, on a server for ``{"type": "redis", ...}``.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> Ordere
         If the type is unknown.
     """
     kind = check_type(config)
-    made: OrderedStorage = (
+    storage: OrderedStorage = (
         DictListStorage(config) if kind == "dict" else _on_redis("RedisListStorage")(config, name)
     )
-    return made
+    return storage
 
 
 def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> UnorderedStorage:
@@ -124,10 +124,10 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
     ({1, 2}, set())
     """
     kind = check_type(config)
-    made: UnorderedStorage = (
+    storage: UnorderedStorage = (
         DictSetStorage(config) if kind == "dict" else _on_redis("RedisSetStorage")(config, name)
     )
-    return made
+    return storage
 
 
 def check_storage(config: Any) -> dict[str, Any]:
@@ -150,9 +150,7 @@ def check_form(config: Any) -> dict[str, Any]:
 
 
 def check_type(config: dict[str, Any]) -> str:
-    """Return the type in a storage_config, "dict" or "redis"; raise an error that names the valid
-    types.
-    """
+    """Return the type in a storage_config; raise an error unless it is "dict" or "redis"."""
     _check_has_type(config)
     kind = config["type"]
     if kind not in ("dict", "redis"):

@@ -1,6 +1,4 @@
-"""The common base of `storage`, `redis_storage` and `aio.storage`: the interface, and the reading
-of options.
-"""
+"""The common base of all storages: their interface, and the reading of options."""
 
 from __future__ import annotations
 
@@ -112,15 +110,12 @@ def random_name(length: int = 11) -> bytes:
 
 
 def resolved(config: dict[str, Any]) -> dict[str, Any]:
-    """Return options, with {"env": NAME, "default": VALUE} replaced by the environment variable
-    NAME.
-    """
-    return {
-        name: os.getenv(value["env"], value.get("default"))
-        if isinstance(value, dict) and "env" in value
-        else value
-        for name, value in config.items()
-    }
+    """Return options, with {"env": NAME, "default": VALUE} replaced by the variable NAME."""
+    values = dict(config)
+    for name, value in config.items():
+        if isinstance(value, dict) and "env" in value:
+            values[name] = os.getenv(value["env"], value.get("default"))
+    return values
 
 
 def server_of(config: dict[str, Any]) -> dict[str, Any]:

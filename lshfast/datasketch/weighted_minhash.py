@@ -1,5 +1,4 @@
-"""datasketch's WeightedMinHash and WeightedMinHashGenerator: the same hash values, bit for bit,
-from batch kernels.
+"""datasketch's WeightedMinHash and its generator: the same hash values, from batch kernels.
 
 datasketch computes in single precision: numpy draws its tables and computes its logarithms, and all
 further operations are correctly rounded. Here the tables and logarithms come from the same numpy
@@ -64,8 +63,9 @@ class WeightedMinHash:
         self.hashvalues = hashvalues
 
     def jaccard(self, other: WeightedMinHash) -> float:
-        """Return the estimated weighted Jaccard similarity: the sum of the minimum weights over
-        that of the maximums.
+        """Return the estimated weighted Jaccard similarity.
+
+        This is the sum of the minimum weights, divided by the sum of the maximum weights.
 
         Raises
         ------
@@ -88,12 +88,12 @@ class WeightedMinHash:
             return kernels.agreement(self.hashvalues, other.hashvalues) / k
         except (TypeError, ValueError):  # hash values created by the user
             values = np.asarray(self.hashvalues)
-            others = np.asarray(other.hashvalues)
-            if values.shape != others.shape:
+            other_values = np.asarray(other.hashvalues)
+            if values.shape != other_values.shape:
                 raise ValueError(
-                    f"cannot compare hash values of shapes {values.shape} and {others.shape}"
+                    f"cannot compare hash values of shapes {values.shape} and {other_values.shape}"
                 ) from None
-            return float((values == others).reshape(k, -1).all(axis=1).mean())
+            return float((values == other_values).reshape(k, -1).all(axis=1).mean())
 
     def digest(self) -> Int64Array:
         """Return a copy of the hash values."""
@@ -141,14 +141,14 @@ class Tables:
         """Return the tables of a generator's numbers; raise an error if their shapes are wrong."""
         numbers = []
         for name in ("rs", "ln_cs", "betas"):
-            given = np.array(getattr(generator, name), np.float32)
-            if given.shape != (generator.sample_size, generator.dim):
+            array = np.array(getattr(generator, name), np.float32)
+            if array.shape != (generator.sample_size, generator.dim):
                 raise ValueError(
                     f"{name} must have shape {(generator.sample_size, generator.dim)}, not "
-                    f"{given.shape}"
+                    f"{array.shape}"
                 )
-            given.flags.writeable = False
-            numbers.append(given)
+            array.flags.writeable = False
+            numbers.append(array)
         rs, ln_cs, betas = numbers
         blocks = -(-generator.sample_size // kernels.LANES)
         tables = np.zeros((4, blocks * kernels.LANES, generator.dim), np.float32)
@@ -168,8 +168,9 @@ class Tables:
 
 
 class WeightedMinHashGenerator:
-    """Create WeightedMinHashes of vectors of weights, by improved consistent weighted sampling
-    (Ioffe 2010).
+    """Create WeightedMinHashes of vectors by improved consistent weighted sampling.
+
+    The method is Ioffe's (2010).
 
     Parameters
     ----------
@@ -302,11 +303,11 @@ class WeightedMinHashGenerator:
             infinite.
         """
         offsets, _, _ = rows = self._rows(X)
-        made = self._sketch(*rows, threads)
+        hash_values = self._sketch(*rows, threads)
         present = (np.diff(offsets) > 0).tolist()
         return [
             WeightedMinHash(self.seed, values) if any_weight else None
-            for values, any_weight in zip(made, present, strict=True)
+            for values, any_weight in zip(hash_values, present, strict=True)
         ]
 
     def sketch(self, X: Any, *, threads: int | None = None) -> Int64Array:
@@ -315,14 +316,15 @@ class WeightedMinHashGenerator:
         Rows that are all 0 have the samples (-1, 0).
         """
         offsets, _, _ = rows = self._rows(X)
-        made = self._sketch(*rows, threads)
-        made[np.diff(offsets) == 0] = [-1, 0]
-        return made
+        hash_values = self._sketch(*rows, threads)
+        hash_values[np.diff(offsets) == 0] = [-1, 0]
+        return hash_values
 
     @staticmethod
     def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated weighted Jaccard similarities of all of a with all of b: float64 (n,
-        m).
+        """Return the estimated weighted Jaccard similarities of all of a with all of b.
+
+        The result is float64 (n, m).
 
         Parameters
         ----------
@@ -336,25 +338,24 @@ class WeightedMinHashGenerator:
         ValueError
             If they have other shapes, or k is 0.
         """
-        left, right = (
-            np.ascontiguousarray(_samples(*given), np.int64) for given in ((a, "a"), (b, "b"))
-        )
+        a_samples = _samples(a, "a")
+        b_samples = _samples(b, "b")
         if (
-            left.ndim != 3
-            or right.ndim != 3
-            or left.shape[1:] != right.shape[1:]
-            or left.shape[2] != 2
+            a_samples.ndim != 3
+            or b_samples.ndim != 3
+            or a_samples.shape[1:] != b_samples.shape[1:]
+            or a_samples.shape[2] != 2
         ):
             raise ValueError(
-                f"samples must be of shapes (n, k, 2) and (m, k, 2), not {left.shape} and "
-                f"{right.shape}"
+                f"samples must be of shapes (n, k, 2) and (m, k, 2), not {a_samples.shape} and "
+                f"{b_samples.shape}"
             )
-        if left.shape[1] == 0:
+        if a_samples.shape[1] == 0:
             raise ValueError("samples must be at least one a set")
-        found: Float64Array = kernels.agreements(left, right) / left.shape[1]
-        found[left[:, 0, 0] < 0] = 0
-        found[:, right[:, 0, 0] < 0] = 0
-        return found
+        similarities: Float64Array = kernels.agreements(a_samples, b_samples) / a_samples.shape[1]
+        similarities[a_samples[:, 0, 0] < 0] = 0
+        similarities[:, b_samples[:, 0, 0] < 0] = 0
+        return similarities
 
     def _rows(self, matrix: Any) -> tuple[Int64Array, npt.NDArray[np.int32], Float32Array]:
         """Return (offsets, columns, logs) of the weights that are not 0, with ascending columns."""
@@ -406,17 +407,15 @@ class WeightedMinHashGenerator:
         return out
 
 
-def _samples(samples: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def _samples(samples: npt.ArrayLike, name: str) -> Int64Array:
     array = array_of(samples, name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
-    return array
+    return np.ascontiguousarray(array, np.int64)
 
 
 def _float32(values: Any) -> Float32Array:
-    """Return values as float32. Values that are too large become infinite, and are refused like
-    infinities.
-    """
+    """Return values as float32; values that are too large become infinite."""
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.asarray(values), np.float32)
 
@@ -424,9 +423,7 @@ def _float32(values: Any) -> Float32Array:
 def _logs(
     weights: Float32Array, offsets: Int64Array, columns: npt.NDArray[np.integer[Any]]
 ) -> Float32Array:
-    """Return the logarithms of weights; raise an error that names a weight that is negative or not
-    finite.
-    """
+    """Return the logarithms of weights; raise an error unless all are finite and at least 0."""
     if len(weights) and not (weights.min() > 0 and weights.max() < np.inf):
         place = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
         row = int(np.searchsorted(offsets, place, side="right")) - 1

@@ -1,6 +1,9 @@
 """Matching of fingerprints, given as minutiae.
 
-`matching` has the matcher, `job` the work of the command over files.
+Files:
+
+- matching.py: prints as squares of a grid, and the matcher.
+- job.py: the job of the command.
 """
 
 from typing import TYPE_CHECKING

@@ -61,9 +61,7 @@ class FingerprintSummary(Account):
 
 @dataclass
 class _Minutiae:
-    """The prints of some files: their names in the order of their first minutiae, and the
-    minutiae.
-    """
+    """The prints of some files: names in the order of the first minutiae, and all minutiae."""
 
     grid: FingerprintGrid
     files: list[File]
@@ -81,14 +79,14 @@ class _Minutiae:
 
     def prints(self, progress: Progress | None) -> TokenSets:
         """Read all files, and return the prints."""
-        done = 0
+        bytes_read = 0
         total = sum(file.size for file in self.files)
         for file in self.files:
             with advising(file):
                 self._read_file(file)
-            done += file.size
+            bytes_read += file.size
             if progress:
-                progress("input", done, total)
+                progress("input", bytes_read, total)
         owners, x, y = (np.array(column) for column in (self.owners, self.x, self.y))
         return self.grid.prints(owners, x, y, len(self.names))
 
@@ -178,32 +176,34 @@ def match_fingerprints(
         raise ValueError(
             f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}"
         )
-    own = database = job.add(_Minutiae(grid, _tables(inputs)))
+    reader = database = job.add(_Minutiae(grid, _tables(inputs)))
     if against is not None:
         database = job.add(_Minutiae(grid, _tables(replace(inputs, paths=[against]))))
     job.check()
-    prints = own.prints(progress)
-    others = None if against is None else database.prints(progress)
-    found = matcher.match(prints, others, progress=progress)
-    names = list(own.names)
+    prints = reader.prints(progress)
+    database_prints = None if against is None else database.prints(progress)
+    matching = matcher.match(prints, database_prints, progress=progress)
+    names = list(reader.names)
     matches = list(database.names)
     table: dict[str, Any] = {
-        "id": [names[row] for row in found["i"].tolist()],
-        "match": [matches[row] for row in found["j"].tolist()],
-        "common": found["common"],
-        "similarity": found["similarity"],
+        "id": [names[row] for row in matching["i"].tolist()],
+        "match": [matches[row] for row in matching["j"].tolist()],
+        "common": matching["common"],
+        "similarity": matching["similarity"],
     }
     with job.writing():
         job.write(output, table, {"id": "string", "match": "string"})
     rates = matcher.rates()
-    matched = np.unique(np.concatenate([found["i"], found["j"]]) if against is None else found["i"])
+    matched = np.unique(
+        np.concatenate([matching["i"], matching["j"]]) if against is None else matching["i"]
+    )
     return job.account(
         FingerprintSummary,
-        minutiae=len(own.owners) + (0 if against is None else len(database.owners)),
+        minutiae=len(reader.owners) + (0 if against is None else len(database.owners)),
         prints=len(names),
         database=len(matches),
         matched=len(matched),
-        matches=len(found),
+        matches=len(matching),
         found=rates.found,
         false=rates.false,
     )

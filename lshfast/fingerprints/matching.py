@@ -1,5 +1,4 @@
-"""Matching of fingerprints: sets of grid squares with minutiae, compared by groups of hash
-functions.
+"""Matching of fingerprints: sets of grid squares, compared by groups of hash functions.
 
 A function is a few squares of the grid, and says yes to two prints if both have a minutia in all of
 them. Prints match if in each group some function says yes. So a print is only looked up in the
@@ -198,22 +197,23 @@ class FingerprintGrid:
         return TokenSets(offsets, squares[:, order].T.reshape(-1).astype(np.uint64)).distinct()
 
     def _with_adjacent(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
-        """Return the squares of points, and those within the border of each, int64 (m, n); repeats
-        are possible.
+        """Return the squares of points and those within the border of each, int64 (m, n).
+
+        Squares may be repeated.
         """
-        own = self.squares_of(x, y)
+        squares = self.squares_of(x, y)
         if not self.border:
-            return own[np.newaxis]
+            return squares[np.newaxis]
         x = _numbers(x, "x")
         y = _numbers(y, "y")
         steps = -self.border, 0.0, self.border
-        columns, rows = (
-            [
-                np.clip(((axis + step) / self.square).astype(np.int64), 0, count - 1)
-                for step in steps
-            ]
-            for axis, count in ((x, self.columns), (y, self.rows))
-        )
+
+        def numbers_of(axis: Float64Array, count: int) -> list[Int64Array]:
+            numbers = [((axis + step) / self.square).astype(np.int64) for step in steps]
+            return [np.clip(number, 0, count - 1) for number in numbers]
+
+        columns = numbers_of(x, self.columns)
+        rows = numbers_of(y, self.rows)
         return np.stack([row * self.columns + column for row in rows for column in columns])
 
 
@@ -261,22 +261,18 @@ class FingerprintMatcher:
     def __post_init__(self) -> None:
         if not isinstance(self.family, GridSquares):
             raise TypeError(f"family must be GridSquares, not {self.family!r}")
-        object.__setattr__(
-            self, "functions", check_int("functions", self.functions, 1, MAX_FUNCTIONS)
-        )
-        object.__setattr__(
-            self, "groups", check_int("groups", self.groups, 1, MAX_FUNCTIONS // self.functions)
-        )
+        functions = check_int("functions", self.functions, 1, MAX_FUNCTIONS)
+        groups = check_int("groups", self.groups, 1, MAX_FUNCTIONS // functions)
+        object.__setattr__(self, "functions", functions)
+        object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "amplified", self.family.or_(self.functions).and_(self.groups))
 
     def rates(self) -> Rates:
-        """Return the expected rates in the model of the family: `minutia` and `match` are its
-        probabilities.
-        """
-        found, false = self.amplified.collision_probability(
+        """Return the expected rates for the family's probabilities `minutia` and `match`."""
+        found_rate, false_rate = self.amplified.collision_probability(
             [self.family.same, self.family.different]
         ).tolist()
-        return Rates(found, false)
+        return Rates(found_rate, false_rate)
 
     def match(
         self,
@@ -285,8 +281,7 @@ class FingerprintMatcher:
         *,
         progress: Progress | None = None,
     ) -> npt.NDArray[np.void]:
-        """Find all pairs of matching prints: within one collection, or of some prints with a
-        database.
+        """Find all pairs of matching prints, in one collection or with a database.
 
         Parameters
         ----------
@@ -328,104 +323,110 @@ class FingerprintMatcher:
         within = others is None
         others = prints if others is None else others
         check_token_sets(others)
-        own = self._buckets(prints)
-        theirs = own if within else self._buckets(others)
+        buckets = self._buckets(prints)
+        theirs = buckets if within else self._buckets(others)
         database = _by_function(theirs, self.functions * self.groups)
-        few, crowded = _divided(own, database, len(others))
-        sets = (
-            prints.distinct()
-            if within
-            else TokenSets.concatenate([prints.distinct(), others.distinct()])
-        )
+        few, crowded = _divided(buckets, database, len(others))
+        sets = prints.distinct()
+        if not within:
+            sets = TokenSets.concatenate([sets, others.distinct()])
         parts = [np.empty(0, MATCH)]
-        done = len(prints) - few.entered - crowded.entered
+        prints_done = len(prints) - few.entered - crowded.entered
         for count, i, j in chain(
             [_Met(0, np.empty(0, np.int64), np.empty(0, np.int64))],
             self._meet_few(few, database, len(others), within),
             self._meet_all(crowded, theirs, len(others), within),
         ):
             parts.append(_compared(sets, i, j, 0 if within else len(prints)))
-            done += count
+            prints_done += count
             if progress:
-                progress("verify", done, len(prints))
-        found = np.concatenate(parts)
-        return found[np.lexsort((found["j"], found["i"]))] if crowded.entered else found
+                progress("verify", prints_done, len(prints))
+        matches = np.concatenate(parts)
+        return matches[np.lexsort((matches["j"], matches["i"]))] if crowded.entered else matches
 
     def _buckets(self, prints: TokenSets) -> _Buckets:
         """Return the functions whose squares prints have, in the order of the prints."""
         count = self.functions * self.groups
         parts = [_Buckets(np.empty(0, np.int64), np.empty(0, np.int64))]
         for rows in pieces(prints.counts + count, PIECE_VALUES):
-            chosen = TokenSets(prints.offsets[rows.start : rows.stop + 1], prints.tokens)
-            row, function = np.nonzero(self.family.hash(chosen, count) != NO_VALUE)
+            piece = TokenSets(prints.offsets[rows.start : rows.stop + 1], prints.tokens)
+            row, function = np.nonzero(self.family.hash(piece, count) != NO_VALUE)
             parts.append(_Buckets((row + rows.start).astype(np.int64), function.astype(np.int64)))
         return _Buckets(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _meet_few(self, own: _Buckets, database: _Lists, n: int, within: bool) -> Iterator[_Met]:
+    def _meet_few(
+        self, buckets: _Buckets, database: _Lists, n: int, within: bool
+    ) -> Iterator[_Met]:
         """Yield the pairs of prints, by the buckets that they share with n prints of a database."""
-        for some in _pieces(own, database):
-            yield _Met(some.entered, *self._meet(some, database, n, within))
+        for piece in _pieces(buckets, database):
+            yield _Met(piece.entered, *self._meet(piece, database, n, within))
 
-    def _meet_all(self, own: _Buckets, theirs: _Buckets, n: int, within: bool) -> Iterator[_Met]:
-        """Yield the pairs of prints, each of which is compared with all of n prints, by bits: one
-        for each function.
-        """
-        names = np.unique(own.prints)
+    def _meet_all(
+        self, buckets: _Buckets, database_buckets: _Buckets, n: int, within: bool
+    ) -> Iterator[_Met]:
+        """Yield the pairs of prints by a comparison with all n prints, by bits of functions."""
+        names = np.unique(buckets.prints)
         words = self.groups * -(-self.functions // 64)
         step = max(1, PIECE_VALUES // (64 * words))
         for at in range(0, len(names), step):
-            some = names[at : at + step]
-            bits = self._bits(own, some)
-            for first in range(int(some[0]) + 1 if within else 0, n, step):
-                others = np.arange(first, min(n, first + step), dtype=np.int64)
-                yes = self._bits(theirs, others)
-                met = [np.flatnonzero((row & yes).any(axis=2).all(axis=1)) + first for row in bits]
-                i = np.repeat(some, [len(found) for found in met])
-                j = np.concatenate(met)
+            piece_names = names[at : at + step]
+            bits = self._bits(buckets, piece_names)
+            for first in range(int(piece_names[0]) + 1 if within else 0, n, step):
+                other_names = np.arange(first, min(n, first + step), dtype=np.int64)
+                database_bits = self._bits(database_buckets, other_names)
+                matches = [
+                    np.flatnonzero((row & database_bits).any(axis=2).all(axis=1)) + first
+                    for row in bits
+                ]
+                i = np.repeat(piece_names, [len(row_matches) for row_matches in matches])
+                j = np.concatenate(matches)
                 later = (i < j) | (not within)
                 yield _Met(0, i[later], j[later])
-            yield _Met(len(some), np.empty(0, np.int64), np.empty(0, np.int64))
+            yield _Met(len(piece_names), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _bits(self, buckets: _Buckets, names: Int64Array) -> UInt64Array:
         """Return which functions have the squares of some prints, bits (n, groups, words).
 
         `names` are ascending, and all prints with entries between the first and the last of them.
         """
-        some = slice(*np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist())
-        group, function = np.divmod(buckets.functions[some], self.functions)
+        entries = slice(*np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist())
+        group, function = np.divmod(buckets.functions[entries], self.functions)
         yes = np.zeros((len(names), self.groups, -(-self.functions // 64) * 64), bool)
-        yes[np.searchsorted(names, buckets.prints[some]), group, function] = True
+        yes[np.searchsorted(names, buckets.prints[entries]), group, function] = True
         return np.packbits(yes, axis=2).view(np.uint64)
 
     def _meet(
-        self, own: _Buckets, database: _Lists, n: int, within: bool
+        self, buckets: _Buckets, database: _Lists, n: int, within: bool
     ) -> tuple[Int64Array, Int64Array]:
-        """Return the pairs of some prints with prints of the database that share a bucket of each
-        group.
-        """
-        found: Int64Array | None = None
+        """Return the pairs that share a bucket of each group with prints of the database."""
+        common_pairs: Int64Array | None = None
         for group in range(self.groups):
-            chosen = own.functions // self.functions == group
-            functions = own.functions[chosen]
-            rows = own.prints[chosen]
+            in_group = buckets.functions // self.functions == group
+            functions = buckets.functions[in_group]
+            rows = buckets.prints[in_group]
             sizes = database.offsets[functions + 1] - database.offsets[functions]
             starts = np.cumsum(sizes, dtype=np.int64) - sizes
-            places = np.arange(sizes.sum(), dtype=np.int64) + np.repeat(
-                database.offsets[functions] - starts, sizes
-            )
+            shifts = np.repeat(database.offsets[functions] - starts, sizes)
+            places = np.arange(sizes.sum(), dtype=np.int64) + shifts
             i = np.repeat(rows, sizes)
             j = database.prints[places]
             if within:
-                i, j = i[i < j], j[i < j]
+                later = i < j
+                i = i[later]
+                j = j[later]
             pairs = np.unique(i * n + j)
-            found = pairs if found is None else np.intersect1d(found, pairs, assume_unique=True)
-        assert found is not None
-        return found // n, found % n
+            if common_pairs is None:
+                common_pairs = pairs
+            else:
+                common_pairs = np.intersect1d(common_pairs, pairs, assume_unique=True)
+        assert common_pairs is not None
+        return common_pairs // n, common_pairs % n
 
 
 def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> int:
-    """Return the number of functions of a group for which false negatives and false positives are
-    least together.
+    """Return the number of functions of a group with the fewest false results.
+
+    This is the sum of false negatives and false positives.
 
     Parameters
     ----------
@@ -463,8 +464,8 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     same, different = family.collision_probability([family.same, family.different]).tolist()
     n = np.arange(1, most + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        found, false = (-np.expm1(n * np.log1p(-p)) for p in (same, different))
-    return int(np.argmin(1 - found**groups + false**groups)) + 1
+        found_rates, false_rates = (-np.expm1(n * np.log1p(-p)) for p in (same, different))
+    return int(np.argmin(1 - found_rates**groups + false_rates**groups)) + 1
 
 
 class _Buckets(NamedTuple):
@@ -503,39 +504,36 @@ def _by_function(buckets: _Buckets, count: int) -> _Lists:
 def _compared(sets: TokenSets, i: Int64Array, j: Int64Array, first: int) -> npt.NDArray[np.void]:
     """Return pairs with the overlap of their sets; those of j begin with set number `first`."""
     part = np.empty(len(i), MATCH)
-    part["i"], part["j"] = i, j
+    part["i"] = i
+    part["j"] = j
     part["similarity"] = similarities(sets.offsets, sets.tokens, i, j + first, 0.0)
     sizes = sets.counts[i] + sets.counts[j + first]
     part["common"] = np.rint(part["similarity"] / (1 + part["similarity"]) * sizes).astype(np.int64)
     return part
 
 
-def _divided(own: _Buckets, database: _Lists, n: int) -> tuple[_Buckets, _Buckets]:
-    """Return the entries of prints that meet at most n entries of a database of n prints, and those
-    of all others.
+def _divided(buckets: _Buckets, database: _Lists, n: int) -> tuple[_Buckets, _Buckets]:
+    """Return the entries of prints that meet at most n entries of n prints, and the others.
 
     A print with minutiae in most squares meets each print of the database in hundreds of buckets.
     """
-    sizes = np.diff(database.offsets)[own.functions]
-    crowded = (np.bincount(own.prints, sizes) > n)[own.prints]
-    few, many = (
-        _Buckets(own.prints[chosen], own.functions[chosen]) for chosen in (~crowded, crowded)
-    )
+    sizes = np.diff(database.offsets)[buckets.functions]
+    crowded = (np.bincount(buckets.prints, sizes) > n)[buckets.prints]
+    few = _Buckets(buckets.prints[~crowded], buckets.functions[~crowded])
+    many = _Buckets(buckets.prints[crowded], buckets.functions[crowded])
     return few, many
 
 
-def _pieces(own: _Buckets, database: _Lists) -> Iterator[_Buckets]:
-    """Yield the entries of some prints at a time, which meet about PIECE_PAIRS entries of the
-    database.
-    """
-    if not len(own.prints):
+def _pieces(buckets: _Buckets, database: _Lists) -> Iterator[_Buckets]:
+    """Yield the entries of some prints, which meet about PIECE_PAIRS entries of the database."""
+    if not len(buckets.prints):
         return
-    sizes = np.diff(database.offsets)[own.functions]
-    starts = np.flatnonzero(np.diff(own.prints, prepend=-1))
+    sizes = np.diff(database.offsets)[buckets.functions]
+    starts = np.flatnonzero(np.diff(buckets.prints, prepend=-1))
     for part in pieces(np.add.reduceat(sizes, starts), PIECE_PAIRS):
-        stop = starts[part.stop] if part.stop < len(starts) else len(own.prints)
-        chosen = slice(starts[part.start], stop)
-        yield _Buckets(own.prints[chosen], own.functions[chosen])
+        stop = starts[part.stop] if part.stop < len(starts) else len(buckets.prints)
+        entries = slice(starts[part.start], stop)
+        yield _Buckets(buckets.prints[entries], buckets.functions[entries])
 
 
 def _numbers(values: npt.ArrayLike | Sequence[Any], name: str) -> Float64Array:

@@ -1,5 +1,4 @@
-"""Genomes: sketches of their k-mers, with the hash values of sourmash and Mash, and pairs of
-similar ones.
+"""Genomes: sketches of k-mers, with the hash values of sourmash and Mash, and similar pairs.
 
 >>> import random
 >>> from lshfast import genomes
@@ -12,6 +11,13 @@ similar ones.
 
 `sketch_files` reads FASTA, and ``lshfast genomes`` is the command. docs/how-to/genomes.md explains
 them.
+
+Files:
+
+- sketches.py, reading.py, signatures.py: sketches of k-mers from memory; from FASTA and FASTQ; from
+  and to files of sourmash.
+- search.py, ani.py: similar pairs; their nucleotide identity.
+- job.py, page.py: the job of the command; its page.
 """
 
 from typing import TYPE_CHECKING

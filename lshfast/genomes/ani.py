@@ -131,7 +131,8 @@ def ani_interval(
     variance that follows from the sampling and from the number of k-mers that are different. The
     interval is all x for which the containment is within 1.96 standard deviations of the mean. The
     containment of fewer than 8 hashes is not normal: then, the interval also has all x with which
-    at least so many and at most so many hashes are shared with a probability of at least 2.5 % each
+    at least this number and at most this number of hashes are shared, with a probability of at
+    least 2.5 % each
     (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
 
     Parameters
@@ -189,13 +190,13 @@ def ani_interval(
         raise ValueError(f"sizes must be at least 1, not {counts.min()}")
     low = np.empty(len(c), np.float64)
     high = np.empty(len(c), np.float64)
-    for at in range(0, len(c), ROWS):
-        some = slice(at, at + ROWS)
-        spread = _Spread(counts[some].astype(np.int64), k, scaled)
-        middle = ani_of_containment(c[some], k)
-        part = c[some]
-        low[some] = spread.end(part, np.zeros_like(middle), middle, 1)
-        high[some] = spread.end(part, middle, np.ones_like(middle), -1)
+    for start in range(0, len(c), ROWS):
+        rows = slice(start, start + ROWS)
+        distribution = _Spread(counts[rows].astype(np.int64), k, scaled)
+        part = c[rows]
+        middle = ani_of_containment(part, k)
+        low[rows] = distribution.end(part, np.zeros_like(middle), middle, 1)
+        high[rows] = distribution.end(part, middle, np.ones_like(middle), -1)
     few = np.flatnonzero((counts < LEAST_HASHES) & (c > 0))
     shared = np.rint(c[few] * counts[few])
     low[few] = np.minimum(low[few], _exact_end(shared, counts[few], k, 1))
@@ -204,8 +205,9 @@ def ani_interval(
 
 
 def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Float64Array:
-    """Return the identity for which at least (side 1) or at most (-1) so many hashes are shared
-    with `TAIL_95`.
+    """Return the identity for which a number of shared hashes is at an end of its interval.
+
+    At least (side 1) or at most (-1) this number has the probability `TAIL_95`.
     """
     low = np.zeros(len(shared))
     high = np.ones(len(shared))
@@ -216,10 +218,9 @@ def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Fl
         for number in range(LEAST_HASHES):
             ways = np.array([comb(size, number) for size in sizes.tolist()], np.float64)
             counted = (number - shared) * side >= 0
-            rest = _power(1 - same, np.maximum(sizes - number, 0))
-            tail += np.where(
-                counted, ways * _power(same, np.full(len(x), number, np.int64)) * rest, 0.0
-            )
+            other_shares = _power(1 - same, np.maximum(sizes - number, 0))
+            shares = _power(same, np.full(len(x), number, np.int64))
+            tail += np.where(counted, ways * shares * other_shares, 0.0)
         above = (tail >= TAIL_95) == (side == 1)
         low = np.where(above, low, x)
         high = np.where(above, x, high)
@@ -241,8 +242,9 @@ class _Spread:
     def end(
         self, c: Float64Array, low: Float64Array, high: Float64Array, side: int
     ) -> Float64Array:
-        """Return the identity in low..high whose mean, and 1.96 standard deviations on this side of
-        it, is c.
+        """Return the identity in low..high for which an end of the interval is c.
+
+        The end is the mean and 1.96 standard deviations on this side of it.
         """
         low = low.copy()
         high = high.copy()
@@ -255,11 +257,9 @@ class _Spread:
         return np.where(c > 0, (low + high) / 2, 0.0)
 
     def _moments(self, x: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the mean and the standard deviation of the containment for identities x in [0, 1].
-
-        The formula of the variance divides by 1 - x, by which these sums, of powers of x, have
-        already been divided: `sums` is 1 + x + ... + x ** (k - 1), and the others are of such sums.
-        """
+        """Return the mean and standard deviation of the containment for identities x in [0, 1]."""
+        # The formula of the variance divides by 1 - x. These sums of powers of x are divided
+        # already: `sums` is 1 + x + ... + x ** (k - 1), and the others are sums of such sums.
         k = self.k
         n = self.kmers
         p = 1 - x
@@ -274,11 +274,8 @@ class _Spread:
             same = same * x
         q = p * sums  # that a k-mer is different: 1 - x ** k
         different = n * q
-        variance = (
-            n * same * (q * (2 * k - 1) - 2 * p * all_sums)
-            + k * (k - 1) * same**2
-            - 2 * same * weighted
-        )
+        variance = n * same * (q * (2 * k - 1) - 2 * p * all_sums)
+        variance = variance + k * (k - 1) * same**2 - 2 * same * weighted
         variance = np.maximum(variance, 0.0)
         sampled = n * different - variance - different**2
         total = self.sampling * np.maximum(sampled, 0.0) + variance / n**2
@@ -286,8 +283,9 @@ class _Spread:
 
 
 def _log(x: Float64Array) -> Float64Array:
-    """Return the natural logarithm of numbers above 0, within 2 units in the last place, without a
-    C library.
+    """Return the natural logarithm of numbers above 0, the same with every C library.
+
+    It is within 2 units in the last place.
     """
     mantissa, exponent = np.frexp(x)
     small = mantissa < ROOT_HALF
@@ -321,9 +319,9 @@ def _root(c: Float64Array, k: int) -> Float64Array:
 def _power(x: Float64Array, exponents: Int64Array) -> Float64Array:
     """Return x ** exponents for whole numbers, by squaring."""
     result = np.ones_like(x)
-    left = exponents.copy()
-    while left.any():
-        result = np.where(left & 1, result * x, result)
+    remaining = exponents.copy()
+    while remaining.any():
+        result = np.where(remaining & 1, result * x, result)
         x = x * x
-        left = left >> 1
+        remaining = remaining >> 1
     return result

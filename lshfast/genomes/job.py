@@ -42,9 +42,7 @@ COLUMNS = {"containment_i": "containment_a", "containment_j": "containment_b"}
 
 @dataclass(frozen=True)
 class GenomeInputs:
-    """Files of sequences and of sketches, and how they are read; see
-    `lshfast.genomes.sketch_files`.
-    """
+    """Files of sequences and sketches, and how they are read; see `sketch_files`."""
 
     paths: Sequence[str]
     sampling: Sampling
@@ -109,13 +107,16 @@ class GenomesSummary(Account):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
-        own = self.sampling
-        kind = f"the {own.bottom:,} smallest" if own.bottom else f"one in {own.scaled:,}"
+        sampling = self.sampling
+        if sampling.bottom:
+            kind = f"the {sampling.bottom:,} smallest"
+        else:
+            kind = f"one in {sampling.scaled:,}"
         empty = f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
         yield figure("read", self.read, self.parts)
         yield figure("letters", self.letters)
         yield figure(
-            "hashes", self.hashes, f"{kind}, of k-mers of {counted(own.k, 'letter')}", empty
+            "hashes", self.hashes, f"{kind}, of k-mers of {counted(sampling.k, 'letter')}", empty
         )
         if self.against is not None:
             rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
@@ -141,7 +142,7 @@ class _Opened:
         paths = [path for path in inputs.paths if not is_signature_path(path)]
         self.sequences: SequenceFiles | None = None
         if paths or not self.signatures:
-            listed = SequenceFiles.listed(
+            sequence_files = SequenceFiles.listed(
                 paths,
                 inputs.sampling,
                 records=inputs.records,
@@ -149,30 +150,30 @@ class _Opened:
                 on_error=inputs.on_error,
                 max_unpacked=inputs.max_unpacked,
             )
-            self.sequences = job.add(listed)
+            self.sequences = job.add(sequence_files)
 
     def sketches(self, threads: int | None, progress: Progress | None) -> KmerSketches:
         """Read all files: those of sequences, and then those of sketches."""
         parts = [] if self.sequences is None else [self.sequences.sketches(threads, progress)]
-        own = self._inputs
+        inputs = self._inputs
         for path in self.signatures:
             parts.append(
                 read_signatures(
                     path,
-                    k=own.sampling.k,
-                    max_signature=own.max_signature,
-                    max_unpacked=own.max_unpacked,
+                    k=inputs.sampling.k,
+                    max_signature=inputs.max_signature,
+                    max_unpacked=inputs.max_unpacked,
                 )
             )
-        found = put_together(parts)
-        wanted = own.sampling.bottom
-        kind = found.sampling
-        if wanted and kind.bottom != wanted:
+        sketches = put_together(parts)
+        sketch_size = inputs.sampling.bottom
+        kind = sketches.sampling
+        if sketch_size and kind.bottom != sketch_size:
             other = f"bottom={kind.bottom}" if kind.bottom else f"scaled={kind.scaled}"
             raise ValueError(
-                f"{printable(self.signatures[0])}: sketches with {other}, not bottom={wanted}"
+                f"{printable(self.signatures[0])}: sketches with {other}, not bottom={sketch_size}"
             )
-        return found
+        return sketches
 
 
 def compare_genomes(
@@ -229,20 +230,23 @@ def compare_genomes(
     """
     least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
     job = Job([output], inputs.on_error, overwrite, page=page)
-    own = _Opened(inputs, job)
+    opened = _Opened(inputs, job)
     other = _Opened(replace(inputs, paths=against), job) if against else None
-    signatures = [*own.signatures, *(other.signatures if other else [])]
+    signatures = [*opened.signatures, *(other.signatures if other else [])]
     job.check(*signatures)
     if save_sketches is not None:
         check_signature_path(save_sketches)
-        read = [*signatures, *(file.location for source in job.sources for file in source.files)]
-        check_place(save_sketches, read, overwrite)
+        read_paths = [
+            *signatures,
+            *(file.location for source in job.sources for file in source.files),
+        ]
+        check_place(save_sketches, read_paths, overwrite)
         check_different([*job.paths, save_sketches, *([] if page is None else [page.path])])
-    sketches = own.sketches(threads, progress)
-    others = None if other is None else other.sketches(threads, progress)
-    found, unknown = similar_pairs(
+    sketches = opened.sketches(threads, progress)
+    other_sketches = None if other is None else other.sketches(threads, progress)
+    similar, unknown = similar_pairs(
         sketches,
-        others,
+        other_sketches,
         ani=ani,
         jaccard=jaccard,
         containment=containment,
@@ -259,33 +263,35 @@ def compare_genomes(
         letters=sketches.letters,
         hashes=len(sketches.sets.tokens),
         sampling=sketches.sampling,
-        against=None if others is None else len(others),
-        against_rejected=0 if others is None else len(others.rejected),
-        pairs=len(found),
+        against=None if other_sketches is None else len(other_sketches),
+        against_rejected=0 if other_sketches is None else len(other_sketches.rejected),
+        pairs=len(similar),
         unknown=unknown,
         least=least,
     )
     with job.writing():
-        job.write(output, _tables(found, sketches, others), {"a": "string", "b": "string"})
+        job.write(
+            output, _tables(similar, sketches, other_sketches), {"a": "string", "b": "string"}
+        )
         if save_sketches is not None:
             write_signatures(save_sketches, sketches, overwrite=overwrite)
-        job.write_page(partial(_page, inputs, found, sketches, others, summary))
+        job.write_page(partial(_page, inputs, similar, sketches, other_sketches, summary))
     return replace(summary, seconds=job.clock.seconds)
 
 
 def _page(
     inputs: GenomeInputs,
-    found: npt.NDArray[np.void],
+    similar: npt.NDArray[np.void],
     sketches: KmerSketches,
-    others: KmerSketches | None,
+    other_sketches: KmerSketches | None,
     summary: GenomesSummary,
     page: PageOutput,
 ) -> str:
     """Return the page of a comparison."""
     return page_of(
-        found,
+        similar,
         sketches.names,
-        None if others is None else others.names,
+        None if other_sketches is None else other_sketches.names,
         summary.least,
         title=f"Similar genomes in {named([printable(path) for path in inputs.paths])}",
         account=summary.figures(),
@@ -295,16 +301,16 @@ def _page(
 
 
 def _tables(
-    found: npt.NDArray[np.void], sketches: KmerSketches, others: KmerSketches | None
+    similar: npt.NDArray[np.void], sketches: KmerSketches, other_sketches: KmerSketches | None
 ) -> Iterator[Table]:
     """Return the table of pairs in parts, the first of which may be empty."""
     names = sketches.names
-    other_names = (sketches if others is None else others).names
+    other_names = (sketches if other_sketches is None else other_sketches).names
     columns = [name for name in GENOME_PAIR.names or () if name not in ("i", "j")]
     if sketches.sampling.bottom:
         columns = [name for name in columns if name in ("shared", "jaccard", "mash_ani")]
-    for at in range(0, max(1, len(found)), PAIRS_AT_ONCE):
-        part = found[at : at + PAIRS_AT_ONCE]
+    for at in range(0, max(1, len(similar)), PAIRS_AT_ONCE):
+        part = similar[at : at + PAIRS_AT_ONCE]
         table: Table = {"a": [names[row] for row in part["i"].tolist()]}
         table["b"] = [other_names[row] for row in part["j"].tolist()]
         yield table | {COLUMNS.get(name, name): part[name] for name in columns}

@@ -38,9 +38,7 @@ NAMES = {
 
 
 class GenomeGroup(NamedTuple):
-    """Genomes that are connected by pairs: their number, first names, and the range of the
-    similarities of pairs.
-    """
+    """Genomes connected by pairs: their number, first names, and range of similarities."""
 
     genomes: int
     names: list[str]
@@ -50,9 +48,9 @@ class GenomeGroup(NamedTuple):
 
 
 def page_of(
-    found: npt.NDArray[np.void],
+    similar: npt.NDArray[np.void],
     names: Sequence[str],
-    others: Sequence[str] | None,
+    other_names: Sequence[str] | None,
     least: Least,
     *,
     title: str,
@@ -64,11 +62,11 @@ def page_of(
 
     Parameters
     ----------
-    found : ndarray of GENOME_PAIR
+    similar : ndarray of GENOME_PAIR
         Similar pairs, see `lshfast.genomes.pairs`.
     names : sequence of str
         The names of the genomes.
-    others : sequence of str, optional
+    other_names : sequence of str, optional
         Those of the genomes with which they were compared; None for a comparison with each other.
     least : Least
         The threshold.
@@ -79,14 +77,20 @@ def page_of(
     command : str
         The command that repeats the comparison.
     """
-    values: Float64Array = found[least.column]
-    low = max(least.value, floor(100 * values.min()) / 100) if len(found) else 0.0
+    values: Float64Array = similar[least.column]
+    low = max(least.value, floor(100 * values.min()) / 100) if len(similar) else 0.0
     low = min(low, 0.99)
-    paired = np.unique(np.concatenate([found["i"], found["j"]]) if others is None else found["i"])
-    labels = _labels(len(names), found) if others is None else None
-    groups = [] if labels is None else _groups(labels, paired)
-    cards = [("genomes", len(names)), *([] if others is None else [("compared with", len(others))])]
-    cards += [("pairs", len(found)), *([("groups", len(groups))] if others is None else [])]
+    cards = [("genomes", len(names))]
+    labels = None
+    groups: list[Int64Array] = []
+    if other_names is None:
+        paired = np.unique(np.concatenate([similar["i"], similar["j"]]))
+        labels = _labels(len(names), similar)
+        groups = _groups(labels, paired)
+        cards += [("pairs", len(similar)), ("groups", len(groups))]
+    else:
+        paired = np.unique(similar["i"])
+        cards += [("compared with", len(other_names)), ("pairs", len(similar))]
     cards.append(("in no pair", len(names) - len(paired)))
     shown = np.argsort(-values, kind="stable")[:MOST_PAIRS]
     return render(
@@ -94,15 +98,15 @@ def page_of(
         title=title,
         cards=[(name, f"{value:,}") for name, value in cards],
         measure=NAMES[least.column],
-        histogram=_histogram(values, low, least) if len(found) else None,
+        histogram=_histogram(values, low, least) if len(similar) else None,
         sizes=_sizes(groups, names) if groups else None,
-        matrix=_matrix(found, values, groups, names, low) if groups else None,
-        groups=[_group(rows, found, values, names, labels) for rows in groups[:MOST_GROUPS]],
+        matrix=_matrix(similar, values, groups, names, low) if groups else None,
+        groups=[_group(rows, similar, values, names, labels) for rows in groups[:MOST_GROUPS]],
         more_groups=max(len(groups) - MOST_GROUPS, 0),
         pairs=[
             (
                 short(names[pair["i"]]),
-                short((others or names)[pair["j"]]),
+                short((other_names or names)[pair["j"]]),
                 float(pair[least.column]),
                 float(pair["ani"]),
                 float(pair["ani_low"]),
@@ -110,9 +114,9 @@ def page_of(
                 int(pair["shared"]),
                 float(pair["jaccard"]),
             )
-            for pair in found[shown]
+            for pair in similar[shown]
         ],
-        more_pairs=len(found) - len(shown),
+        more_pairs=len(similar) - len(shown),
         intervals=not bottom,
         least=least,
         low=low,
@@ -121,10 +125,11 @@ def page_of(
     )
 
 
-def _labels(n: int, found: npt.NDArray[np.void]) -> Int64Array:
+def _labels(n: int, similar: npt.NDArray[np.void]) -> Int64Array:
     """Return the smallest row of the group of each row."""
-    pairs = np.zeros(len(found), PAIR)
-    pairs["i"], pairs["j"] = found["i"], found["j"]
+    pairs = np.zeros(len(similar), PAIR)
+    pairs["i"] = similar["i"]
+    pairs["j"] = similar["j"]
     return component_groups(n, pairs).labels
 
 
@@ -137,28 +142,33 @@ def _groups(labels: Int64Array, paired: Int64Array) -> list[Int64Array]:
 
 def _group(
     rows: Int64Array,
-    found: npt.NDArray[np.void],
+    similar: npt.NDArray[np.void],
     values: Float64Array,
     names: Sequence[str],
     labels: Any,
 ) -> GenomeGroup:
-    own = values[labels[found["i"]] == labels[rows[0]]]
+    group_values = values[labels[similar["i"]] == labels[rows[0]]]
     shown = [short(names[row]) for row in rows[:MOST_NAMES].tolist()]
-    more = [f"and {len(rows) - MOST_NAMES:,} more"] if len(rows) > MOST_NAMES else []
-    return GenomeGroup(len(rows), shown + more, len(own), float(own.min()), float(own.max()))
+    unnamed = [f"and {len(rows) - MOST_NAMES:,} more"] if len(rows) > MOST_NAMES else []
+    return GenomeGroup(
+        len(rows),
+        shown + unnamed,
+        len(group_values),
+        float(group_values.min()),
+        float(group_values.max()),
+    )
 
 
 def _histogram(values: Float64Array, low: float, least: Least) -> Any:
     counts, edges = np.histogram(np.clip(values, low, 1), COLUMNS, (low, 1))
     borders = pairwise(edges.tolist())
     columns = [
-        Bin(left, right, count)
-        for (left, right), count in zip(borders, counts.tolist(), strict=True)
+        Bin(start, end, count) for (start, end), count in zip(borders, counts.tolist(), strict=True)
     ]
     shown = low <= least.value
-    label = NAMES[least.column] + (
-        f"; the dashed line is the threshold, {least.value:g}" if shown else ""
-    )
+    label = NAMES[least.column]
+    if shown:
+        label += f"; the dashed line is the threshold, {least.value:g}"
     return histogram(
         columns,
         f"Pairs by their {NAMES[least.column]}",
@@ -174,7 +184,7 @@ def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
 
 
 def _matrix(
-    found: npt.NDArray[np.void],
+    similar: npt.NDArray[np.void],
     values: Float64Array,
     groups: Sequence[Int64Array],
     names: Sequence[str],
@@ -184,17 +194,17 @@ def _matrix(
     rows = np.concatenate(groups)[:MOST_CELLS]
     place = {row: at for at, row in enumerate(rows.tolist())}
     cells = {(at, at): 1.0 for at in range(len(rows))}
-    inside = np.isin(found["i"], rows) & np.isin(found["j"], rows)
-    some = found[inside]
-    for i, j, value in zip(
-        some["i"].tolist(), some["j"].tolist(), values[inside].tolist(), strict=True
-    ):
-        cells[place[i], place[j]] = cells[place[j], place[i]] = max(value - low, 0) / (1 - low)
-    return matrix(
-        [_brief(names[row]) for row in rows.tolist()], cells, "Similarities of all pairs of genomes"
-    )
+    inside = np.isin(similar["i"], rows) & np.isin(similar["j"], rows)
+    shown_pairs = similar[inside]
+    for pair, value in zip(shown_pairs, values[inside].tolist(), strict=True):
+        i = place[int(pair["i"])]
+        j = place[int(pair["j"])]
+        cells[i, j] = max(value - low, 0) / (1 - low)
+        cells[j, i] = cells[i, j]
+    brief_names = [_brief(names[row]) for row in rows.tolist()]
+    return matrix(brief_names, cells, "Similarities of all pairs of genomes")
 
 
 def _brief(name: str) -> str:
-    """Return the last part of a path, cut so that it fits beside a picture."""
+    """Return the last part of a path, cut so that it fits next to a picture."""
     return short(os.path.basename(name) or name, 24)

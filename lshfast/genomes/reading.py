@@ -45,9 +45,7 @@ class _Item(NamedTuple):
 
 @dataclass
 class _Open:
-    """A file or record that is read: its name, what is wrong with it or "", and the letters read
-    before it.
-    """
+    """A file or record being read: its name, its fault or "", and the letters before it."""
 
     sampling: InitVar[Sampling]
     name: str
@@ -107,8 +105,9 @@ class SequenceFiles:
         on_error: OnError = "stop",
         max_unpacked: int | str = MAX_UNPACKED,
     ) -> SequenceFiles:
-        """List files, folders (with `glob`), patterns and URLs; the errors are those of
-        `sketch_files`.
+        """List files, folders (with `glob`), patterns and URLs.
+
+        Errors are as in `sketch_files`.
         """
         limit = check_bytes("max_unpacked", max_unpacked)
         places = [os.fspath(path) for path in paths]
@@ -133,7 +132,7 @@ class SequenceFiles:
         """Read all files; `progress` is called with ("read", bytes of input read, total bytes)."""
         names: dict[str, str] = {}  # with where each is
         letters = 0
-        done = 0
+        bytes_before = 0
         total = sum(file.size for file in self.files)
         sketches: list[UInt64Array] = []
         work = ordered_map(self._sketched, self.files, thread_count(threads))
@@ -152,9 +151,9 @@ class SequenceFiles:
                     names[item.name] = f"{file.name}:{item.line}" if item.line else file.name
                     sketches.append(item.hashes)
                     letters += item.letters
-            done += file.size
+            bytes_before += file.size
             if progress:
-                progress("read", done, total)
+                progress("read", bytes_before, total)
         return KmerSketches(
             list(names), sketches_of(sketches), self.sampling, letters, self.rejected
         )
@@ -165,9 +164,7 @@ class SequenceFiles:
         self.rejected.append(Reject(fault.path, fault.line, fault.reason))
 
     def _sketched(self, file: File) -> list[_Item | DataError]:
-        """Return the items of a file, for a bad one what is wrong with it; none after one that
-        stops the run.
-        """
+        """Return the items of a file, with the fault of a bad one; none after a stop."""
         items: list[_Item | DataError] = []
         try:
             for item in self._items(file):
@@ -235,18 +232,17 @@ class SequenceFiles:
 
 
 def _without_links(files: list[File]) -> list[File]:
-    """Return files without further names of the same file, by symbolic or hard links: each genome
-    counts once.
+    """Return files without links to the same file: each genome counts once.
 
     Of a file and a symbolic link to it, the file is kept, and of hard links the first one.
     """
-    kept: dict[tuple[int, int] | str, File] = {}
+    first_files: dict[tuple[int, int] | str, File] = {}
     for file in files:
         identity = _identity(file)
-        first = kept.get(identity)
+        first = first_files.get(identity)
         if first is None or (os.path.islink(first.path) and not os.path.islink(file.path)):
-            kept[identity] = file
-    return list(kept.values())
+            first_files[identity] = file
+    return list(first_files.values())
 
 
 def _identity(file: File) -> tuple[int, int] | str:
@@ -258,14 +254,10 @@ def _identity(file: File) -> tuple[int, int] | str:
 
 
 def _header_fault(reader: KmerReader) -> str:
-    """Return what is wrong with the line end of a header or ""; the letters would be a part of the
-    header.
-    """
-    return (
-        "a line ends with CR alone; lines must end with LF or CR LF"
-        if b"\r" in reader.name.rstrip()
-        else ""
-    )
+    """Return the fault of the line end of a header, whose letters would join the header; or ""."""
+    if b"\r" in reader.name.rstrip():
+        return "a line ends with CR alone; lines must end with LF or CR LF"
+    return ""
 
 
 def _name_of(reader: KmerReader) -> tuple[str, str]:

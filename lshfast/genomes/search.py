@@ -66,16 +66,13 @@ def least_of(
     containment: float | None = None,
     bottom: int = 0,
 ) -> Least:
-    """Return the threshold among three, of which one may be given; raise an error if it is out of
-    range.
-    """
-    given = {"ani": ani, "jaccard": jaccard, "containment": containment}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if len(chosen) > 1:
-        raise ValueError(
-            f"only one of ani, jaccard and containment may be given, not {' and '.join(chosen)}"
-        )
-    name, value = next(iter(chosen.items()), ("ani", LEAST_ANI))
+    """Return the threshold, which is one of three; raise an error if it is out of range."""
+    thresholds = {"ani": ani, "jaccard": jaccard, "containment": containment}
+    given_thresholds = {name: value for name, value in thresholds.items() if value is not None}
+    if len(given_thresholds) > 1:
+        names = " and ".join(given_thresholds)
+        raise ValueError(f"only one of ani, jaccard and containment may be given, not {names}")
+    name, value = next(iter(given_thresholds.items()), ("ani", LEAST_ANI))
     value = check_number(name, value)
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be in 0..1, not {value:g}")
@@ -97,8 +94,7 @@ def pairs(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
-    """Find all pairs of similar sketches. No pair is lost: the hashes of all sketches are joined
-    exactly.
+    """Find all pairs of similar sketches, by an exact join of their hashes.
 
     Parameters
     ----------
@@ -167,7 +163,7 @@ def pairs(
     >>> found[["i", "j"]].tolist(), found["ani"].round(3).tolist()
     ([(0, 1)], [0.986])
     """
-    found = similar_pairs(
+    similar = similar_pairs(
         sketches,
         others,
         ani=ani,
@@ -176,16 +172,14 @@ def pairs(
         threads=threads,
         progress=progress,
     )
-    if found.unknown:
+    if similar.unknown:
         warnings.warn(
-            f"{counted(found.unknown, 'pair')} left out that have no ANI, because a sketch has "
-            "fewer than "
-            f"{LEAST_HASHES} hashes; a smaller scaled samples more, and jaccard or containment as "
-            "the threshold keeps "
-            "such pairs",
+            f"{counted(similar.unknown, 'pair')} left out that have no ANI, because a sketch has "
+            f"fewer than {LEAST_HASHES} hashes; a smaller scaled samples more, and jaccard or "
+            "containment as the threshold keeps such pairs",
             stacklevel=2,
         )
-    return found.pairs
+    return similar.pairs
 
 
 class GenomePairs(NamedTuple):
@@ -214,20 +208,21 @@ def similar_pairs(
     if others is not None:
         sketches, others = made_alike([sketches, others])
     sampling = sketches.sampling
-    left = sketches.sets
-    right = left if others is None else others.sets
-    found = _joined(
-        left, None if others is None else right, _rule(least, sampling), threads, progress
-    )
+    first_sets = sketches.sets
+    second_sets = first_sets if others is None else others.sets
+    other_sets = None if others is None else second_sets
+    similar = _joined(first_sets, other_sets, _rule(least, sampling), threads, progress)
     if sampling.bottom:
-        result = _with_bottom(found, left, right, sampling.bottom, thread_count(threads))
+        result = _with_bottom(
+            similar, first_sets, second_sets, sampling.bottom, thread_count(threads)
+        )
     else:
-        result = _with_containment(found, left, right, sampling)
+        result = _with_containment(similar, first_sets, second_sets, sampling)
     result["mash_ani"] = ani_of_jaccard(result["jaccard"], sampling.k)
     result = result[result[least.column] >= least.value]
     if sampling.bottom or sampling.scaled == 1:
         return GenomePairs(result, 0)
-    few = np.minimum(left.counts[result["i"]], right.counts[result["j"]]) < LEAST_HASHES
+    few = np.minimum(first_sets.counts[result["i"]], second_sets.counts[result["j"]]) < LEAST_HASHES
     if least.column == "ani":
         return GenomePairs(result[~few], int(few.sum()))
     result["ani"][few] = result["mash_ani"][few] = np.nan
@@ -235,36 +230,43 @@ def similar_pairs(
 
 
 def _joined(
-    own: TokenSets,
-    others: TokenSets | None,
+    sets: TokenSets,
+    other_sets: TokenSets | None,
     rule: tuple[Measure, Threshold],
     threads: int | None,
     progress: Progress | None,
 ) -> npt.NDArray[np.void]:
-    """Return the pairs that may reach the threshold, by (i, j), as i, j and the hashes that both
-    have.
-    """
+    """Return the pairs that may reach the threshold, by (i, j): i, j and their common hashes."""
     measure, threshold = rule
-    sides = [(own, others)]
+    sides = [(sets, other_sets)]
     # Of one in the other, and the other way round.
-    if others is not None and measure == "containment":
-        sides.append((others, own))
+    if other_sets is not None and measure == "containment":
+        sides.append((other_sets, sets))
     parts = []
-    for number, (left, right) in enumerate(sides):
-        found = join(
-            left, right, measure=measure, threshold=threshold, threads=threads, progress=progress
+    for number, (first_sets, second_sets) in enumerate(sides):
+        joined_pairs = join(
+            first_sets,
+            second_sets,
+            measure=measure,
+            threshold=threshold,
+            threads=threads,
+            progress=progress,
         ).pairs
-        a = left.counts[found["i"]]
-        b = (left if right is None else right).counts[found["j"]]
-        part = np.empty(len(found), _SHARING)
-        part["i"], part["j"] = (found["j"], found["i"]) if number else (found["i"], found["j"])
+        a = first_sets.counts[joined_pairs["i"]]
+        b = (first_sets if second_sets is None else second_sets).counts[joined_pairs["j"]]
+        part = np.empty(len(joined_pairs), _SHARING)
+        sides_of_pair = ("j", "i") if number else ("i", "j")
+        part["i"] = joined_pairs[sides_of_pair[0]]
+        part["j"] = joined_pairs[sides_of_pair[1]]
         if measure == "containment":
-            whole = np.minimum(a, b) if right is None else a
-            part["shared"] = np.rint(found["similarity"] * whole)
+            bounds = np.minimum(a, b) if second_sets is None else a
+            part["shared"] = np.rint(joined_pairs["similarity"] * bounds)
         elif measure == "jaccard":
-            part["shared"] = np.rint(found["similarity"] * (a + b) / (1 + found["similarity"]))
+            part["shared"] = np.rint(
+                joined_pairs["similarity"] * (a + b) / (1 + joined_pairs["similarity"])
+            )
         else:
-            part["shared"] = found["similarity"]
+            part["shared"] = joined_pairs["similarity"]
         parts.append(part)
     return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
@@ -279,15 +281,18 @@ def _rule(least: Least, sampling: Sampling) -> tuple[Measure, Threshold]:
 
 
 def _with_containment(
-    found: npt.NDArray[np.void], left: TokenSets, right: TokenSets, sampling: Sampling
+    candidate_pairs: npt.NDArray[np.void],
+    first_sets: TokenSets,
+    second_sets: TokenSets,
+    sampling: Sampling,
 ) -> npt.NDArray[np.void]:
     """Return pairs of scaled sketches with all columns but `mash_ani`."""
-    result = np.empty(len(found), GENOME_PAIR)
+    result = np.empty(len(candidate_pairs), GENOME_PAIR)
     for name in ("i", "j", "shared"):
-        result[name] = found[name]
-    shared = found["shared"]
-    a = left.counts[found["i"]]
-    b = right.counts[found["j"]]
+        result[name] = candidate_pairs[name]
+    shared = candidate_pairs["shared"]
+    a = first_sets.counts[candidate_pairs["i"]]
+    b = second_sets.counts[candidate_pairs["j"]]
     result["jaccard"] = shared / (a + b - shared)
     result["containment_i"], result["containment_j"] = shared / a, shared / b
     smaller = np.minimum(a, b)
@@ -303,19 +308,31 @@ def _with_containment(
 
 
 def _with_bottom(
-    found: npt.NDArray[np.void], left: TokenSets, right: TokenSets, bottom: int, threads: int
+    candidate_pairs: npt.NDArray[np.void],
+    first_sets: TokenSets,
+    second_sets: TokenSets,
+    bottom: int,
+    threads: int,
 ) -> npt.NDArray[np.void]:
     """Return pairs of sketches of the smallest hashes with all columns but `mash_ani`."""
-    result = np.empty(len(found), GENOME_PAIR)
-    result["i"], result["j"] = found["i"], found["j"]
+    result = np.empty(len(candidate_pairs), GENOME_PAIR)
+    result["i"], result["j"] = candidate_pairs["i"], candidate_pairs["j"]
 
     def work(rows: slice) -> tuple[Int64Array, Int64Array]:
-        i, j = (np.ascontiguousarray(found[name][rows]) for name in ("i", "j"))
-        return bottom_shared(left.offsets, left.tokens, right.offsets, right.tokens, i, j, bottom)
+        i, j = (np.ascontiguousarray(candidate_pairs[name][rows]) for name in ("i", "j"))
+        return bottom_shared(
+            first_sets.offsets,
+            first_sets.tokens,
+            second_sets.offsets,
+            second_sets.tokens,
+            i,
+            j,
+            bottom,
+        )
 
     at = 0
     for shared, all_hashes in ordered_map(
-        work, pieces(np.ones(len(found), np.int64), COMPARED), threads
+        work, pieces(np.ones(len(candidate_pairs), np.int64), COMPARED), threads
     ):
         rows = slice(at, at + len(shared))
         result["shared"][rows], result["jaccard"][rows] = shared, shared / all_hashes

@@ -129,7 +129,7 @@ def _documents(
     path: str | os.PathLike[str], name: str, most: int, most_in_all: int
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the JSON in a file, and where it is."""
-    left = most_in_all
+    remaining = most_in_all
     with open(path, "rb") as file:
         head = file.read(4)
         file.seek(0)
@@ -151,8 +151,8 @@ def _documents(
                             )
                         with archive.open(entry) as stream:
                             data = _unpacked(io.BytesIO(_read(stream, where, most)), where, most)
-                        left -= len(data)
-                        if left < 0:
+                        remaining -= len(data)
+                        if remaining < 0:
                             limit = (
                                 f"{most_in_all:,} bytes; max_unpacked (--max-unpacked) raises "
                                 "this limit"
@@ -270,9 +270,7 @@ def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSke
 
 
 def _whole(sketch: dict[str, Any], field: str, place: str, default: int = 0) -> int:
-    """Return a field that is a whole number, also as a string or with a fraction of 0, as early
-    versions wrote it.
-    """
+    """Return a field with a whole number, which early versions wrote as string or float."""
     value = sketch.get(field)
     if value is None:
         return default

@@ -33,9 +33,7 @@ GATHERED = FIRST - 1
 
 
 def most_hash(scaled: int) -> int:
-    """Return the largest hash in sketches of 1 / scaled of all hashes, rounded as sourmash rounds
-    it.
-    """
+    """Return the largest hash of sketches with 1 / scaled of all hashes, as in sourmash."""
     return MOST_HASH if scaled == 1 else round(MOST_HASH / scaled)
 
 
@@ -137,8 +135,7 @@ class KmerSketches:
         return len(self.names)
 
     def at_scale(self, scaled: int) -> KmerSketches:
-        """Return the sketches with a `scaled` that is at least theirs: hashes above 2**64 / scaled
-        are left out.
+        """Return the sketches with a greater `scaled`, without hashes above 2**64 / scaled.
 
         Parameters
         ----------
@@ -162,37 +159,34 @@ class KmerSketches:
         (array([7]), array([4]))
         """
         if self.sampling.bottom or scaled < self.sampling.scaled:
-            own = (
-                f"bottom={self.sampling.bottom}"
-                if self.sampling.bottom
-                else f"scaled={self.sampling.scaled}"
-            )
+            if self.sampling.bottom:
+                sizes = f"bottom={self.sampling.bottom}"
+            else:
+                sizes = f"scaled={self.sampling.scaled}"
             raise ValueError(
-                f"sketches with {own} cannot be made into sketches with scaled={scaled}"
+                f"sketches with {sizes} cannot be made into sketches with scaled={scaled}"
             )
         if scaled == self.sampling.scaled:
             return self
         sampling = replace(self.sampling, scaled=scaled)
         tokens = self.sets.tokens
         offsets = self.sets.offsets
-        kept = tokens <= np.uint64(sampling.most)
+        is_sampled = tokens <= np.uint64(sampling.most)
         before = np.zeros(len(tokens) + 1, np.int64)
-        np.cumsum(kept, out=before[1:])
+        np.cumsum(is_sampled, out=before[1:])
         return replace(
             self,
-            sets=TokenSets(before[offsets] - before[offsets[0]], tokens[kept]),
+            sets=TokenSets(before[offsets] - before[offsets[0]], tokens[is_sampled]),
             sampling=sampling,
         )
 
 
 def made_alike(parts: Sequence[KmerSketches]) -> list[KmerSketches]:
-    """Return collections whose sketches can be compared: scaled ones get the greatest `scaled` of
-    all.
-    """
+    """Return collections that can be compared: all scaled ones have the greatest `scaled`."""
     samplings = {(part.sampling.k, part.sampling.bottom) for part in parts}
     if len(samplings) > 1:
-        found = " and ".join(f"k={k}, bottom={bottom}" for k, bottom in sorted(samplings)[:2])
-        raise ValueError(f"sketches that are compared must have the same k and bottom, not {found}")
+        kinds = " and ".join(f"k={k}, bottom={bottom}" for k, bottom in sorted(samplings)[:2])
+        raise ValueError(f"sketches that are compared must have the same k and bottom, not {kinds}")
     scaled = max(part.sampling.scaled for part in parts)
     return list(parts) if scaled == 0 else [part.at_scale(scaled) for part in parts]
 
@@ -212,9 +206,7 @@ def put_together(parts: Sequence[KmerSketches]) -> KmerSketches:
 
 
 def distinct_numbers(numbers: UInt64Array) -> UInt64Array:
-    """Return numbers ascending, each once; np.unique takes ten times as long where few are
-    repeated.
-    """
+    """Return numbers ascending, each once; with few repeats ten times as fast as np.unique."""
     ordered = np.sort(numbers)
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -231,9 +223,7 @@ class Gathering:
         self._room = max(GATHERED, 2 * self._bottom)
 
     def add(self, hashes: UInt64Array) -> None:
-        """Add hashes. Those of a part may be repeated; hashes above `most` need not be added any
-        more.
-        """
+        """Add hashes, which may be repeated; those above `most` may be omitted."""
         self._hashes.extend(hashes)
         if len(self._hashes) > self._room:
             self._remove_repeated()

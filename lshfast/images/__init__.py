@@ -1,6 +1,13 @@
 """Near-duplicate images: perceptual hashes of files, and groups of images that look alike.
 
 docs/how-to/images.md explains them. Needs the extra ``images``.
+
+Files:
+
+- listing.py, decoding.py: the files of folders; images of unchecked files.
+- pdq.py, hashing.py: PDQ; it and other hashes of files.
+- groups.py: groups of copies, also of turned images.
+- job.py, page.py: the job of the command; its page with thumbnails.
 """
 
 from typing import TYPE_CHECKING

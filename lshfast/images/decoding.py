@@ -1,5 +1,4 @@
-"""Images from files that nobody has checked: their headers first, then as many pixels as their hash
-needs.
+"""Images from unchecked files: first their headers, then the pixels that a hash needs.
 
 Only formats that Pillow decodes itself are read, whatever the name of a file says: PostScript, for
 example, would start Ghostscript. The pixels of an image are limited by its header, before they are
@@ -51,7 +50,7 @@ LARGE_PIXELS = 1 << 25
 MOST_SCANNED_PIXELS = 1 << 31
 
 # Pillow reads each chunk, segment and block of a file by itself, in 1 to 10 us. The most reads
-# until the pixels begin, and until they end: a PNG of 430 MB in chunks of 8 kB has so many.
+# until the pixels begin, and until they end: a PNG of 430 MB in chunks of 8 kB has this many.
 HEADER_READS = 1 << 14
 MOST_READS = 1 << 18
 
@@ -139,15 +138,14 @@ class Decoded:
 
 
 class ImageError(ValueError):
-    """A file that is no image, or a damaged or too large one; the message says why, without the
-    name of the file.
+    """A file that is no image, is damaged or too large; the message says why.
+
+    It does not name the file.
     """
 
 
 class _LimitedFile(io.BufferedReader):
-    """A file that is read a limited number of times, so that decoders end soon whatever is
-    in it.
-    """
+    """A file with a limited number of reads, so that decoders end soon whatever it contains."""
 
     def __init__(self, path: str) -> None:
         super().__init__(io.FileIO(path, "rb", opener=_open_file))
@@ -218,9 +216,7 @@ def decode(
 
 @contextmanager
 def quiet_decoder(max_pixels: int) -> Iterator[None]:
-    """Ignore Pillow's warnings in this block, and raise its own limit of pixels if `max_pixels` is
-    above it.
-    """
+    """Ignore Pillow's warnings in this block, and raise its limit to `max_pixels` if lower."""
     image = optional("PIL.Image", "images")
     before = image.MAX_IMAGE_PIXELS
     with warnings.catch_warnings():
@@ -247,8 +243,8 @@ def _reason(error: Exception) -> str:
         return "is no image of a known format, or a damaged one"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
-    said = "out of memory" if isinstance(error, MemoryError) else str(error)
-    return f"cannot be decoded: {said or type(error).__name__}"[:200]
+    message = "out of memory" if isinstance(error, MemoryError) else str(error)
+    return f"cannot be decoded: {message or type(error).__name__}"[:200]
 
 
 @cache
@@ -267,20 +263,11 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
         )
     image = optional("PIL.Image", "images").open(stream, formats=_formats())
     width, height = image.size
-    if width * height > max_pixels:
-        raise ImageError(
-            f"has {width:,} x {height:,} pixels, more than the {max_pixels:,} that max_pixels "
-            "(--max-pixels) allows"
-        )
-    if width * height == 0:
-        raise ImageError("has no pixels")
-    several = image.format in ("JPEG", "MPO") and not _has_one_scan(stream)
+    _check_size(width, height, max_pixels)
+    is_jpeg = image.format in ("JPEG", "MPO")
+    several = is_jpeg and not _has_one_scan(stream)
     if several:  # then all pixels are held, whatever size is decoded
-        scans = _scans(stream)
-        if scans * width * height > MOST_SCANNED_PIXELS:
-            raise ImageError(
-                f"has {scans:,} scans of {width:,} x {height:,} pixels, too many to decode"
-            )
+        _check_scans(stream, width, height)
     colour = colour or (stored and width * height <= SMALL_PIXELS)
     image.draft("RGB" if colour else "L", (DECODED_SIDE, DECODED_SIDE))
     across, down = (width, height) if several else image.size
@@ -288,11 +275,8 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
         stream.begin_pixels()
         image.load()
         stream.begin_metadata()
-        # Those may be reduced; others may have been turned upright.
-        if image.format not in (
-            "JPEG",
-            "MPO",
-        ):
+        # A JPEG may be reduced; others may have been turned upright.
+        if not is_jpeg:
             width, height = image.size
         turn = UPRIGHT.get(_orientation(image))
         scale = round(width / image.width)  # of a JPEG: 1, 2, 4 or 8
@@ -310,11 +294,29 @@ def _decode(stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool) -
     return Decoded(image, width, height, stream.nbytes, blocks, REVERSED[turn])
 
 
-def _has_one_scan(stream: BinaryIO) -> bool:
-    """Return whether the decoder reads a single scan of a JPEG; the position in the file stays.
+def _check_size(width: int, height: int, max_pixels: int) -> None:
+    if width * height > max_pixels:
+        raise ImageError(
+            f"has {width:,} x {height:,} pixels, more than the {max_pixels:,} that max_pixels "
+            "(--max-pixels) allows"
+        )
+    if width * height == 0:
+        raise ImageError("has no pixels")
 
-    It does so for a sequential frame whose first scan has all colours. If the headers are not as
-    they should be, the answer is no.
+
+def _check_scans(stream: BinaryIO, width: int, height: int) -> None:
+    """Raise ImageError if a JPEG has too many scans, each of which passes all pixels."""
+    scans = _scans(stream)
+    if scans * width * height > MOST_SCANNED_PIXELS:
+        raise ImageError(
+            f"has {scans:,} scans of {width:,} x {height:,} pixels, too many to decode"
+        )
+
+
+def _has_one_scan(stream: BinaryIO) -> bool:
+    """Return whether the decoder reads a single scan of a JPEG; the file position stays.
+
+    It does so for a sequential frame whose first scan has all colours; not for bad headers.
     """
     place = stream.tell()
     stream.seek(0)
@@ -341,9 +343,7 @@ def _first_scan_is_whole(stream: BinaryIO) -> bool:
 
 
 def _strips(stream: BinaryIO) -> int:
-    """Return how many strips or tiles a file has by its header, if it is a TIFF, else 0; the file
-    is rewound.
-    """
+    """Return the number of strips or tiles in a TIFF's header, else 0; rewind the file."""
     head = stream.read(16)
     stream.seek(0)
     if head[:4] not in TIFF_STARTS:
@@ -367,19 +367,17 @@ def _scans(stream: BinaryIO) -> int:
     """Return how often the marker of a scan is in a file; the position in the file stays."""
     place = stream.tell()
     last = b""
-    found = 0
+    count = 0
     stream.seek(0)
     while block := stream.read(1 << 20):
-        found += (last + block).count(SCAN)
+        count += (last + block).count(SCAN)
         last = block[-1:]
     stream.seek(place)
-    return found
+    return count
 
 
 def _orientation(image: Any) -> Any:
-    """Return the EXIF orientation of an image that is loaded; None if there is none, or if it is
-    damaged.
-    """
+    """Return the EXIF orientation of a loaded image; None if it is missing or damaged."""
     try:
         value = image.getexif().get(ORIENTATION_TAG)
     except Exception:  # of damaged metadata, which are no reason to refuse the image
@@ -396,22 +394,22 @@ def _opaque(image: Any, colour: bool) -> Any:
 
 
 def _reduced(image: Any) -> tuple[Any, tuple[int, int]]:
-    """Return an image of which small blocks of pixels are averaged, if it is large, and the size of
-    a block.
-    """
+    """Return a large image with blocks of pixels averaged, and the size of a block."""
     if image.mode in WIDE_MODES:
         image = _eight_bits(image)
     elif image.mode in ("1", "P", "PA") or "transparency" in image.info:
         image = image.convert("RGBA" if image.mode != "1" else "L")
     across, down = (max(1, side // REDUCED_SIDE) for side in image.size)
-    return (image if across == down == 1 else image.reduce((across, down))), (across, down)
+    if across > 1 or down > 1:
+        image = image.reduce((across, down))
+    return image, (across, down)
 
 
 def _eight_bits(image: Any) -> Any:
-    """Return the grey values of an image with more bits: 16 bits divided by 257, others from the
-    least to the most.
+    """Return the grey values of an image with more bits as 8 bits.
 
-    Pixels of the transparent value are white.
+    Values of 16 bits are divided by 257, others are stretched from the least to the most. Pixels of
+    the transparent value are white.
     """
     across, down = image.size
     step = max(1, STRIP_PIXELS // across)
@@ -419,12 +417,14 @@ def _eight_bits(image: Any) -> Any:
     least = 0.0
     most = 65535.0
     if not image.mode.startswith("I;16"):
-        ends = [
-            (values.min(), values.max())
-            for values in (_finite(image.crop(strip)) for strip in strips)
-        ]
-        least = float(min(low for low, _ in ends))
-        most = float(max(high for _, high in ends))
+        lows = []
+        highs = []
+        for strip in strips:
+            values = _finite(image.crop(strip))
+            lows.append(values.min())
+            highs.append(values.max())
+        least = float(min(lows))
+        most = float(max(highs))
     grey = np.empty((down, across), np.uint8)
     clear = image.info.get("transparency")
     for strip in strips:

@@ -128,10 +128,11 @@ class ImageDedup:
 
     def __repr__(self) -> str:
         kept = int(np.count_nonzero(self.keep))
+        removed = len(self) - kept
+        uncompared = int(np.count_nonzero(~self.compared))
         return (
-            f"ImageDedup({len(self):,} images: {kept:,} kept, {len(self) - kept:,} removed within "
-            "distance "
-            f"{self.radius}, {int(np.count_nonzero(~self.compared)):,} not compared)"
+            f"ImageDedup({len(self):,} images: {kept:,} kept, {removed:,} removed within distance "
+            f"{self.radius}, {uncompared:,} not compared)"
         )
 
     @property
@@ -141,10 +142,8 @@ class ImageDedup:
 
     @property
     def groups(self) -> list[Int64Array]:
-        """The rows of each group, the kept one first; in groups of a known image, all rows are
-        copies.
-        """
-        found: list[Int64Array] = []
+        """The rows of each group, the kept one first; a known image's group has only copies."""
+        groups: list[Int64Array] = []
         removed = np.flatnonzero(~self.keep)
         owner = np.where(
             self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed]
@@ -154,12 +153,9 @@ class ImageDedup:
         for places in np.split(order, ends) if len(order) else []:
             first = int(owner[places[0]])
             copies = removed[places]
-            found.append(
-                copies
-                if first >= len(self)
-                else np.concatenate([np.array([first], np.int64), copies])
-            )
-        return found
+            is_known = first >= len(self)
+            groups.append(copies if is_known else np.append(np.int64(first), copies))
+        return groups
 
     def kept_path(self, row: int) -> str:
         """Return the path of the image that is kept in place of a row."""
@@ -262,46 +258,44 @@ def dedup(
     n, k, _ = codes.shape
     compared: BoolArray = hashes.quality >= LEAST_QUALITY
     keeper = np.arange(n, dtype=np.int64)
-    known = np.full(n, -1, np.int64)
+    known_images = np.full(n, -1, np.int64)
     distance = np.zeros(n, np.int64)
     orientation = np.zeros(n, np.int64)
     if against is not None and len(against.paths):
-        found = _near_known(hashes, np.flatnonzero(compared), against, radius, threads)
-        known[found.rows] = found.known
-        keeper[found.rows] = -1
-        distance[found.rows] = found.distance
-        orientation[found.rows] = found.orientation
-    left = np.flatnonzero(compared & (known < 0))
-    order = left[_preference(hashes, left, keep)]
+        near_known = _near_known(hashes, np.flatnonzero(compared), against, radius, threads)
+        known_images[near_known.rows] = near_known.known
+        keeper[near_known.rows] = -1
+        distance[near_known.rows] = near_known.distance
+        orientation[near_known.rows] = near_known.orientation
+    remaining = np.flatnonzero(compared & (known_images < 0))
+    order = remaining[_preference(hashes, remaining, keep)]
     if k == 1:
-        kept = dedup_codes(codes[order, 0], radius, threads=threads, progress=progress).keeper
+        keepers = dedup_codes(codes[order, 0], radius, threads=threads, progress=progress).keeper
     else:
-        kept = _oriented_keepers(codes[order], radius, threads, progress)
-    keeper[order] = order[kept]
-    own = left[keeper[left] != left]
-    distance[own], orientation[own] = _nearest_turns(codes, own, keeper[own])
+        keepers = _oriented_keepers(codes[order], radius, threads, progress)
+    keeper[order] = order[keepers]
+    copies = remaining[keeper[remaining] != remaining]
+    distance[copies], orientation[copies] = _nearest_turns(codes, copies, keeper[copies])
     keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
     return ImageDedup(
-        hashes, keep_mask, compared, keeper, known, distance, orientation, radius, against
+        hashes, keep_mask, compared, keeper, known_images, distance, orientation, radius, against
     )
 
 
 def _check_hashes(hashes: ImageHashes, against: KnownHashes | None) -> None:
-    """Raise ValueError if codes say that they are of another hash than the images, or of another
-    version of it.
-    """
+    """Raise ValueError if codes name another hash than the images, or another version."""
     computed = image_hash(hashes.hash)
-    given = [("hashes", hash_of_codes(hashes.codes))]
+    hashes_and_names = [("hashes", hash_of_codes(hashes.codes))]
     if against is not None:
         if against.hash != hashes.hash:
             raise ValueError(
                 f"against must have hashes of the kind {hashes.hash}, not {against.hash}"
             )
-        given.append(("against", hash_of_codes(against.codes)))
+        hashes_and_names.append(("against", hash_of_codes(against.codes)))
         if against.version is not None:
             version = check_int("against.version", against.version, 1)
-            given.append(("against", ImageHash(against.hash, version)))
-    for name, hash in given:
+            hashes_and_names.append(("against", ImageHash(against.hash, version)))
+    for name, hash in hashes_and_names:
         if hash is not None and hash.kind != computed.kind:
             raise ValueError(f"{name} must have codes of {computed}, not of {hash}")
         if hash is not None:
@@ -312,9 +306,7 @@ def _check_hashes(hashes: ImageHashes, against: KnownHashes | None) -> None:
 
 
 class _NearKnown(NamedTuple):
-    """Rows that look like known images: those images, the distances, and how the rows are
-    turned.
-    """
+    """Rows that look like known images: these images, the distances, and the turns."""
 
     rows: Int64Array
     known: Int64Array
@@ -333,11 +325,11 @@ def _near_known(
     answers = index.query(codes[rows].reshape(-1, words), k=1, threads=threads)
     distances_of_turns = answers.distance.reshape(-1, k)
     turned = distances_of_turns.argmin(axis=1).astype(np.int64)
-    every = np.arange(len(rows), dtype=np.int64)
-    distance = distances_of_turns[every, turned]
-    near = np.flatnonzero(distance <= radius)
-    known = np.asarray(answers.keys, np.int64).reshape(-1, k)[near, turned[near]]
-    return _NearKnown(rows[near], known, distance[near], turned[near])
+    places = np.arange(len(rows), dtype=np.int64)
+    distance = distances_of_turns[places, turned]
+    near_rows = np.flatnonzero(distance <= radius)
+    known_rows = np.asarray(answers.keys, np.int64).reshape(-1, k)[near_rows, turned[near_rows]]
+    return _NearKnown(rows[near_rows], known_rows, distance[near_rows], turned[near_rows])
 
 
 def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64Array:
@@ -351,8 +343,7 @@ def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64
 def _oriented_keepers(
     codes: UInt64Array, radius: int, threads: int, progress: Progress | None
 ) -> Int64Array:
-    """Return the keeper of each of n images in their order of preference, (n, 8, words), itself if
-    it is kept.
+    """Return the keeper of each image, from codes (n, 8, words) in order of preference.
 
     A batch is compared with what was kept before it, then with itself.
     """
@@ -362,37 +353,31 @@ def _oriented_keepers(
     low = 0
     while low < n:
         most = min(max(MOST_ANSWERS // (k * max(len(index), 1)), LEAST_ROWS), BATCH)
-        some = codes[low : low + most]
-        earlier = _firsts(index, some, threads)
-        own = _batch_keepers(some, earlier < 0, radius, threads)
-        keeper[low : low + len(some)] = np.where(earlier >= 0, earlier, low + own)
-        kept = np.flatnonzero(
-            keeper[low : low + len(some)] == np.arange(low, low + len(some), dtype=np.int64)
-        )
-        index.insert(low + kept, some[kept, 0])
-        low += len(some)
+        batch = codes[low : low + most]
+        earlier = _firsts(index, batch, threads)
+        batch_keepers = _batch_keepers(batch, earlier < 0, radius, threads)
+        keeper[low : low + len(batch)] = np.where(earlier >= 0, earlier, low + batch_keepers)
+        numbers = np.arange(low, low + len(batch), dtype=np.int64)
+        kept_places = np.flatnonzero(keeper[numbers] == numbers)
+        index.insert(low + kept_places, batch[kept_places, 0])
+        low += len(batch)
         if progress:
             progress("dedup", low, n)
     return keeper
 
 
 def _firsts(index: HammingIndex, codes: UInt64Array, threads: int) -> Int64Array:
-    """Return the least key in an index that is within its radius of a code of each image; -1 for
-    none.
-    """
+    """Return the least key within the radius of a code of each image; -1 for none."""
     answers = index.within(codes.reshape(-1, codes.shape[2]), threads=threads)
-    owner = np.repeat(
-        np.arange(len(codes), dtype=np.int64), np.diff(answers.offsets[:: codes.shape[1]])
-    )
+    counts = np.diff(answers.offsets[:: codes.shape[1]])
+    owner = np.repeat(np.arange(len(codes), dtype=np.int64), counts)
     least = np.full(len(codes), np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, owner, np.asarray(answers.keys, np.int64))
     return np.where(least == np.iinfo(np.int64).max, -1, least)
 
 
 def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: int) -> Int64Array:
-    """Return the keepers among images of one batch that have none yet, by their places; each other
-    one is its own.
-    """
+    """Return the keepers, by place, of images of a batch without one; others keep themselves."""
     keeper = np.arange(len(codes), dtype=np.int64)
     rows = np.flatnonzero(free)
     if len(rows) < 2:
@@ -400,10 +385,10 @@ def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: in
     inside = HammingIndex(64 * codes.shape[2], radius=radius)
     inside.insert(rows, codes[rows, 0])
     answers = inside.within(codes[rows].reshape(-1, codes.shape[2]), threads=threads)
-    near = np.asarray(answers.keys, np.int64)
+    near_places = np.asarray(answers.keys, np.int64)
     offsets = answers.offsets[:: codes.shape[1]]
     for place, row in enumerate(rows.tolist()):
-        before = near[offsets[place] : offsets[place + 1]]
+        before = near_places[offsets[place] : offsets[place + 1]]
         before = before[before < row]
         before = before[keeper[before] == before]
         if len(before):
@@ -412,15 +397,13 @@ def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: in
 
 
 def _nearest_turns(
-    codes: UInt64Array, rows: Int64Array, kept: Int64Array
+    codes: UInt64Array, rows: Int64Array, keepers: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
-    """Return the least distance of a code of each row to the first code of its keeper, and which
-    code that is.
-    """
+    """Return the least distance of each row's codes to its keeper's first code, and which."""
     k = codes.shape[1]
     flat = codes.reshape(-1, codes.shape[2])
     first = (rows * k)[:, None] + np.arange(k, dtype=np.int64)
-    pairs = first.astype(np.uint64) << np.uint64(32) | (kept * k).astype(np.uint64)[:, None]
-    found = distances(flat, pairs.ravel()).astype(np.int64).reshape(-1, k)
-    turned = found.argmin(axis=1).astype(np.int64)
-    return found[np.arange(len(rows), dtype=np.int64), turned], turned
+    pairs = first.astype(np.uint64) << np.uint64(32) | (keepers * k).astype(np.uint64)[:, None]
+    all_distances = distances(flat, pairs.ravel()).astype(np.int64).reshape(-1, k)
+    turned = all_distances.argmin(axis=1).astype(np.int64)
+    return all_distances[np.arange(len(rows), dtype=np.int64), turned], turned

@@ -1,6 +1,4 @@
-"""Perceptual hashes of image files: PDQ, pHash and dHash, in all orientations if they are
-wanted.
-"""
+"""Perceptual hashes of image files: PDQ, pHash and dHash, in all orientations if wanted."""
 
 from __future__ import annotations
 
@@ -135,9 +133,9 @@ class ImageHashes:
             All by default.
         """
         codes = np.asarray(self.codes)
-        chosen = codes[:, 0] if rows is None else codes[np.fromiter(rows, np.int64), 0]
-        data = np.ascontiguousarray(chosen[:, ::-1]).astype(">u8").tobytes()
-        size = 8 * chosen.shape[1]
+        row_codes = codes[:, 0] if rows is None else codes[np.fromiter(rows, np.int64), 0]
+        data = np.ascontiguousarray(row_codes[:, ::-1]).astype(">u8").tobytes()
+        size = 8 * row_codes.shape[1]
         return [data[at : at + size].hex() for at in range(0, len(data), size)]
 
 
@@ -234,7 +232,7 @@ def hash_files(
         raise ValueError(f"on_error must be 'skip' or 'stop', not {on_error!r}")
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError(f"paths must be several paths, such as [{paths!r}], not one")
-    given = [os.fspath(path) for path in paths]
+    names = [os.fspath(path) for path in paths]
     for package in ("PIL", "pdqhash", "imagehash"):
         optional(package, "images")
     turns = TURNS_BACK if orientations else TURNS_BACK[:1]
@@ -243,21 +241,21 @@ def hash_files(
     threads = thread_count(threads)
     good = list[str]()
     rejected = list[BadImage]()
-    codes = np.zeros((len(given), count, kind.bits // 8), np.uint8)
-    figures = np.zeros((len(given), 4), np.int64)
+    codes = np.zeros((len(names), count, kind.bits // 8), np.uint8)
+    figures = np.zeros((len(names), 4), np.int64)
     with quiet_decoder(max_pixels):
-        for done, (path, found) in enumerate(
-            zip(given, ordered_map(work, given, threads), strict=True), 1
+        for done, (path, outcome) in enumerate(
+            zip(names, ordered_map(work, names, threads), strict=True), 1
         ):
-            if isinstance(found, str):
+            if isinstance(outcome, str):
                 if on_error == "stop":
-                    raise DataError(printable(path), None, found)
-                rejected.append(BadImage(path, found))
+                    raise DataError(printable(path), None, outcome)
+                rejected.append(BadImage(path, outcome))
             else:
-                codes[len(good)], figures[len(good)] = found
+                codes[len(good)], figures[len(good)] = outcome
                 good.append(path)
             if progress:
-                progress("hash", done, len(given))
+                progress("hash", done, len(names))
     n = len(good)
     words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(
         n, count, kind.bits // 64

@@ -94,11 +94,10 @@ class ImagesSummary(Account):
         """Yield the lines of a table."""
         other = f"{counted(self.other, 'other file')} in folders" if self.other else ""
         yield figure("images", self.read, other)
-        blank = (
-            f"{self.blank:,} of them not compared, with a quality below {LEAST_QUALITY}"
-            if self.blank
-            else ""
-        )
+        if self.blank:
+            blank = f"{self.blank:,} of them not compared, with a quality below {LEAST_QUALITY}"
+        else:
+            blank = ""
         yield figure("kept", self.kept, blank)
         yield figure("copies", self.removed, f"{self.hash}, distance at most {self.radius}")
         yield figure("rejected", self.rejected)
@@ -166,23 +165,23 @@ def dedup_images(
         created.
     """
     options = options or ImageOptions()
-    wanted = [outputs.copies, outputs.blank, outputs.hashes]
-    if not (any(wanted) or outputs.page):
+    paths = [outputs.copies, outputs.blank, outputs.hashes]
+    if not (any(paths) or outputs.page):
         raise ValueError("an output is needed: -o FILE, --save-hashes FILE or --html FILE")
     hash_type(options.hash)
-    listed = list_images(inputs)
-    job = Job(wanted, options.on_error, outputs.overwrite, page=outputs.page)
-    source = job.add(ImageSource([ImagePath(path) for path in listed.paths]))
+    images = list_images(inputs)
+    job = Job(paths, options.on_error, outputs.overwrite, page=outputs.page)
+    source = job.add(ImageSource([ImagePath(path) for path in images.paths]))
     corpus = None if against is None else job.open(against, unique_ids=False)
     job.check()
-    known = None
+    known_hashes = None
     advice = ""
     if corpus is not None:
         with job.clock.stage("known", corpus.total_bytes):
-            known, advice = read_known(corpus, options.hash)
+            known_hashes, advice = read_known(corpus, options.hash)
     start = job.clock.seconds
     hashes = hash_files(
-        listed.paths,
+        images.paths,
         hash=options.hash,
         orientations=options.orientations,
         max_pixels=options.max_pixels,
@@ -197,7 +196,7 @@ def dedup_images(
             hashes,
             options.radius,
             keep=options.keep,
-            against=known,
+            against=known_hashes,
             threads=options.threads,
             progress=progress,
         )
@@ -211,10 +210,10 @@ def dedup_images(
         blank=int(np.count_nonzero(~result.compared)),
         groups=len(sizes),
         largest=max(sizes, default=0),
-        known=0 if known is None else len(known.paths),
+        known=0 if known_hashes is None else len(known_hashes.paths),
         found=int(np.count_nonzero(result.known >= 0)),
-        other=listed.other,
-        unread=listed.left_out,
+        other=images.other,
+        unread=images.left_out,
         hash=options.hash,
         radius=result.radius,
         advice=advice,
@@ -254,12 +253,12 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     """
     digits = hash_type(hash).bits // 4
     valid = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
-    found: list[str] = []
+    texts: list[str] = []
     for batch in corpus.batches():
         for text in batch.strings():
             if text is None or not valid.fullmatch(text):
-                raise corpus.fault(len(found), f"not a hash of {digits} hexadecimal digits")
-            found.append(text)
+                raise corpus.fault(len(texts), f"not a hash of {digits} hexadecimal digits")
+            texts.append(text)
     kinds = corpus.by
     assert kinds is not None
     numbers = kinds.codes
@@ -272,28 +271,28 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
             int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it"
         )
     hash_of_lists(corpus.files)
-    rows = np.arange(len(found), dtype=np.int64)
+    rows = np.arange(len(texts), dtype=np.int64)
     decimal = DecimalDigits()
-    codes = codes_of(found, 4 * digits, decimal=decimal)
+    codes = codes_of(texts, 4 * digits, decimal=decimal)
     return KnownHashes([str(key) for key in corpus.keys_of(rows)], codes, hash), decimal.advice
 
 
 def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapping[str, Any]:
     """Return the rows of a table, with these columns behind the paths."""
     hashes = result.hashes
-    chosen = rows.tolist()
-    table: dict[str, Any] = {"path": [_text(hashes.paths[row]) for row in chosen]}
+    row_numbers = rows.tolist()
+    table: dict[str, Any] = {"path": [_text(hashes.paths[row]) for row in row_numbers]}
     if "kept_path" in columns:
-        table["kept_path"] = [_text(result.kept_path(row)) for row in chosen]
+        table["kept_path"] = [_text(result.kept_path(row)) for row in row_numbers]
     if "distance" in columns:
         table["distance"] = result.distance[rows]
         table["orientation"] = [
             ORIENTATIONS[turned] for turned in result.orientation[rows].tolist()
         ]
     if HASH in columns:
-        table[HASH] = hashes.hex(chosen)
-        table[KIND] = [hashes.hash] * len(chosen)
-        table[VERSION] = np.full(len(chosen), image_hash(hashes.hash).version, np.int64)
+        table[HASH] = hashes.hex(row_numbers)
+        table[KIND] = [hashes.hash] * len(row_numbers)
+        table[VERSION] = np.full(len(row_numbers), image_hash(hashes.hash).version, np.int64)
     figures = (hashes.quality, hashes.width, hashes.height, hashes.nbytes)
     return table | {name: values[rows] for name, values in zip(FIGURES, figures, strict=True)}
 

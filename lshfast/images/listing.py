@@ -103,23 +103,23 @@ def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     >>> [os.path.basename(path) for path in found.paths], found.other
     (['a.jpg', 'b.PNG'], 1)
     """
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    if not given:
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    if not paths:
         raise ValueError("no inputs")
     files = ImageFiles()
-    seen = set[str]()
-    others: list[str] = []
-    for path in given:
-        for found in _files_of(os.fspath(path), others):
-            real = os.path.realpath(found)
-            if real not in seen:
-                seen.add(real)
-                files.paths.append(found)
-    files.left_out = suffixes_of(others)
+    locations = set[str]()
+    other_files: list[str] = []
+    for path in paths:
+        for name in _files_of(os.fspath(path), other_files):
+            real = os.path.realpath(name)
+            if real not in locations:
+                locations.add(real)
+                files.paths.append(name)
+    files.left_out = suffixes_of(other_files)
     return files
 
 
-def _files_of(path: str, others: list[str]) -> Iterator[str]:
+def _files_of(path: str, other_files: list[str]) -> Iterator[str]:
     """Return the image files of an input; add the other files of a folder to `others`."""
     try:
         mode = os.stat(path).st_mode
@@ -131,36 +131,34 @@ def _files_of(path: str, others: list[str]) -> Iterator[str]:
         return iter([path])
     if not stat.S_ISDIR(mode):
         raise DataError(printable(path), None, "is neither a file nor a folder")
-    found = list(_inside(path, others))
-    if not found:
+    names = list(_inside(path, other_files))
+    if not names:
         raise DataError(
             printable(path),
             None,
             f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}",
         )
-    links = {name for name in found if os.path.islink(name)}
-    targets = {os.path.realpath(name) for name in found if name not in links}
-    found = [name for name in found if name not in links or os.path.realpath(name) not in targets]
-    return iter(sorted(found, key=lambda name: name.replace(os.sep, "/")))
+    links = {name for name in names if os.path.islink(name)}
+    targets = {os.path.realpath(name) for name in names if name not in links}
+    names = [name for name in names if name not in links or os.path.realpath(name) not in targets]
+    return iter(sorted(names, key=lambda name: name.replace(os.sep, "/")))
 
 
-def _inside(path: str, others: list[str]) -> Iterator[str]:
+def _inside(path: str, other_files: list[str]) -> Iterator[str]:
     for folder, folders, names in os.walk(path, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
-            whole = os.path.join(folder, name)
-            if name.startswith(".") or not os.path.isfile(whole):
+            full_path = os.path.join(folder, name)
+            if name.startswith(".") or not os.path.isfile(full_path):
                 continue
             if os.path.splitext(name)[1].lower() in SUFFIXES:
-                yield whole
+                yield full_path
             else:
-                others.append(whole)
+                other_files.append(full_path)
 
 
 def _unreadable(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed; otherwise its files would be silently
-    missing.
-    """
+    """Raise an error for a folder that cannot be listed, whose files would be missing."""
     raise DataError(
         printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
     ) from error

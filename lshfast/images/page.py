@@ -52,8 +52,9 @@ DESCRIPTIONS = dict(
 
 @dataclass(frozen=True)
 class ShownImage:
-    """An image of a page: its row, whether it is kept, what is said of it, and its thumbnail in
-    base 64, or "".
+    """An image of a page: its row, whether it is kept, its caption, and its thumbnail or "".
+
+    The thumbnail is in base 64.
     """
 
     row: int
@@ -107,21 +108,26 @@ def gallery(
         As for `hash_files`.
     threads : int
     """
-    found = sorted(result.groups, key=lambda rows: (-len(rows), int(rows[0])))
-    groups = [_group(result, rows) for rows in found[:MOST_GROUPS]]
+    sorted_groups = sorted(result.groups, key=lambda rows: (-len(rows), int(rows[0])))
+    groups = [_group(result, rows) for rows in sorted_groups[:MOST_GROUPS]]
     pairs = [_pair(result, row) for row in _least_alike(result)]
     rows = np.flatnonzero(~result.compared)
     blank = [_blank(result, row) for row in rows[:MOST_BLANK].tolist()]
     if thumbnails:
-        wanted = [
+        thumbnail_rows = [
             shown.row for group in [*pairs, *groups] for shown in group.shown if shown.row >= 0
         ]
-        wanted = list(dict.fromkeys([*wanted, *(shown.row for shown in blank)]))
+        thumbnail_rows = list(dict.fromkeys([*thumbnail_rows, *(shown.row for shown in blank)]))
         data = dict(
-            zip(wanted, _thumbnails(result.hashes.paths, wanted, max_pixels, threads), strict=False)
+            zip(
+                thumbnail_rows,
+                _thumbnails(result.hashes.paths, thumbnail_rows, max_pixels, threads),
+                strict=False,
+            )
         )
         pairs, groups = (
-            [replace(one, shown=_with(one.shown, data)) for one in some] for some in (pairs, groups)
+            [replace(one, shown=_with(one.shown, data)) for one in cards]
+            for cards in (pairs, groups)
         )
         blank = _with(blank, data)
     removed = int(np.count_nonzero(~result.keep))
@@ -133,12 +139,12 @@ def gallery(
             ("images", f"{len(result):,}"),
             ("kept", f"{len(result) - removed:,}"),
             ("copies", f"{removed:,}"),
-            ("groups", f"{len(found):,}"),
+            ("groups", f"{len(sorted_groups):,}"),
             ("not compared", f"{len(rows):,}"),
         ],
         pairs=pairs,
         groups=groups,
-        more_groups=len(found) - len(groups),
+        more_groups=len(sorted_groups) - len(groups),
         bits=hash_type(result.hashes.hash).bits,
         radius=result.radius,
         blank=blank,
@@ -156,9 +162,11 @@ def _group(result: ImageDedup, rows: Int64Array) -> ShownGroup:
     copies = counted(len(rows) - int(result.keep[first]), "copy", "copies")
     shown = [] if result.keep[first] else [_kept(result, first)]
     shown += [_shown(result, row) for row in rows[: MOST_OF_GROUP - len(shown)].tolist()]
-    more = len(rows) - sum(each.row >= 0 for each in shown)
+    hidden_count = len(rows) - sum(each.row >= 0 for each in shown)
     return ShownGroup(
-        f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}", shown, more
+        f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}",
+        shown,
+        hidden_count,
     )
 
 
@@ -202,16 +210,14 @@ def _blank(result: ImageDedup, row: int) -> ShownImage:
     return ShownImage(row, False, "not compared", short(printable(hashes.paths[row])), notes)
 
 
-def _with(some: Sequence[ShownImage], data: dict[int, str]) -> list[ShownImage]:
-    return [replace(shown, data=data.get(shown.row, "")) for shown in some]
+def _with(images: Sequence[ShownImage], data: dict[int, str]) -> list[ShownImage]:
+    return [replace(shown, data=data.get(shown.row, "")) for shown in images]
 
 
 def _thumbnails(
     paths: Sequence[str], rows: Sequence[int], max_pixels: int, threads: int
 ) -> Iterator[str]:
-    """Yield thumbnails of rows in base 64, "" if the file cannot be read any more, until they take
-    too much.
-    """
+    """Yield thumbnails of rows in base 64, "" for unreadable files, up to a size in total."""
     total = 0
     with quiet_decoder(max_pixels):
         for data in ordered_map(

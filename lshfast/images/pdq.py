@@ -1,5 +1,4 @@
-"""PDQ, step by step as its authors publish it: a filter and 64 x 64 samples, a cosine transform,
-and its median.
+"""PDQ as its authors publish it: a filter, 64 x 64 samples, a cosine transform, its median.
 
 Filter and sampling are linear along each side, so one matrix for each side does both. Of an image
 that was reduced while it was decoded, the weights of the pixels in each block are added. Measured
@@ -29,15 +28,13 @@ SIDE = 64
 COEFFICIENTS = 16
 LEAST_SIDE = 5
 
-# Weights are computed for at most so many pixels in a block; a longer image has wider ones, for its
-# proportions count.
+# The most pixels in a block for which weights are computed. A longer image has wider blocks,
+# because its proportions count.
 FINEST = 16
 
 
 def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int]:
-    """Return the bits of the hash of an image after each of these operations of Pillow, (n, 256),
-    and the quality.
-    """
+    """Return the bits of an image after each operation of Pillow, (n, 256), and the quality."""
     if min(decoded.width, decoded.height) < LEAST_SIDE:
         return np.zeros((len(turns), COEFFICIENTS**2), np.uint8), 0
     if decoded.width * decoded.height <= SMALL_PIXELS and decoded.blocks == (1, 1):
@@ -49,17 +46,13 @@ def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int
 
 def pdq_quality(decoded: Decoded) -> int:
     """Return PDQ's measure of the content of an image."""
-    return (
-        0
-        if min(decoded.width, decoded.height) < LEAST_SIDE
-        else _quality(_Sampling(decoded).samples(None))
-    )
+    if min(decoded.width, decoded.height) < LEAST_SIDE:
+        return 0
+    return _quality(_Sampling(decoded).samples(None))
 
 
 def _by_package(image: Any, turns: Sequence[int | None]) -> tuple[Bits, int]:
-    """Return the hashes of the package, which also rounds as PDQ does: that decides coefficients
-    which are 0.
-    """
+    """Return the hashes of the package, whose rounding decides coefficients that are 0."""
     package = optional("pdqhash", "images")
     turned = [
         np.asarray(image.convert("RGB") if turn is None else image.convert("RGB").transpose(turn))
@@ -70,9 +63,7 @@ def _by_package(image: Any, turns: Sequence[int | None]) -> tuple[Bits, int]:
 
 
 class _Sampling:
-    """The grey values at the centers of 64 x 64 cells of an image, after PDQ's filter, however the
-    image is turned.
-    """
+    """The grey values at the centres of 64 x 64 cells after PDQ's filter, for any turn."""
 
     def __init__(self, decoded: Decoded) -> None:
         self._decoded = decoded
@@ -119,17 +110,16 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
     sizes = last - first
     sample = np.repeat(np.arange(SIDE, dtype=np.int64), sizes)
     # In the windows of all samples.
-    place = np.arange(len(sample), dtype=np.int64) + np.repeat(
-        last - np.cumsum(sizes, dtype=np.int64), sizes
-    )
+    shifts = last - np.cumsum(sizes, dtype=np.int64)
+    place = np.arange(len(sample), dtype=np.int64) + np.repeat(shifts, sizes)
     starts, stops = _windows(place, n)
     share = 1 / (np.repeat(sizes, sizes) * (stops - starts))
     begins = _windows(first, n)[0]
     width = int((_windows(last - 1, n)[1] - begins).max()) + 1
-    at = sample * width - begins[sample]
-    changes = np.bincount(at + starts, share, SIDE * width) - np.bincount(
-        at + stops, share, SIDE * width
-    )
+    origin = sample * width - begins[sample]
+    increases = np.bincount(origin + starts, share, SIDE * width)
+    decreases = np.bincount(origin + stops, share, SIDE * width)
+    changes = increases - decreases
     weights = np.cumsum(changes.reshape(SIDE, width), axis=1, dtype=np.float64)
     # Beyond the side, weights are 0.
     pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)
@@ -140,9 +130,7 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
 
 
 def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
-    """Return where the windows of PDQ's box filter at some places of a side of n pixels begin and
-    end.
-    """
+    """Return the bounds of the windows of PDQ's box filter on a side of n pixels."""
     width = (n + 2 * SIDE - 1) // (2 * SIDE)
     ahead = (width + 2) // 2
     return np.maximum(places - (width - ahead), 0), np.minimum(places + ahead, n)
@@ -165,10 +153,9 @@ def _bits(coefficients: Float64Array) -> Bits:
 
 
 def _quality(samples: Float64Array) -> int:
-    """Return the sum of the differences between neighbours, of which small ones are rounded to 0,
-    in 0..100.
-    """
-    steps = sum(
-        int(np.abs(np.trunc(np.diff(samples, axis=axis) * 100 / 255)).sum()) for axis in (0, 1)
-    )
-    return min(steps // 90, 100)
+    """Return the sum of the differences of neighbours, small ones as 0, in 0..100."""
+    total = 0
+    for axis in (0, 1):
+        steps = np.trunc(np.diff(samples, axis=axis) * 100 / 255)
+        total += int(np.abs(steps).sum())
+    return min(total // 90, 100)

@@ -1,5 +1,4 @@
-"""Passages that texts share: within a corpus, or of a corpus with other texts. passages.md explains
-them.
+"""Passages that texts share, in a corpus or with other texts; passages.md explains them.
 
 >>> from lshfast import passages
 >>> questions = ["What is the boiling point of water at sea level?"]
@@ -8,6 +7,14 @@ them.
 [(1, 0, 'What is the boiling point of water at sea level')]
 
 ``lshfast passages`` is the command for files.
+
+Files:
+
+- plan.py, api.py, run.py, result.py: the parameters; `find`; its stages; its result.
+- units.py, sampling.py: texts as units; their samples.
+- groups.py, windows.py, search.py: groups of equal samples; windows of crowded samples; the search.
+- spans.py: spans and their places.
+- job.py, page.py: the job of the command; the page of a search.
 """
 
 from typing import TYPE_CHECKING

@@ -90,5 +90,5 @@ def find(
     clock = Clock()
     if against is None:
         return SharedPassages(find_within([column], plan, clock, progress), plan)
-    held = hold_texts([Texts(against)], plan, clock)
-    return SharedPassages(find_against([column], held, plan, clock, progress), plan)
+    held_texts = hold_texts([Texts(against)], plan, clock)
+    return SharedPassages(find_against([column], held_texts, plan, clock, progress), plan)

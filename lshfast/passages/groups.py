@@ -46,26 +46,25 @@ class ItemGroups:
     def pairs(
         self, group: Int64Array, counts: Int64Array
     ) -> Iterator[tuple[Int64Array, Int64Array]]:
-        """Yield pairs (member, i): for each i, the first counts[i] members of group[i]; at most
-        `MOST_PAIRS` at a time.
+        """Yield pairs (member, i): for each i, the first counts[i] members of group[i].
+
+        At most `MOST_PAIRS` are yielded at a time.
 
         The pairs of one i are together, and may be more.
         """
         for part in pieces(counts, MOST_PAIRS):
             times = counts[part]
             item = np.repeat(np.arange(part.start, part.stop, dtype=np.int64), times)
-            within = np.arange(len(item), dtype=np.int64) - np.repeat(
-                np.cumsum(times, dtype=np.int64) - times, times
-            )
+            starts = np.cumsum(times, dtype=np.int64) - times
+            rank = np.arange(len(item), dtype=np.int64) - np.repeat(starts, times)
             if len(item):
-                yield self.members[self.first[group[item]] + within], item
+                yield self.members[self.first[group[item]] + rank], item
 
     def all_pairs(self, group: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return pairs (member, i): for each i, all members of group[i]."""
         times = self.sizes[group]
-        return self.members[spread(self.first[group], times)], np.repeat(
-            np.arange(len(group), dtype=np.int64), times
-        )
+        members = self.members[spread(self.first[group], times)]
+        return members, np.repeat(np.arange(len(group), dtype=np.int64), times)
 
 
 class HashGroups(ItemGroups):
@@ -85,9 +84,8 @@ class HashGroups(ItemGroups):
         new = np.ones(len(ordered), np.bool_)
         new[1:] = ordered[1:] != ordered[:-1]
         first = np.flatnonzero(new).astype(np.int64)
-        super().__init__(
-            np.append(first[1:], np.int64(len(ordered)))[: len(first)] - first, members
-        )
+        ends = np.append(first[1:], np.int64(len(ordered)))[: len(first)]
+        super().__init__(ends - first, members)
         self.hashes = ordered[first]
 
     def find(self, hashes: UInt64Array) -> Int64Array:

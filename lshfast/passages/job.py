@@ -1,13 +1,11 @@
-"""The passages that the rows of files share: a table of them, counts by file, and the rows without
-later copies.
-"""
+"""The passages that the rows of files share: a table, counts by file, rows without copies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +21,7 @@ from lshfast._io import Corpus, id_kind
 from lshfast.passages.page import PageSide, counts_of_side, left_out, rows_with_unlisted
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
-from lshfast.passages.run import find_against, find_within, hold_texts
+from lshfast.passages.run import FoundPassages, find_against, find_within, hold_texts
 
 Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
 
@@ -36,9 +34,7 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class PassageOutputs:
-    """The outputs; None for none: passages, counts by file, the rows without later copies, and a
-    page.
-    """
+    """The outputs, or None: passages, counts by file, rows without later copies, a page."""
 
     spans: str | None = None
     report: str | None = None
@@ -55,9 +51,7 @@ def outputs_of(
     overwrite: bool = False,
     page: PageOutput | None = None,
 ) -> PassageOutputs:
-    """Return the outputs that the options of the command mean: `output` is for the rows if copies
-    are removed.
-    """
+    """Return the outputs of the command's options; `output` has rows if copies are removed."""
     if remove:
         if output is None:
             raise ValueError("--remove needs an output for the rows: -o FILE")
@@ -157,11 +151,12 @@ class PassagesSummary(ShortenedRows):
         if self.against_read:
             rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
             yield figure("against", self.against_read, rejected)
-        covered = (
-            f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them"
-            if self.covered
-            else ""
-        )
+        if self.covered:
+            covered = (
+                f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them"
+            )
+        else:
+            covered = ""
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
         yield figure(f"{self.unit}s", self.units, covered)
         if self.unlisted:
@@ -176,30 +171,28 @@ class PassagesSummary(ShortenedRows):
             note = f"of {counted(row.documents, 'row')} of {row.file}"
             unlisted = f"{row.unlisted:,} with passages that are not listed" if row.unlisted else ""
             yield figure("contaminated", row.shared, note, _short(row.short), unlisted)
-        for found in self.contaminated:
+        for other_row in self.contaminated:
             covered = (
-                f"{found.covered:,} of {counted(found.units, self.unit)} in "
-                f"passages{_unlisted(found)}"
+                f"{other_row.covered:,} of {counted(other_row.units, self.unit)} in "
+                f"passages{_unlisted(other_row)}"
             )
             yield figure(
-                "", f"{found.covered / found.units:.0%}", f"{one_line(found.key)}: {covered}"
+                "",
+                f"{other_row.covered / other_row.units:.0%}",
+                f"{one_line(other_row.key)}: {covered}",
             )
-        left = sum(row.shared for row in self.files) - len(self.contaminated)
-        if left:
-            yield figure("", "", f"and {counted(left, 'row')} with smaller shares")
+        further_rows = sum(row.shared for row in self.files) - len(self.contaminated)
+        if further_rows:
+            yield figure("", "", f"and {counted(further_rows, 'row')} with smaller shares")
 
 
-def _unlisted(found: Contaminated) -> str:
-    """Return how many words or characters in passages of a row are in no listed passage, as the end
-    of a line.
-    """
-    if not found.unlisted:
+def _unlisted(row: Contaminated) -> str:
+    """Return the units of a row that are in no listed passage, as the end of a line."""
+    if not row.unlisted:
         return ""
-    return (
-        ", none of them listed"
-        if found.unlisted == found.covered
-        else f", {found.unlisted:,} of them not listed"
-    )
+    if row.unlisted == row.covered:
+        return ", none of them listed"
+    return f", {row.unlisted:,} of them not listed"
 
 
 def _short(rows: int, purpose: str = "") -> str:
@@ -255,32 +248,21 @@ def find_in_files(
         raise ValueError("an output is needed: -o FILE, --report FILE or --html FILE")
     if other is None:
         with job.reading(corpus):
-            found = find_within(
-                text_batches(corpus, _as_stage(progress, "sample")), plan, job.clock, progress
-            )
+            batches = text_batches(corpus, _as_stage(progress, "sample"))
+            found_passages = find_within(batches, plan, job.clock, progress)
+    elif stream_against:
+        found_passages = _find_against(job, corpus, other, "i", plan, progress)
     else:
-        kept, read = (corpus, other) if stream_against else (other, corpus)
-        with job.reading(kept):
-            held = hold_texts(text_batches(kept, _as_stage(progress, "hold")), plan, job.clock)
-        with job.reading(read):
-            batches = text_batches(read, _as_stage(progress, "sample"))
-            found = find_against(
-                batches, held, plan, job.clock, held_side="i" if stream_against else "j"
-            )
-    result = SharedPassages(found, plan)
+        found_passages = _find_against(job, other, corpus, "j", plan, progress)
+    result = SharedPassages(found_passages, plan)
     counts = _counts(corpus, other or corpus, result)
     with job.writing("write"):
         if outputs.spans is not None:
             kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
             job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
         if outputs.report is not None:
-            columns = (
-                FileCounts._fields
-                if any(row.unlisted for row in counts)
-                else FileCounts._fields[:-1]
-            )
-            table: Table = {name: [getattr(row, name) for row in counts] for name in columns}
-            job.write(outputs.report, table, dict.fromkeys(columns, "int64") | {"file": "string"})
+            table = _table_of_counts(counts)
+            job.write(outputs.report, table, dict.fromkeys(table, "int64") | {"file": "string"})
 
         job.write_page(lambda page: _page(corpus, other, result, counts, page))
 
@@ -315,6 +297,31 @@ def find_in_files(
     )
 
 
+def _find_against(
+    job: Job,
+    held_corpus: Corpus,
+    streamed_corpus: Corpus,
+    held_side: Literal["i", "j"],
+    plan: PassagePlan,
+    progress: Progress | None,
+) -> FoundPassages:
+    """Hold the texts of one corpus, and search the texts of another for their passages."""
+    with job.reading(held_corpus):
+        batches = text_batches(held_corpus, _as_stage(progress, "hold"))
+        held_texts = hold_texts(batches, plan, job.clock)
+    with job.reading(streamed_corpus):
+        batches = text_batches(streamed_corpus, _as_stage(progress, "sample"))
+        return find_against(batches, held_texts, plan, job.clock, held_side=held_side)
+
+
+def _table_of_counts(counts: list[FileCounts]) -> Table:
+    """Return the counts by file as a table, with unlisted passages only if there are any."""
+    columns: tuple[str, ...] = FileCounts._fields
+    if not any(row.unlisted for row in counts):
+        columns = columns[:-1]
+    return {name: [getattr(row, name) for row in counts] for name in columns}
+
+
 def _page(
     corpus: Corpus,
     other: Corpus | None,
@@ -323,8 +330,10 @@ def _page(
     page: PageOutput,
 ) -> str:
     """Return the page of a search in files."""
-    sides = [PageSide(own.key, partial(texts_by_row, own)) for own in (corpus, other or corpus)]
-    first, second = (named([file.name for file in own.files]) for own in (corpus, other or corpus))
+    sides = [PageSide(side.key, partial(texts_by_row, side)) for side in (corpus, other or corpus)]
+    first, second = (
+        named([file.name for file in side.files]) for side in (corpus, other or corpus)
+    )
     title = f"Shared passages in {first}" if other is None else f"Passages of {second} in {first}"
     return result.page(
         (sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts
@@ -351,14 +360,14 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
 
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
     """Count the rows of each file: of the other texts, or, within a corpus, of the inputs."""
-    own = counts_of_side(result, "j")
-    shared = own.covered > 0
-    units = own.units
+    units_of_texts = counts_of_side(result, "j")
+    shared = units_of_texts.covered > 0
+    units = units_of_texts.units
     passages = np.bincount(result.spans["j"], minlength=len(units))
 
     def count(index: int, name: str) -> FileCounts:
         rows = slice(*other.span(index))
-        columns = units == 0, shared, passages, own.unlisted > 0
+        columns = units == 0, shared, passages, units_of_texts.unlisted > 0
         sums: Sequence[Any] = [int(column[rows].sum()) for column in columns]
         return FileCounts(name, rows.stop - rows.start, *sums)
 

@@ -1,6 +1,4 @@
-"""The page of a search for shared passages: how much of each text they cover, and texts beside each
-other.
-"""
+"""The page of a search for shared passages: how much they cover, and texts as examples."""
 
 from __future__ import annotations
 
@@ -68,8 +66,9 @@ class FoundSpans(Protocol):
 
 @dataclass(frozen=True)
 class PageSide:
-    """The texts of one side: the key of a row, and the texts of ascending rows, or None if they are
-    not shown.
+    """The texts of one side: the key of a row, and the texts of ascending rows, or None.
+
+    None means that texts are not shown.
     """
 
     key: Callable[[int], object] = int
@@ -124,7 +123,7 @@ class TextPair(NamedTuple):
 
 
 def page_of(
-    found: FoundSpans,
+    spans: FoundSpans,
     sides: tuple[PageSide, PageSide],
     *,
     title: str,
@@ -137,7 +136,7 @@ def page_of(
 
     Parameters
     ----------
-    found : FoundSpans
+    spans : FoundSpans
     sides : tuple of two PageSides
         The texts, and the others; within one corpus, both are the same.
     title : str
@@ -149,64 +148,58 @@ def page_of(
     texts : bool
         Whether texts are shown; the page says so if not.
     """
-    against = found.against_units is not None
+    against = spans.against_units is not None
     return render(
         "passages.html",
         title=title,
-        found=found,
+        found=spans,
         against=against,
-        unit=found.plan.unit,
-        cards=_cards(found),
+        unit=spans.plan.unit,
+        cards=_cards(spans),
         account=[*account],
-        shares=_shares(counts_of_side(found, "j" if against else "i")),
-        lengths=_lengths(found.spans["units"], found.plan),
-        tables=[*_tables(found, sides)],
-        unlisted=unlisted_note(found),
+        shares=_shares(counts_of_side(spans, "j" if against else "i")),
+        lengths=_lengths(spans.spans["units"], spans.plan),
+        tables=[*_tables(spans, sides)],
+        unlisted=unlisted_note(spans),
         files=sorted(files, key=lambda row: -row[3])[:MOST_FILES],
-        examples={reason: some for reason, some in _examples(found, sides, texts) if some},
+        examples={reason: pairs for reason, pairs in _examples(spans, sides, texts) if pairs},
         texts=texts,
         command=command,
     )
 
 
 class SideCounts(NamedTuple):
-    """The units of each text of a side, how many of them are in passages, and in passages that are
-    not listed alone.
-    """
+    """The units of each text of a side, those in passages, and those in unlisted ones only."""
 
     units: Int64Array
     covered: Int64Array
     unlisted: Int64Array
 
 
-def counts_of_side(found: FoundSpans, side: str) -> SideCounts:
+def counts_of_side(spans: FoundSpans, side: str) -> SideCounts:
     """Return the counts of the texts i or j; within one corpus, both are the same."""
-    units = found.against_units
-    covered = found.against_covered
-    unlisted = found.against_unlisted
+    units = spans.against_units
+    covered = spans.against_covered
+    unlisted = spans.against_unlisted
     if side == "i" or units is None or covered is None or unlisted is None:
-        return SideCounts(found.units, found.covered, found.unlisted)
+        return SideCounts(spans.units, spans.covered, spans.unlisted)
     return SideCounts(units, covered, unlisted)
 
 
-def rows_with_unlisted(found: FoundSpans) -> int:
+def rows_with_unlisted(spans: FoundSpans) -> int:
     """Return how many texts, of both sides, have passages that are not listed."""
-    sides = (
-        [found.unlisted]
-        if found.against_unlisted is None
-        else [found.unlisted, found.against_unlisted]
-    )
+    sides = [spans.unlisted]
+    if spans.against_unlisted is not None:
+        sides.append(spans.against_unlisted)
     return sum(int((unlisted > 0).sum()) for unlisted in sides)
 
 
-def unlisted_note(found: FoundSpans) -> str:
+def unlisted_note(spans: FoundSpans) -> str:
     """Return how many texts have passages that are not listed, and why; "" if there are none."""
-    texts = rows_with_unlisted(found)
-    return (
-        f"{counted(texts, 'text')} with passages that are not listed: {left_out(found.plan)}"
-        if texts
-        else ""
-    )
+    texts = rows_with_unlisted(spans)
+    if not texts:
+        return ""
+    return f"{counted(texts, 'text')} with passages that are not listed: {left_out(spans.plan)}"
 
 
 def left_out(plan: PassagePlan) -> str:
@@ -218,32 +211,28 @@ def left_out(plan: PassagePlan) -> str:
     )
 
 
-def unlisted_figures(found: FoundSpans) -> Iterator[Figure]:
-    """Yield the line of the account for texts with passages that are not listed, if there
-    are any.
-    """
-    note = unlisted_note(found)
+def unlisted_figures(spans: FoundSpans) -> Iterator[Figure]:
+    """Yield the line of the account for texts with unlisted passages, if there are any."""
+    note = unlisted_note(spans)
     if note:
         texts, _, reason = note.partition(" ")
         yield Figure("not listed", texts, reason)
 
 
-def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
+def _cards(spans: FoundSpans) -> list[tuple[str, str, str]]:
     """Return names, values and notes of the figures at the top."""
-    own = counts_of_side(found, "i")
-    share = own.covered.sum() / max(int(own.units.sum()), 1)
+    first_counts = counts_of_side(spans, "i")
+    share = first_counts.covered.sum() / max(int(first_counts.units.sum()), 1)
+    rows = int((first_counts.covered > 0).sum())
+    copied = "texts with passages" if spans.against_units is not None else "texts with copies"
     cards = [
-        ("passages", f"{len(found.spans):,}", ""),
-        ("texts", f"{len(own.units):,}", ""),
-        (
-            "texts with passages" if found.against_units is not None else "texts with copies",
-            f"{int((own.covered > 0).sum()):,}",
-            "",
-        ),
-        (f"{found.plan.unit}s covered", f"{int(own.covered.sum()):,}", f"{share:.1%}"),
+        ("passages", f"{len(spans.spans):,}", ""),
+        ("texts", f"{len(first_counts.units):,}", ""),
+        (copied, f"{rows:,}", ""),
+        (f"{spans.plan.unit}s covered", f"{int(first_counts.covered.sum()):,}", f"{share:.1%}"),
     ]
-    if found.against_units is not None:
-        other = counts_of_side(found, "j")
+    if spans.against_units is not None:
+        other = counts_of_side(spans, "j")
         touched = int((other.covered > 0).sum())
         cards.append(("other texts", f"{len(other.units):,}", ""))
         cards.append(
@@ -252,18 +241,16 @@ def _cards(found: FoundSpans) -> list[tuple[str, str, str]]:
     return cards
 
 
-def _shares(own: SideCounts) -> Any:
+def _shares(side_counts: SideCounts) -> Any:
     """Return the histogram of the texts by the part of them that is covered."""
-    rows = np.flatnonzero(own.covered)
+    rows = np.flatnonzero(side_counts.covered)
     if not len(rows):
         return None
-    share = own.covered[rows] / own.units[rows]
-    counts = np.bincount(
-        np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1), minlength=COLUMNS
-    )
-    columns = [
-        Bin(at / COLUMNS, (at + 1) / COLUMNS, int(number)) for at, number in enumerate(counts)
-    ]
+    share = side_counts.covered[rows] / side_counts.units[rows]
+    numbers = np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1)
+    columns = []
+    for number, rows_of_column in enumerate(np.bincount(numbers, minlength=COLUMNS).tolist()):
+        columns.append(Bin(number / COLUMNS, (number + 1) / COLUMNS, rows_of_column))
     title = "Texts with passages by the share that these cover"
     return histogram(columns, title, axis=(0.0, 1.0), x_label="share of the text in passages")
 
@@ -280,43 +267,39 @@ def _lengths(units: Int64Array, plan: PassagePlan) -> Any:
 
 
 def _tables(
-    found: FoundSpans, sides: tuple[PageSide, PageSide]
+    spans: FoundSpans, sides: tuple[PageSide, PageSide]
 ) -> Iterator[tuple[str, list[TextShare]]]:
     """Yield the texts of which most is covered."""
-    if found.against_units is not None:
-        yield "The other texts of which passages cover most", _covered_texts(found, sides[1], "j")
-        yield "The texts of which passages cover most", _covered_texts(found, sides[0], "i")
+    if spans.against_units is not None:
+        yield "The other texts of which passages cover most", _covered_texts(spans, sides[1], "j")
+        yield "The texts of which passages cover most", _covered_texts(spans, sides[0], "i")
     else:
-        yield "The texts of which later copies cover most", _covered_texts(found, sides[0], "j")
+        yield "The texts of which later copies cover most", _covered_texts(spans, sides[0], "j")
 
 
-def _covered_texts(found: FoundSpans, own: PageSide, side: str) -> list[TextShare]:
-    counts = counts_of_side(found, side)
+def _covered_texts(found_spans: FoundSpans, page_side: PageSide, side: str) -> list[TextShare]:
+    counts = counts_of_side(found_spans, side)
     rows = np.flatnonzero(counts.covered)
     order = np.lexsort((-counts.covered[rows], -counts.covered[rows] / counts.units[rows]))
     shown = rows[order[:MOST_TEXTS]]
-    spans = found.spans[np.isin(found.spans[side], shown)]
-    places = found.places(side)
+    spans = found_spans.spans[np.isin(found_spans.spans[side], shown)]
+    places = found_spans.places(side)
     other = "i" if side == "j" else "j"
-    found_rows = []
+    shares = []
     for row in shown.tolist():
         mine = spans[spans[side] == row]
         units = int(counts.units[row])
         stripe = covered(_parts(places, row, units)[:MOST_PARTS])
-        others = mine[other]
-        if found.against_units is None:
-            others = others[others != row]
-        found_rows.append(
-            TextShare(
-                short(own.key(row)),
-                units,
-                int(counts.covered[row]),
-                stripe,
-                len(np.unique(others)),
-                int(counts.unlisted[row]),
-            )
+        other_rows = mine[other]
+        if found_spans.against_units is None:
+            other_rows = other_rows[other_rows != row]
+        key = short(page_side.key(row))
+        sharing_texts = len(np.unique(other_rows))
+        unlisted = int(counts.unlisted[row])
+        shares.append(
+            TextShare(key, units, int(counts.covered[row]), stripe, sharing_texts, unlisted)
         )
-    return found_rows
+    return shares
 
 
 def _parts(places: Ranges, row: int, units: int) -> list[tuple[float, float]]:
@@ -327,40 +310,35 @@ def _parts(places: Ranges, row: int, units: int) -> list[tuple[float, float]]:
 
 
 def _examples(
-    found: FoundSpans, sides: tuple[PageSide, PageSide], texts: bool
+    spans: FoundSpans, sides: tuple[PageSide, PageSide], texts: bool
 ) -> Iterator[tuple[str, list[PairExample]]]:
     """Yield why pairs of texts are shown, and the pairs."""
-    pairs = _pairs(found)
-    spread = np.linspace(
-        MOST_ALIKE, len(pairs) - 1, min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE)
-    )
-    chosen = {
+    pairs = _pairs(spans)
+    number = min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE)
+    places = np.linspace(MOST_ALIKE, len(pairs) - 1, number).round().astype(np.int64)
+    pairs_by_reason = {
         "Texts with the most in common": pairs[:MOST_ALIKE],
-        "Other texts": [
-            pairs[place] for place in np.unique(spread.round().astype(np.int64)).tolist()
-        ],
+        "Other texts": [pairs[place] for place in np.unique(places).tolist()],
     }
-    known: list[Mapping[int, str]] = [{}, {}]
+    texts_of_sides: list[Mapping[int, str]] = [{}, {}]
     if texts:
-        every = [pair for some in chosen.values() for pair in some]
-        known = [
-            _texts(sides[0], [pair.i for pair in every]),
-            _texts(sides[1], [pair.j for pair in every]),
+        all_pairs = [pair for reason_pairs in pairs_by_reason.values() for pair in reason_pairs]
+        texts_of_sides = [
+            _texts(sides[0], [pair.i for pair in all_pairs]),
+            _texts(sides[1], [pair.j for pair in all_pairs]),
         ]
-    for reason, some in chosen.items():
-        yield reason, [_example(found, sides, pair, known) for pair in some]
+    for reason, reason_pairs in pairs_by_reason.items():
+        yield reason, [_example(spans, sides, pair, texts_of_sides) for pair in reason_pairs]
 
 
 def _texts(side: PageSide, rows: Iterable[int]) -> Mapping[int, str]:
-    wanted = np.array(sorted(set(rows)), np.int64)
-    return {} if side.texts is None or not len(wanted) else side.texts(wanted)
+    row_numbers = np.array(sorted(set(rows)), np.int64)
+    return {} if side.texts is None or not len(row_numbers) else side.texts(row_numbers)
 
 
-def _pairs(found: FoundSpans) -> list[TextPair]:
-    """Return for each text j the text i with which it has most in common, those with most in common
-    first.
-    """
-    spans = found.spans
+def _pairs(found_spans: FoundSpans) -> list[TextPair]:
+    """Return for each text j the text i that shares most with it, the largest share first."""
+    spans = found_spans.spans
     if not len(spans):
         return []
     order = np.lexsort((spans["i"], spans["j"]))
@@ -371,74 +349,73 @@ def _pairs(found: FoundSpans) -> list[TextPair]:
     ends = np.append(starts[1:], len(order))
     best = np.argsort(-units, kind="stable")
     _, first = np.unique(j[starts[best]], return_index=True)
-    chosen = best[np.sort(first)]
-    return [
-        TextPair(
-            int(i[starts[at]]),
-            int(j[starts[at]]),
-            np.sort(order[starts[at] : ends[at]]),
-            int(units[at]),
-        )
-        for at in (chosen if len(chosen) < 1000 else chosen[_thinned(len(chosen))]).tolist()
-    ]
+    best_pairs = best[np.sort(first)]
+    if len(best_pairs) >= 1000:
+        best_pairs = best_pairs[_thinned(len(best_pairs))]
+    pairs = []
+    for number in best_pairs.tolist():
+        start = starts[number]
+        numbers_of_spans = np.sort(order[start : ends[number]])
+        pairs.append(TextPair(int(i[start]), int(j[start]), numbers_of_spans, int(units[number])))
+    return pairs
 
 
 def _thinned(size: int) -> Int64Array:
     """Return the first places, and some over the whole of `size`."""
-    spread = np.linspace(MOST_ALIKE, size - 1, OVER_RANGE).round().astype(np.int64)
-    return np.append(np.arange(MOST_ALIKE, dtype=np.int64), spread)
+    places = np.linspace(MOST_ALIKE, size - 1, OVER_RANGE).round().astype(np.int64)
+    return np.append(np.arange(MOST_ALIKE, dtype=np.int64), places)
 
 
 def _example(
-    found: FoundSpans,
+    found_spans: FoundSpans,
     sides: tuple[PageSide, PageSide],
     pair: TextPair,
-    known: Sequence[Mapping[int, str]],
+    texts_of_sides: Sequence[Mapping[int, str]],
 ) -> PairExample:
-    spans = found.spans[pair.spans]
+    spans = found_spans.spans[pair.spans]
     keys = short(sides[0].key(pair.i)), short(sides[1].key(pair.j))
     units = (
-        int(counts_of_side(found, "i").units[pair.i]),
-        int(counts_of_side(found, "j").units[pair.j]),
+        int(counts_of_side(found_spans, "i").units[pair.i]),
+        int(counts_of_side(found_spans, "j").units[pair.j]),
     )
     bands = []
     for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
         first, second = (
             (at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True)
         )
-        bands.append(SharedPart(first, second, counted(size, found.plan.unit)))
-    note = f"{counted(len(spans), 'passage')}, {counted(pair.units, found.plan.unit)} together"
+        bands.append(SharedPart(first, second, counted(size, found_spans.plan.unit)))
+    note = (
+        f"{counted(len(spans), 'passage')}, {counted(pair.units, found_spans.plan.unit)} together"
+    )
     longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
     if len(spans) > len(longest):
         note += f"; the {len(longest)} longest are shown"
     names = [
-        f"{short(key, MAP_CHARACTERS)}: {counted(size, found.plan.unit)}"
+        f"{short(key, MAP_CHARACTERS)}: {counted(size, found_spans.plan.unit)}"
         for key, size in zip(keys, units, strict=True)
     ]
     drawn = text_map(names[0], names[1], bands, note)
-    left, right = (
-        _pieces(known[at][row], spans[longest], side) if row in known[at] else []
+    first_spans, second_spans = (
+        _pieces(texts_of_sides[at][row], spans[longest], side) if row in texts_of_sides[at] else []
         for at, (side, row) in enumerate((("i", pair.i), ("j", pair.j)))
     )
-    return PairExample(keys, note, drawn, left, right)
+    return PairExample(keys, note, drawn, first_spans, second_spans)
 
 
 def _pieces(text: str, spans: Spans, side: str) -> list[Piece]:
-    """Return passages of a text with what is around them; of passages that overlap, the later one
-    is shown in part.
-    """
+    """Return passages of a text with their surroundings; overlapping parts are shown once."""
     starts = spans[f"{side}_start"].tolist()
     ends = spans[f"{side}_end"].tolist()
     pieces: list[Piece] = []
-    done = 0
+    last_end = 0
     for place in sorted(range(len(starts)), key=lambda at: (starts[at], ends[at])):
-        start = max(starts[place], done)
-        end = max(ends[place], done)
-        pieces += _between(text, done, start, bool(pieces))
+        start = max(starts[place], last_end)
+        end = max(ends[place], last_end)
+        pieces += _between(text, last_end, start, bool(pieces))
         pieces += _passage(text[start:end], place + 1)
-        done = end
-    end = _word_end(text, done + AROUND)
-    return [*pieces, Piece("same", text[done:end]), *_gap(len(text) - end)]
+        last_end = end
+    end = _word_end(text, last_end + AROUND)
+    return [*pieces, Piece("same", text[last_end:end]), *_gap(len(text) - end)]
 
 
 def _between(text: str, start: int, end: int, after: bool) -> list[Piece]:
@@ -446,36 +423,36 @@ def _between(text: str, start: int, end: int, after: bool) -> list[Piece]:
     before = AROUND if after else 0
     if end - start <= before + AROUND:
         return [Piece("same", text[start:end])]
-    left = _word_end(text, start + before) if after else start
+    first_end = _word_end(text, start + before) if after else start
     right = _word_start(text, end - AROUND)
-    return [Piece("same", text[start:left]), *_gap(right - left), Piece("same", text[right:end])]
+    return [
+        Piece("same", text[start:first_end]),
+        *_gap(right - first_end),
+        Piece("same", text[right:end]),
+    ]
 
 
 def _passage(text: str, number: int) -> list[Piece]:
     """Return a passage; of a long one, its beginning and its end."""
     if len(text) <= BEGINNING + END:
         return [Piece("passage", text, number)]
-    left = _word_end(text, BEGINNING)
+    first_end = _word_end(text, BEGINNING)
     right = _word_start(text, len(text) - END)
     return [
-        Piece("passage", text[:left], number),
-        *_gap(right - left),
+        Piece("passage", text[:first_end], number),
+        *_gap(right - first_end),
         Piece("passage", text[right:]),
     ]
 
 
 def _word_end(text: str, place: int) -> int:
-    """Return the space nearest before a place at which a text is cut, or the place if it is in a
-    long word.
-    """
+    """Return the space nearest before a place, where a text is cut; the place in a long word."""
     space = text.rfind(" ", place - LONG_WORD, place + 1)
     return place if place >= len(text) or space < 0 else space
 
 
 def _word_start(text: str, place: int) -> int:
-    """Return where the next word begins after a place at which a text is cut, or the place if it is
-    in a long word.
-    """
+    """Return the next word after a place, where a text is cut; the place in a long word."""
     space = text.find(" ", place - 1, place + LONG_WORD)
     return place if space < 0 else space + 1
 

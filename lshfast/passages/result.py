@@ -104,18 +104,18 @@ class SharedPassages(Shown):
     plan: PassagePlan
     stages: dict[str, Stage]
 
-    def __init__(self, found: FoundPassages, plan: PassagePlan) -> None:
-        self.spans = found.spans
-        self.cuts = found.cuts
-        self.units = found.units
-        self.covered = found.covered
-        self.against_units = found.other_units
-        self.against_covered = found.other_covered
+    def __init__(self, passages: FoundPassages, plan: PassagePlan) -> None:
+        self.spans = passages.spans
+        self.cuts = passages.cuts
+        self.units = passages.units
+        self.covered = passages.covered
+        self.against_units = passages.other_units
+        self.against_covered = passages.other_covered
         self.plan = plan
-        self.stages = found.stages
-        self._held = found.held
-        self._held_side = found.held_side
-        self._held_ranges = found.held_ranges
+        self.stages = passages.stages
+        self._held = passages.held
+        self._held_side = passages.held_side
+        self._held_ranges = passages.held_ranges
         self._first_cuts = np.searchsorted(
             self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64)
         )
@@ -177,8 +177,7 @@ class SharedPassages(Shown):
                 yield Passage._make((*row, text))
 
     def texts(self, which: slice = slice(None)) -> list[str]:
-        """Return some of the passages as they stand in the texts j (or i, if those alone are in
-        memory).
+        """Return some of the passages as they are in the texts j, or i if only these are stored.
 
         Parameters
         ----------
@@ -236,14 +235,14 @@ class SharedPassages(Shown):
         True
         """
         check_page(path)
-        held = PageSide(texts=partial(_texts_of, self._held))
-        first = held if self.against_units is None or self._held_side == "i" else PageSide()
+        side = PageSide(texts=partial(_texts_of, self._held))
+        first = side if self.against_units is None or self._held_side == "i" else PageSide()
         if searched is not None:
             column = Texts(searched)
             if len(column) != len(self.units):
                 raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
             first = PageSide(texts=partial(_texts_of, column))
-        second = held if self._held_side == "j" else PageSide()
+        second = side if self._held_side == "j" else PageSide()
         write_page(
             path, self.page((first, second), texts=texts, title=title, command=command), overwrite
         )
@@ -270,8 +269,9 @@ class SharedPassages(Shown):
         return emptied
 
     def without_copies(self, texts: Any) -> list[str]:
-        """Return texts without their later copies of passages; in a search against other texts,
-        without passages.
+        """Return texts without later copies of passages.
+
+        After a search against other texts, all their passages are removed.
 
         What is left out begins with the first word of a passage and ends where the next word begins
         that is in no passage, or with the text.

@@ -90,13 +90,13 @@ def find_within(
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
-        found = search_within(texts, samples, plan, progress, word_bits if words else None)
+        matches = search_within(texts, samples, plan, progress, word_bits if words else None)
     with clock.stage("locate"):
-        spans = _located(found, texts, words)
+        spans = _located(matches, texts, words)
         if words and not have_same_words(texts, *(spans[name] for name in _BYTES)):
-            found = search_within(texts, samples, plan, progress)
-            spans = _located(found, texts, words)
-        ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
+            matches = search_within(texts, samples, plan, progress)
+            spans = _located(matches, texts, words)
+        ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
         cuts = cuts_of(texts, samples.counts, ranges, words)
         return FoundPassages(
             spans,
@@ -112,16 +112,14 @@ def find_within(
         )
 
 
-def _located(found: RowMatches, texts: Texts, words: bool) -> Spans:
-    spans = in_order(spans_of(found, "j"))
+def _located(matches: RowMatches, texts: Texts, words: bool) -> Spans:
+    spans = in_order(spans_of(matches, "j"))
     locate(spans, {"i": texts, "j": texts}, words)
     return spans
 
 
 class _StreamPiece(NamedTuple):
-    """What was found for some texts, numbered from 0; the groups of windows that were met; bytes of
-    text.
-    """
+    """What was found for some texts, numbered from 0: matches, groups of windows, bytes read."""
 
     spans: Spans
     cuts: Cuts
@@ -134,9 +132,9 @@ class _StreamPiece(NamedTuple):
 def hold_texts(batches: Iterable[Texts], plan: PassagePlan, clock: Clock) -> HeldTexts:
     """Keep texts whose passages are searched for."""
     with clock.stage("hold"):
-        held = HeldTexts(batches, plan)
-    clock.add("hold", 0, held.texts.nbytes)
-    return held
+        held_texts = HeldTexts(batches, plan)
+    clock.add("hold", 0, held_texts.texts.nbytes)
+    return held_texts
 
 
 def find_against(
@@ -148,8 +146,7 @@ def find_against(
     *,
     held_side: str = "j",
 ) -> FoundPassages:
-    """Search texts for passages of held texts. Only the held ones, and what was found, are in
-    memory.
+    """Search a stream of texts for passages of texts that are kept in memory.
 
     The held texts are the others, whose passages are searched for; or, with ``held_side="i"``, the
     texts themselves, and the others are read in batches.
@@ -158,35 +155,35 @@ def find_against(
     side = "i" if held_side == "j" else "j"
 
     def find(texts: Texts, samples: Samples) -> _StreamPiece:
-        found, windows = held.find(texts, samples)
-        spans = spans_of(found, side)
+        matches, windows = held.find(texts, samples)
+        spans = spans_of(matches, side)
         locate(spans, {side: texts}, words)
-        ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
+        ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
         cuts = cuts_of(texts, samples.counts, ranges, words) if side == "i" else np.empty(0, CUT)
         return _StreamPiece(
             spans, cuts, samples.counts, ranges.units(len(texts)), windows, texts.nbytes
         )
 
     columns = [GrowingArray(kind) for kind in (SPAN, CUT, np.int64, np.int64)]
-    met = np.zeros(held.window_groups, np.bool_)
-    row = done = 0
+    found_groups = np.zeros(held.window_groups, np.bool_)
+    row = bytes_read = 0
     with clock.stage("compare"):
         for piece in sample_pieces(batches, held.sampler, find, plan.threads):
             piece.spans[side] += row
             piece.cuts["row"] += row
             for column, part in zip(columns, piece[:4], strict=True):
                 column.extend(part)
-            met[piece.windows] = True
+            found_groups[piece.windows] = True
             row += len(piece.units)
-            done += piece.nbytes
+            bytes_read += piece.nbytes
             if progress:
-                progress("compare", done, None)
-    clock.add("compare", 0, done)
+                progress("compare", bytes_read, None)
+    clock.add("compare", 0, bytes_read)
     with clock.stage("locate"):
         spans, cuts, units, covered = (column.finished() for column in columns)
         spans = in_order(spans)
         locate(spans, {held_side: held.texts}, words)
-        rows, first = held.windows_of(met)
+        rows, first = held.windows_of(found_groups)
         both = (
             np.concatenate([spans[held_side], rows]),
             np.concatenate([spans[f"{held_side}_unit"], first]),

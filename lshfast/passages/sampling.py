@@ -1,5 +1,4 @@
-"""The samples of texts: some of their shingles, so that equal passages have samples in equal
-places.
+"""The samples of texts: some shingles, in the same places of equal passages.
 
 The shingles of a text are hashed under a secret key. Of each window of consecutive hashes, the
 least one is a sample (winnowing: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for
@@ -55,29 +54,25 @@ class Samples(NamedTuple):
     before: npt.NDArray[np.uint16]
     after: npt.NDArray[np.uint16]
 
-    def select(self, kept: BoolArray) -> tuple[Int64Array, Samples]:
-        """Return the texts that have some of the kept samples, and these samples as those of these
-        texts alone.
-        """
+    def select(self, selected: BoolArray) -> tuple[Int64Array, Samples]:
+        """Return the texts with selected samples, and these samples, numbered by these texts."""
         n = len(self.counts)
-        row = np.repeat(np.arange(n, dtype=np.int64), self.per_row)[kept]
+        row = np.repeat(np.arange(n, dtype=np.int64), self.per_row)[selected]
         per_row = np.bincount(row, minlength=n).astype(np.int64)
         rows = np.flatnonzero(per_row).astype(np.int64)
         left_out = np.cumsum(np.where(per_row > 0, 0, self.counts), dtype=np.int64)
-        places = self.places[kept] - left_out[row]
+        places = self.places[selected] - left_out[row]
         return rows, Samples(
             self.counts[rows],
             per_row[rows],
-            self.hashes[kept],
+            self.hashes[selected],
             places,
-            self.before[kept],
-            self.after[kept],
+            self.before[selected],
+            self.after[selected],
         )
 
     def windows(self, places: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the first and the last window of each sample, where the samples are at these
-        places.
-        """
+        """Return the first and the last window of samples at these places."""
         return places - self.before, places - self.after
 
 
@@ -111,9 +106,7 @@ def sample_pieces(
     finish: Callable[[Texts, Samples], Result],
     threads: int,
 ) -> Iterator[Result]:
-    """Yield finish(texts, samples) for each piece of the texts, in order; several threads process
-    pieces at once.
-    """
+    """Yield finish(texts, samples) for each piece of the texts, in order, by several threads."""
     row = 0
 
     def portions() -> Iterator[tuple[int, Texts]]:
@@ -140,12 +133,12 @@ def sample_all(batches: Iterable[Texts], sampler: Sampler, threads: int) -> tupl
         GrowingArray(kind)
         for kind in (np.int64, np.int64, np.uint64, np.int64, np.uint16, np.uint16)
     ]
-    held: list[Texts] = []
+    all_texts: list[Texts] = []
     total = 0
     for texts, samples in sample_pieces(batches, sampler, lambda *piece: piece, threads):
-        held.append(texts)
+        all_texts.append(texts)
         parts: tuple[npt.NDArray[Any], ...] = samples._replace(places=samples.places + total)
         for column, part in zip(columns, parts, strict=True):
             column.extend(part)
         total += int(samples.counts.sum())
-    return Texts.concatenate(held), Samples(*(column.finished() for column in columns))
+    return Texts.concatenate(all_texts), Samples(*(column.finished() for column in columns))

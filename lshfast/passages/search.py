@@ -44,9 +44,7 @@ class Seeds(NamedTuple):
 
 
 class RowMatches(NamedTuple):
-    """Matches by text: `units` units from unit `x_unit` of text `x` and from unit `y_unit` of text
-    `y` on.
-    """
+    """Matches by text: `units` units from unit `x_unit` of text `x`, and `y_unit` of `y`."""
 
     x: Int64Array
     x_unit: Int64Array
@@ -62,11 +60,12 @@ def search_within(
     progress: Progress | None = None,
     word_bits: int | None = None,
 ) -> RowMatches:
-    """Return the matches of texts with the same texts; the first text of a match is the earlier
-    one, or the same.
+    """Return the matches of texts with the same texts.
 
-    With `word_bits`, words are compared by hashes of so many bits. Then the matches are right if
-    their words are equal: words that are taken for equal are in a match, also where they are not.
+    The first text of a match is the earlier one, or the same.
+
+    With `word_bits`, words are compared by hashes of this number of bits. Then a match may have
+    different words with equal hashes; the caller compares them.
     """
     sizes = HashGroups(samples.hashes)
     shared = np.zeros(len(samples.hashes), np.bool_)
@@ -82,15 +81,13 @@ def search_within(
     low, high = samples.windows(places)
     groups = HashGroups(samples.hashes)
     group, rank = groups.of_items()
-    crowded = (
-        np.zeros(len(groups.sizes), np.bool_)
-        if plan.most_copies is None
-        else groups.sizes > plan.most_copies
-    )
+    crowded = np.zeros(len(groups.sizes), np.bool_)
+    if plan.most_copies is not None:
+        crowded = groups.sizes > plan.most_copies
     counts = np.where(crowded[group], 0, rank)
     seeds = (Seeds(places[i], places[j], low[j], high[j]) for i, j in groups.pairs(group, counts))
     total = int(counts.sum())
-    found = [
+    parts = [
         _extended(column, column, seeds, plan, threads=plan.threads, total=total, progress=progress)
     ]
     runs = [Runs(*(np.zeros(0, np.int64),) * 3)]
@@ -99,18 +96,18 @@ def search_within(
             column, low[members], high[members], plan.length, plan.most_copies or 0
         )
         group, rank = windows.rare.of_items()
-        found.append(
+        parts.append(
             _extended(column, column, _window_seeds(windows, windows.places, group, rank), plan)
         )
         runs.append(windows.later_runs())
-    matches = _finished(column, column, found, runs, plan)
+    matches = _finished(column, column, parts, runs, plan)
     return _by_row(matches, column, rows, column, rows)
 
 
 def _crowded_members(
     groups: HashGroups, crowded: BoolArray, windows: Int64Array
 ) -> Iterator[Int64Array]:
-    """Yield the members of crowded groups, ascending, those of some groups at a time."""
+    """Yield the members of crowded groups, of some groups at a time, ascending."""
     numbers = np.flatnonzero(crowded)
     members = groups.members[np.repeat(crowded, groups.sizes)]
     ends = np.cumsum(groups.sizes[numbers], dtype=np.int64)
@@ -176,19 +173,19 @@ class HeldTexts:
         maybe = np.flatnonzero(self._filter[samples.hashes >> self._shift])
         group = np.full(len(samples.hashes), -1, np.int64)
         group[maybe] = self._groups.find(samples.hashes[maybe])
-        met = group >= 0
-        group = group[met]
-        rows, samples = samples.select(met)
+        is_found = group >= 0
+        group = group[is_found]
+        rows, samples = samples.select(is_found)
         column = number_units(texts.take(rows), samples.counts, self._vocabulary, False)
         places = column.place(samples.places, samples.per_row)
         low, high = samples.windows(places)
         counts = np.where(self._crowded[group], 0, self._groups.sizes[group])
         pairs = self._groups.pairs(group, counts)
         seeds = (Seeds(self._places[i], places[j], low[j], high[j]) for i, j in pairs)
-        found = _extended(self._column, column, seeds, self._plan)
+        few_matches = _extended(self._column, column, seeds, self._plan)
         crowded = self._crowded[group]
         matches, runs, windows = self._find_crowded(column, low[crowded], high[crowded])
-        matches = _finished(self._column, column, [found, matches], [runs], self._plan)
+        matches = _finished(self._column, column, [few_matches, matches], [runs], self._plan)
         return _by_row(matches, self._column, self._rows, column, rows), windows
 
     def _find_crowded(
@@ -197,18 +194,18 @@ class HeldTexts:
         windows = self._windows
         places, group = windows.find(column, low, high)
         seeds = _window_seeds(windows, places, group, windows.rare.sizes[group])
-        found = _extended(self._column, column, seeds, self._plan)
+        matches = _extended(self._column, column, seeds, self._plan)
         common = windows.common[group]
-        return found, windows.runs(places[common], group[common]), np.unique(group[common])
+        return matches, windows.runs(places[common], group[common]), np.unique(group[common])
 
     @property
     def window_groups(self) -> int:
         """Return the number of groups of windows of crowded samples."""
         return len(self._windows.common)
 
-    def windows_of(self, met: BoolArray) -> tuple[Int64Array, Int64Array]:
+    def windows_of(self, groups: BoolArray) -> tuple[Int64Array, Int64Array]:
         """Return the text and the first unit of each window of the groups that were met."""
-        rows, units = self._column.rows_of(self._windows.places_of(met))
+        rows, units = self._column.rows_of(self._windows.places_of(groups))
         return self._rows[rows], units
 
 
@@ -227,25 +224,24 @@ def _extended(
     def extend(part: Seeds) -> tuple[int, Matches]:
         order = bands.order((part.y - part.x + len(a.units)).astype(np.uint64))
         x, y, low, high = (column[order] for column in part)
-        return len(order), passages.extend(
-            a.units, b.units, x, y, low, high, plan.size, plan.length
-        )
+        sizes = plan.size, plan.length
+        return len(order), passages.extend(a.units, b.units, x, y, low, high, *sizes)
 
-    found = [np.empty(0, passages.MATCH)]
-    done = 0
+    parts = [np.empty(0, passages.MATCH)]
+    seed_count = 0
     for count, matches in ordered_map(extend, seeds, threads):
-        found.append(matches)
-        done += count
+        parts.append(matches)
+        seed_count += count
         if progress:
-            progress("compare", done, total)
-    return np.concatenate(found)
+            progress("compare", seed_count, total)
+    return np.concatenate(parts)
 
 
 def _finished(
-    a: UnitTexts, b: UnitTexts, found: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan
+    a: UnitTexts, b: UnitTexts, parts: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan
 ) -> Matches:
     """Return matches once each, and with them those that cover the runs."""
-    matches = np.concatenate(list(found))
+    matches = np.concatenate(list(parts))
     matches = matches[np.lexsort((matches["x"], matches["y"]))]
     again = (matches["x"][1:] == matches["x"][:-1]) & (matches["y"][1:] == matches["y"][:-1])
     matches = matches[np.append(True, ~again)] if len(matches) else matches

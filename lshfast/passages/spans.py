@@ -1,6 +1,4 @@
-"""Matches as spans of texts, with places in units, bytes and characters; and the bytes that later
-copies take.
-"""
+"""Matches as spans of texts, in units, bytes and characters; and the bytes of later copies."""
 
 from __future__ import annotations
 
@@ -55,7 +53,9 @@ def union_of(counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int
     base = np.cumsum(counts + 1, dtype=np.int64) - counts
     first = base[rows] + start
     order = np.argsort(first, kind="stable")
-    rows, first, end = rows[order], first[order], (first + units)[order]
+    end = (first + units)[order]
+    rows = rows[order]
+    first = first[order]
     reach = np.maximum.accumulate(end) if len(end) else end
     new = np.flatnonzero(np.append(True, first[1:] > reach[:-1])[: len(first)])
     ends = reach[np.append(new[1:], len(first)) - 1] if len(first) else reach
@@ -64,14 +64,12 @@ def union_of(counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int
     return Ranges(rows, first - base[rows], ends - base[rows])
 
 
-def spans_of(found: RowMatches, y_side: str) -> Spans:
-    """Return matches as spans whose characters and bytes are not known yet; `y_side` is that of
-    their second texts.
-    """
-    spans = np.zeros(len(found.x), SPAN)
+def spans_of(matches: RowMatches, y_side: str) -> Spans:
+    """Return matches as spans without characters and bytes; `y_side` is their second side."""
+    spans = np.zeros(len(matches.x), SPAN)
     x_side = "i" if y_side == "j" else "j"
     names = x_side, f"{x_side}_unit", y_side, f"{y_side}_unit", "units"
-    for name, column in zip(names, found, strict=True):
+    for name, column in zip(names, matches, strict=True):
         spans[name] = column
     return spans
 
@@ -93,20 +91,20 @@ def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
         ends = bounds[len(first) :]
         for number, name in enumerate(names):
             part = slice(number * len(spans), (number + 1) * len(spans))
-            found = begins[part, 2], ends[part, 3], begins[part, 0], ends[part, 1]
-            for place, column in zip(_PLACES, found, strict=True):
-                spans[f"{name}_{place}"] = column
+            spans[f"{name}_start"] = begins[part, 2]
+            spans[f"{name}_end"] = ends[part, 3]
+            spans[f"{name}_start_byte"] = begins[part, 0]
+            spans[f"{name}_end_byte"] = ends[part, 1]
 
 
 def cuts_of(texts: Texts, counts: Int64Array, ranges: Ranges, words: bool) -> Cuts:
-    """Return the bytes of ranges: from the start of the first unit to the start of the next one
-    that is in no range.
-    """
+    """Return the bytes of ranges, which end where the next unit outside of ranges begins."""
     inside = ranges.end < counts[ranges.rows]
     rows = np.concatenate([ranges.rows, ranges.rows[inside]])
     bounds = bounds_of(texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words)[:, 0]
     cuts = np.zeros(len(ranges.rows), CUT)
-    cuts["row"], cuts["start"] = ranges.rows, bounds[: len(cuts)]
+    cuts["row"] = ranges.rows
+    cuts["start"] = bounds[: len(cuts)]
     cuts["end"] = texts.lengths[ranges.rows]
     cuts["end"][inside] = bounds[len(cuts) :]
     return cuts

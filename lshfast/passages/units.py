@@ -1,6 +1,4 @@
-"""Texts as sequences of numbers, equal for equal words or characters; these are compared in place
-of the texts.
-"""
+"""Texts as sequences of numbers, equal for equal words or characters, for comparisons."""
 
 from __future__ import annotations
 
@@ -24,8 +22,7 @@ _BETWEEN = np.uint32(1 << 31)
 
 @dataclass(frozen=True)
 class UnitTexts:
-    """Some texts as units, one after the other, with a number between texts that equals no other
-    unit.
+    """Some texts as units, one after the other; each number between texts is unique.
 
     Attributes
     ----------
@@ -46,9 +43,7 @@ class UnitTexts:
         return rows.astype(np.int64), places - self.starts[rows]
 
     def place(self, places: Int64Array, per_row: Int64Array) -> Int64Array:
-        """Convert numbers in the units of these texts without the numbers between them, `per_row`
-        of each text.
-        """
+        """Convert numbers of units, `per_row` for each text, to places in `units`."""
         return places + np.repeat(np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row)
 
 
@@ -73,10 +68,10 @@ def number_units(
 
 
 def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
-    """Return texts as hashes of their words under a key that is drawn now: different words may have
-    one hash of `bits`.
+    """Return texts as hashes of their words under a new key.
 
-    Much faster than numbers of a vocabulary. At most 31 bits, and fewer than 2**31 texts.
+    Different words may have one hash of `bits`. This is much faster than numbers of a vocabulary.
+    At most 31 bits, and fewer than 2**31 texts.
     """
     if len(texts) >= _BETWEEN:
         raise MemoryError(f"{len(texts)} texts are too many to be compared at once")
@@ -95,8 +90,9 @@ def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
 
 
 def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
-    """Return where units begin and end, int64 (n, 4): first byte, end byte, first character, end
-    character.
+    """Return where units begin and end: first byte, end byte, first character, end character.
+
+    The result is int64 (n, 4).
     """
     if not len(rows):
         return np.empty((0, 4), np.int64)
@@ -105,7 +101,7 @@ def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
     units = units[order]
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
-    found = passages.locate(texts, rows[new], units[new], words)
+    places = passages.locate(texts, rows[new], units[new], words)
     bounds = np.empty((len(order), 4), np.int64)
-    bounds[order] = found[np.cumsum(new, dtype=np.int64) - 1]
+    bounds[order] = places[np.cumsum(new, dtype=np.int64) - 1]
     return bounds

@@ -1,5 +1,4 @@
-"""Windows of a shortest passage's length, in groups of equal ones. Crowded samples are compared by
-these.
+"""Windows of a shortest passage's length in groups of equal ones, for crowded samples.
 
 A sample is crowded if it occurs more often than `most_copies`. Most of its occurrences are in
 copies of one text, so they are first grouped by all units of their windows: by contexts. Then the
@@ -24,7 +23,7 @@ from lshfast.passages.units import UnitTexts, draw_multiplier
 # Windows of samples that are hashed at a time to group contexts: 16 MB of hashes.
 HASHED_WINDOWS = 1 << 21
 
-# Odd multipliers, so that the parts of a context are told apart.
+# Odd multipliers, which distinguish the parts of a context.
 _LAST = np.uint64(0x9E3779B97F4A7C15)
 _COUNT = np.uint64(0xD1B54A32D192ED03)
 
@@ -78,7 +77,8 @@ class WindowGroups:
         context = self._contexts.of_items()[0][samples]
         counts = high[samples] - low[samples] + 1
         self._windows = spread(low[samples], counts)
-        self._sample, self._context = np.repeat(samples, counts), np.repeat(context, counts)
+        self._sample = np.repeat(samples, counts)
+        self._context = np.repeat(context, counts)
         self._group_windows(low[samples], counts)
         weights = self._contexts.sizes[self._context]
         totals = np.zeros(len(self._groups.sizes), np.int64)
@@ -89,45 +89,35 @@ class WindowGroups:
         order = bands.order(self.places.astype(np.uint64))
         self.places = self.places[order]
         group = group[order]
-        self.rare = ItemGroups(
-            np.bincount(group, minlength=len(totals)), bands.order(group.astype(np.uint64))
-        )
+        sizes = np.bincount(group, minlength=len(totals))
+        self.rare = ItemGroups(sizes, bands.order(group.astype(np.uint64)))
 
     def _group_windows(self, first: Int64Array, counts: Int64Array) -> None:
         units = self._texts.units
         while True:
             self._multiplier = draw_multiplier()
-            self._groups = HashGroups(
-                _window_hashes(units, first, counts, self._length, self._multiplier)
-            )
+            hashes = _window_hashes(units, first, counts, self._length, self._multiplier)
+            self._groups = HashGroups(hashes)
             earlier, later = (self._windows[items] for items in _neighbours(self._groups))
-            if _are_equal(
-                self._texts,
-                self._texts,
-                earlier,
-                later,
-                np.full(len(later), self._length, np.int64),
-            ):
+            lengths = np.full(len(later), self._length, np.int64)
+            if _are_equal(self._texts, self._texts, earlier, later, lengths):
                 self._group = self._groups.of_items()[0]
                 return
 
-    def _expanded(self, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
+    def _expanded(self, selected: BoolArray) -> tuple[Int64Array, Int64Array]:
         """Return the places of all windows in the wanted groups, and their groups."""
-        windows = np.flatnonzero(wanted[self._group])
+        windows = np.flatnonzero(selected[self._group])
         sample, window = self._contexts.all_pairs(self._context[windows])
         window = windows[window]
-        return self._windows[window] + self._low[sample] - self._low[
-            self._sample[window]
-        ], self._group[window]
+        shifts = self._low[sample] - self._low[self._sample[window]]
+        return self._windows[window] + shifts, self._group[window]
 
-    def places_of(self, wanted: BoolArray) -> Int64Array:
+    def places_of(self, selected: BoolArray) -> Int64Array:
         """Return the places of all windows in the wanted groups."""
-        return self._expanded(wanted)[0]
+        return self._expanded(selected)[0]
 
     def later_runs(self) -> Runs:
-        """Return the common windows, but for the first of each group, with the first of their
-        group.
-        """
+        """Return the common windows, except for the first of each group, with that first one."""
         windows = np.flatnonzero(self.common[self._group])
         y = self._windows[windows]
         sample = self._sample[windows]
@@ -145,30 +135,27 @@ class WindowGroups:
     def find(
         self, texts: UnitTexts, low: Int64Array, high: Int64Array
     ) -> tuple[Int64Array, Int64Array]:
-        """Look up the windows low[i]..high[i] of other texts: the places of those in a group, and
-        their groups.
-        """
-        places = spread(low, high - low + 1)
-        group = self._groups.find(
-            _window_hashes(texts.units, low, high - low + 1, self._length, self._multiplier)
-        )
-        met = np.flatnonzero(group >= 0)
-        places = places[met]
-        group = group[met]
-        lengths = np.full(len(met), self._length, np.int64)
+        """Return places and groups of the windows low[i]..high[i] of other texts that are found."""
+        counts = high - low + 1
+        places = spread(low, counts)
+        hashes = _window_hashes(texts.units, low, counts, self._length, self._multiplier)
+        group = self._groups.find(hashes)
+        found = group >= 0
+        places = places[found]
+        group = group[found]
+        lengths = np.full(len(places), self._length, np.int64)
         same = HashGroups(group.astype(np.uint64))  # places that met one group
         earlier, later = _neighbours(same)
         heads = same.members[same.first]
-        # Some hashes collide.
-        if not (
-            _are_equal(texts, texts, places[earlier], places[later], lengths[later])
-            and _are_equal(
-                self._texts, texts, self.first_places[group[heads]], places[heads], lengths[heads]
-            )
-        ):
-            equal = passages.are_equal(
-                self._texts.units, texts.units, self.first_places[group], places, lengths
-            )
+        first_places = self.first_places[group]
+        # Otherwise some hashes collide.
+        within = _are_equal(texts, texts, places[earlier], places[later], lengths[later])
+        heads_equal = within and _are_equal(
+            self._texts, texts, first_places[heads], places[heads], lengths[heads]
+        )
+        if not heads_equal:
+            units = self._texts.units
+            equal = passages.are_equal(units, texts.units, first_places, places, lengths)
             places = places[equal]
             group = group[equal]
         return places, group
@@ -181,19 +168,20 @@ class WindowGroups:
 
 
 def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length: int) -> HashGroups:
-    """Group samples whose windows have equal units. The first and the last window have all units of
-    a sample.
+    """Group samples whose windows have equal units.
+
+    The first and the last window have all units of a sample.
     """
     counts = high - low + 1
     while True:
         multiplier = draw_multiplier()
         hashes = np.empty(len(low), np.uint64)
         for part in pieces(counts, HASHED_WINDOWS):
-            found = _window_hashes(texts.units, low[part], counts[part], length, multiplier)
+            window_hashes = _window_hashes(texts.units, low[part], counts[part], length, multiplier)
             ends = np.cumsum(counts[part], dtype=np.int64)
             hashes[part] = (
-                found[ends - counts[part]]
-                + found[ends - 1] * _LAST
+                window_hashes[ends - counts[part]]
+                + window_hashes[ends - 1] * _LAST
                 + counts[part].astype(np.uint64) * _COUNT
             )
         groups = HashGroups(hashes)
@@ -211,8 +199,9 @@ def _window_hashes(
     length: int,
     multiplier: int,
 ) -> UInt64Array:
-    """Return the hashes of counts[i] > 0 windows from first[i] on; those of consecutive windows
-    cost one step each.
+    """Return the hashes of counts[i] > 0 windows from first[i] on.
+
+    Consecutive windows cost one step each.
     """
     starts = np.flatnonzero(np.append(True, first[1:] != first[:-1] + counts[:-1])[: len(first)])
     if len(starts):
@@ -232,8 +221,9 @@ def _neighbours(groups: HashGroups) -> tuple[Int64Array, Int64Array]:
 def _are_equal(
     a: UnitTexts, b: UnitTexts, x: Int64Array, y: Int64Array, lengths: Int64Array
 ) -> bool:
-    """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal. Overlapping ones
-    are compared once.
+    """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal.
+
+    Overlapping ranges are compared once.
     """
     if not len(x):
         return True
@@ -243,9 +233,9 @@ def _are_equal(
     order = bands.order(begins.astype(np.uint64))
     reach = np.maximum.accumulate((begins + lengths)[order])
     starts = np.flatnonzero(np.append(True, begins[order][1:] > reach[:-1]))
-    joined = reach[np.append(starts[1:], len(order)) - 1] - begins[order[starts]]
+    joined_lengths = reach[np.append(starts[1:], len(order)) - 1] - begins[order[starts]]
     first = order[starts]
-    return bool(passages.are_equal(a.units, b.units, x[first], y[first], joined).all())
+    return bool(passages.are_equal(a.units, b.units, x[first], y[first], joined_lengths).all())
 
 
 def _begin_runs(x: Int64Array, y: Int64Array, kind: Int64Array) -> Int64Array:

@@ -1,5 +1,4 @@
-"""The quality of a run, measured on a sample: recall, precision, and what other parameters would
-do.
+"""The quality of a run from a sample: recall, precision, and effects of other parameters.
 
 >>> from lshfast.quality import check, edges_from, threshold_of
 >>> words = "the cat sat on the mat and saw the dog that lay there in the warm sun all day".split()
@@ -14,6 +13,18 @@ Estimate(value=1.0, low=1.0, high=1.0)
 `threshold_of` chooses a threshold from labelled pairs: precision and recall by threshold, with
 intervals. docs/how-to/check.md explains how rows are sampled, and why the estimates are right.
 ``lshfast check`` is the command.
+
+Files:
+
+- api.py, run.py, result.py: `check`; its stages; its result.
+- sampling.py, near_pairs.py, candidates.py: which rows are drawn; their pairs with all rows;
+  candidates that are not similar.
+- estimates.py, intervals.py, valley.py, excerpts.py: estimates of pairs, rows and recall; their
+  intervals; a threshold in the histogram; pairs as examples.
+- points.py, figures.py: the check of vectors and codes; figures as JSON.
+- labels.py, label_sheet.py, label_job.py: a threshold from labels; the file of labels; the job that
+  asks for labels.
+- job.py, page.py: the job of the command; the page of a check.
 """
 
 from typing import TYPE_CHECKING

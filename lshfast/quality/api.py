@@ -143,9 +143,7 @@ def check(
 
 
 def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
-    """Return the plan of a check of items of a kind, or raise an error that names the option that
-    is wrong.
-    """
+    """Return the plan of a check, or raise an error that names the wrong option."""
     if kind in ("text", "set") and options["measure"] not in (None, "jaccard"):
         raise ValueError(
             f"measure must be 'jaccard' for a check of {kind}s, not {options['measure']!r}: a run "
@@ -170,16 +168,16 @@ def _check_points(
     if examples:
         raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
     clock = Clock()
-    held = read_points(items, plan.kind, plan.measure)
-    rows = PointRows.of([held.batch], lambda: held.format)
+    points = read_points(items, plan.kind, plan.measure)
+    rows = PointRows.of([points.batch], lambda: points.format)
     figures: dict[str, Any] = check_points(rows, plan, sample, clock, progress)
-    warn_of(held.advice)
+    warn_of(points.advice)
     return PointCheck(
         read=rows.n,
         rejected=0,
         accepted=rows.n,
         stages=clock.stages,
         seconds=clock.seconds,
-        advice=held.advice,
+        advice=points.advice,
         **figures,
     )

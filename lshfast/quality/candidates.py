@@ -55,10 +55,13 @@ class Sides:
     ) -> Sides:
         """Draw both sides; by default the other side is all rows."""
         n = len(members)
-        some = members if n <= few else np.sort(rng.choice(members, few, replace=False))
-        others = members if n <= many else np.sort(rng.choice(members, int(many), replace=False))
-        complete = len(some) == n and len(others) == n
-        return cls(some, others, n / max(1, len(some)) * n / max(1, len(others)) / 2, complete)
+        few_members = members if n <= few else np.sort(rng.choice(members, few, replace=False))
+        many_members = members
+        if n > many:
+            many_members = np.sort(rng.choice(members, int(many), replace=False))
+        complete = len(few_members) == n and len(many_members) == n
+        scale = n / max(1, len(few_members)) * n / max(1, len(many_members)) / 2
+        return cls(few_members, many_members, scale, complete)
 
 
 @dataclass(frozen=True)
@@ -104,18 +107,18 @@ def far_candidates(
         Chooses the candidates that are compared, if there are too many.
     """
     parts = list(_met(sides, few_keys, many_keys))
-    left, right = (
+    left_rows, right_rows = (
         np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True)
     )
-    share = min(1.0, MOST_COMPARED / max(1, len(left)))
+    share = min(1.0, MOST_COMPARED / max(1, len(left_rows)))
     if share < 1:
-        chosen = rng.random(len(left)) < share
-        left = left[chosen]
-        right = right[chosen]
-    count = int(np.count_nonzero(verify(sets, left, right, 0.0, threads=1)["similarity"] < limit))
-    return Far(
-        count * sides.scale / share, count, sides.scale / share, sides.complete and share == 1
-    )
+        is_drawn = rng.random(len(left_rows)) < share
+        left_rows = left_rows[is_drawn]
+        right_rows = right_rows[is_drawn]
+    similarity = verify(sets, left_rows, right_rows, 0.0, threads=1)["similarity"]
+    count = int(np.count_nonzero(similarity < limit))
+    scale = sides.scale / share
+    return Far(count * sides.scale / share, count, scale, sides.complete and share == 1)
 
 
 def _met(
@@ -126,23 +129,25 @@ def _met(
     few = few_keys.ravel()
     order = np.argsort(few)
     ordered = few[order]
-    held = np.zeros(1 << FILTER_BITS, np.bool_)
-    held[few >> SHIFT] = True
+    key_filter = np.zeros(1 << FILTER_BITS, np.bool_)
+    key_filter[few >> SHIFT] = True
     for start in range(0, len(sides.many), AT_ONCE):
-        others = sides.many[start : start + AT_ONCE]
+        many_rows = sides.many[start : start + AT_ONCE]
         keys = many_keys[start : start + AT_ONCE].ravel()
         # Take is fast with int64 only.
-        some = np.flatnonzero(held.take((keys >> SHIFT).view(np.int64)))
-        place, number = _equal(ordered, keys[some])
-        left = order[place]
-        right = some[number]
-        same_band = left % bands == right % bands
-        pairs = np.sort(left[same_band] // bands * len(others) + right[same_band] // bands)
-        # Np.unique would import numpy.ma, which takes 9 ms.
+        possible = np.flatnonzero(key_filter.take((keys >> SHIFT).view(np.int64)))
+        place, number = _equal(ordered, keys[possible])
+        few_places = order[place]
+        many_places = possible[number]
+        same_band = few_places % bands == many_places % bands
+        few_numbers = few_places[same_band] // bands
+        many_numbers = many_places[same_band] // bands
+        pairs = np.sort(few_numbers * len(many_rows) + many_numbers)
+        # np.unique would import numpy.ma, which takes 9 ms.
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        left, right = np.divmod(pairs, max(1, len(others)))
-        different = sides.few[left] != others[right]
-        yield sides.few[left][different], others[right][different]
+        few_places, many_places = np.divmod(pairs, max(1, len(many_rows)))
+        different = sides.few[few_places] != many_rows[many_places]
+        yield sides.few[few_places][different], many_rows[many_places][different]
 
 
 def _equal(ordered: UInt64Array, keys: UInt64Array) -> tuple[Int64Array, Int64Array]:
@@ -150,5 +155,5 @@ def _equal(ordered: UInt64Array, keys: UInt64Array) -> tuple[Int64Array, Int64Ar
     first = np.searchsorted(ordered, keys)
     counts = np.searchsorted(ordered, keys, side="right") - first
     number = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
-    ends = np.cumsum(counts, dtype=np.int64)
-    return first[number] - (ends - counts)[number] + np.arange(len(number), dtype=np.int64), number
+    shifts = first - (np.cumsum(counts, dtype=np.int64) - counts)
+    return shifts[number] + np.arange(len(number), dtype=np.int64), number

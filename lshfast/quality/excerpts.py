@@ -1,6 +1,4 @@
-"""Some pairs as examples: a few for each step of similarities, and their texts where they
-differ.
-"""
+"""Some pairs as examples: a few for each step of similarities, with different texts marked."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class _Pair(NamedTuple):
 
 
 class Chosen:
-    """Pairs that are chosen at random, at most so many in each step of similarities."""
+    """Pairs chosen at random, at most `most` in each step of similarities."""
 
     def __init__(
         self, most: int, threshold: float, sample: RowSample, rng: np.random.Generator
@@ -52,31 +50,34 @@ class Chosen:
         priorities = self._rng.random(len(steps))
         for step in np.unique(steps[near.similarity >= self._least]).tolist():
             places = np.flatnonzero((steps == step) & (near.similarity >= self._least))
-            held = self._steps.setdefault(step, {})
-            for at in places[np.argsort(priorities[places])[: 2 * self._most]].tolist():
+            pairs_of_step = self._steps.setdefault(step, {})
+            first = np.argsort(priorities[places])[: 2 * self._most]
+            for at in places[first].tolist():
                 i, j = sorted((int(self._sample.rows[near.place[at]]), int(near.row[at])))
-                found = bool(near.found[at, 0])
-                held[i, j] = _Pair(float(priorities[at]), i, j, float(near.similarity[at]), found)
-            kept = sorted(held.values())[: self._most]
-            self._steps[step] = {(pair.i, pair.j): pair for pair in kept}
+                similarity = float(near.similarity[at])
+                is_found = bool(near.found[at, 0])
+                pairs_of_step[i, j] = _Pair(float(priorities[at]), i, j, similarity, is_found)
+            ranks = sorted(pairs_of_step.values())[: self._most]
+            self._steps[step] = {(pair.i, pair.j): pair for pair in ranks}
 
     def pairs(self) -> list[_Pair]:
         """Return the pairs, the most similar first."""
-        every = [pair for held in self._steps.values() for pair in held.values()]
-        return sorted(every, key=lambda pair: (-pair.similarity, pair.i, pair.j))
+        all_pairs: list[_Pair] = []
+        for pairs_of_step in self._steps.values():
+            all_pairs += pairs_of_step.values()
+        return sorted(all_pairs, key=lambda pair: (-pair.similarity, pair.i, pair.j))
 
 
 def examples_of(
     pairs: Sequence[_Pair], column: Column, key_of: Callable[[int], Any]
 ) -> tuple[Example, ...]:
     """Return pairs with their keys and texts."""
-    made = []
+    examples = []
     for pair in pairs:
-        left, right = differing(*_texts(column, pair.i, pair.j))
-        made.append(
-            Example(key_of(pair.i), key_of(pair.j), pair.similarity, pair.found, left, right)
-        )
-    return tuple(made)
+        first_text, second_text = differing(*_texts(column, pair.i, pair.j))
+        keys = key_of(pair.i), key_of(pair.j)
+        examples.append(Example(*keys, pair.similarity, pair.found, first_text, second_text))
+    return tuple(examples)
 
 
 def _texts(column: Column, i: int, j: int) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from lshfast._engine.display import Account
 
 def figures_as_dict(account: Account) -> dict[str, Any]:
     """Return all figures of an account as values of JSON; numbers that are not known are None."""
-    named = {each.name: getattr(account, each.name) for each in fields(account)}
-    plain: dict[str, Any] = _plain(named | {"stages": named.pop("stages")})  # the stages last
+    values = {each.name: getattr(account, each.name) for each in fields(account)}
+    plain: dict[str, Any] = _plain(values | {"stages": values.pop("stages")})  # the stages last
     return plain
 
 

@@ -53,18 +53,15 @@ class Estimate:
         return self.low == self.high
 
     def __str__(self) -> str:
-        return (
-            f"{self.value:.4f}"
-            if self.exact
-            else f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
-        )
+        if self.exact:
+            return f"{self.value:.4f}"
+        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
 
 
 def share_of(
     part: Float64Array, whole: Float64Array, rates: Float64Array, pairs: int, complete: bool
 ) -> Estimate:
-    """Estimate sum(part) / sum(whole) over all rows, for example the share of pairs that are
-    missed.
+    """Estimate sum(part) / sum(whole) over all rows, such as the share of missed pairs.
 
     Parameters
     ----------
@@ -73,8 +70,8 @@ def share_of(
     rates : ndarray of float64, shape (m,)
         The probabilities with which these rows were drawn.
     pairs : int
-        How many different pairs are behind `whole`; no interval is narrower than that of so many
-        independent ones.
+        How many different pairs are behind `whole`; no interval is narrower than for this
+        number of independent ones.
     complete : bool
         Whether the sample is all rows.
 
@@ -95,24 +92,23 @@ def share_of(
     share = min(1.0, float(part.sum()) / total)
     if complete:
         return Estimate(share, share, share)
-    left = 1 - rates
-    spread = float((left * whole * whole).sum()) / total**2
-    rows = 1 / spread if spread > 0 else inf
-    variance = float((left * (part - share * whole) ** 2).sum()) / total**2
+    missing_rates = 1 - rates
+    sum_variance = float((missing_rates * whole * whole).sum()) / total**2
+    rows = 1 / sum_variance if sum_variance > 0 else inf
+    variance = float((missing_rates * (part - share * whole) ** 2).sum()) / total**2
     if 0 < share < 1:
         # One more row like the others, which differs from them as a single pair does, is added to
         # the variance.
-        count = (
-            share * (1 - share) / (variance + share * (1 - share) * spread**2)
-            if variance > 0
-            else rows
-        )
-        seldom = float((left * whole).sum()) / total
+        count = rows
+        if variance > 0:
+            spread = share * (1 - share)
+            count = spread / (variance + spread * sum_variance**2)
+        seldom = float((missing_rates * whole).sum()) / total
         count = min(count, pairs / seldom if seldom > 0 else inf)
     else:
         count = rows
-    used = int(np.count_nonzero((whole > 0) & (left > 0)))
-    count *= _small_sample(used)
+    row_count = int(np.count_nonzero((whole > 0) & (missing_rates > 0)))
+    count *= _small_sample(row_count)
     if count > MANY:
         low = share
         high = share
@@ -121,9 +117,9 @@ def share_of(
         low = 0.0 if hits <= 0 else beta_quantile(TAIL, hits, count - hits + 1)
         high = 1.0 if hits >= count else beta_quantile(1 - TAIL, hits + 1, count - hits)
     # A pair that was not seen may be one of the part, or not.
-    return Estimate(
-        share, min(low, share * total / (total + 1)), max(high, (share * total + 1) / (total + 1))
-    )
+    low = min(low, share * total / (total + 1))
+    high = max(high, (share * total + 1) / (total + 1))
+    return Estimate(share, low, high)
 
 
 def total_of(total: float, variance: float, unit: float, complete: bool) -> Estimate:

@@ -97,8 +97,9 @@ def check_point_files(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> PointCheck:
-    """Check a run over files of vectors or codes; parameters, outputs and errors are as for
-    `check_files`.
+    """Check a run over files of vectors or codes.
+
+    Parameters, outputs and errors are as for `check_files`.
     """
     from lshfast._engine.points import PointRows
     from lshfast.quality.points import PointCheck, check_points

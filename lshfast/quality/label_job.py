@@ -66,8 +66,7 @@ def label_files(
     precision: float | None = None,
     progress: Progress | None = None,
 ) -> ThresholdEstimate:
-    """Ask about pairs of rows until the answer is "quit" or no pair is left, and return what the
-    labels say.
+    """Ask about pairs of rows until "quit" or the last pair; return the threshold of the labels.
 
     Parameters
     ----------
@@ -104,18 +103,19 @@ def label_files(
         sample = PairSample(edges_from(plan.threshold), plan.hasher.seed)
         for pairs in SimilarPairs(sketches, plan, job.clock, progress).of_different_rows():
             sample.add(pairs)
-        chosen = sample.pairs()
-        texts = _texts_of(sketches.rows.column, chosen)
-    keys = [
-        list(zip(corpus.keys_of(pairs["i"]), corpus.keys_of(pairs["j"]), strict=True))
-        for pairs in chosen
-    ]
-    sheet = LabelSheet(path, KIND, edges_from(plan.threshold), sample.counts, chosen, keys)
+        sample_pairs = sample.pairs()
+        texts = _texts_of(sketches.rows.column, sample_pairs)
+    keys = []
+    for pairs in sample_pairs:
+        i_keys = corpus.keys_of(pairs["i"])
+        j_keys = corpus.keys_of(pairs["j"])
+        keys.append(list(zip(i_keys, j_keys, strict=True)))
+    sheet = LabelSheet(path, KIND, edges_from(plan.threshold), sample.counts, sample_pairs, keys)
     sheet.take(before or [])
     write_beside(path, stored, True)
 
-    def question_of(pair: Any, **known: Any) -> TextQuestion:
-        return TextQuestion(texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **known)
+    def question_of(pair: Any, **details: Any) -> TextQuestion:
+        return TextQuestion(texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **details)
 
     sheet.ask_all(question_of, ask, precision)
     return sheet.estimate(precision)
@@ -133,10 +133,11 @@ def _check_options(path: str, stored: StoredOptions) -> None:
                 raise DataError(printable(path), None, reason)
 
 
-def _texts_of(column: Any, chosen: Sequence[PairArray]) -> dict[int, str]:
+def _texts_of(column: Any, sample_pairs: Sequence[PairArray]) -> dict[int, str]:
     """Return the beginnings of the texts of the rows of some pairs."""
     assert isinstance(column, ShingledTexts)
-    rows = np.unique(np.concatenate([np.concatenate([pairs["i"], pairs["j"]]) for pairs in chosen]))
+    ends = [pairs[side] for pairs in sample_pairs for side in ("i", "j")]
+    rows = np.unique(np.concatenate(ends))
     texts = column.texts.take(rows)
     return {
         row: texts[place][:TEXT_BYTES].decode("utf-8", "replace")

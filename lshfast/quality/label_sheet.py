@@ -1,5 +1,4 @@
-"""The file of labels that a person gives: which pair is asked next, and what is written after each
-answer.
+"""The file of labels that a person gives: which pair is next, and writing after each answer.
 
 The labels are written as a whole file that replaces the one before. A file that exists is resumed.
 """
@@ -122,37 +121,39 @@ class LabelSheet:
     @property
     def unsure(self) -> int:
         """The number of answers that are not used."""
-        return sum(given.label == "unsure" for given in self.given)
+        return sum(answer.label == "unsure" for answer in self.given)
 
-    def next(self, wanted: float | None) -> tuple[int, int] | None:
+    def next(self, precision: float | None) -> tuple[int, int] | None:
         """Return the band and the place of the pair to ask next; None if all were asked."""
         asked = self._number_of(*get_args(Label))
-        left = np.array([len(pairs) for pairs in self.sample], np.int64) - asked
+        remaining = np.array([len(pairs) for pairs in self.sample], np.int64) - asked
         labels = Labels(self._counts, self._number_of("same"), self._number_of("different"))
-        band = next_band(labels, asked, left, wanted)
+        band = next_band(labels, asked, remaining, precision)
         if band is None:
             return None
-        done = {given.place for given in self.given if given.band == band}
-        return band, next(place for place in range(len(self.sample[band])) if place not in done)
+        labelled_places = {answer.place for answer in self.given if answer.band == band}
+        places = range(len(self.sample[band]))
+        return band, next(place for place in places if place not in labelled_places)
 
     def _number_of(self, *labels: str) -> Int64Array:
-        bands = [given.band for given in self.given if given.label in labels]
+        bands = [answer.band for answer in self.given if answer.label in labels]
         return np.bincount(np.array(bands, np.int64), minlength=len(self._counts)).astype(np.int64)
 
-    def estimate(self, wanted: float | None) -> ThresholdEstimate:
+    def estimate(self, precision: float | None) -> ThresholdEstimate:
         """Return what the labels say."""
-        used = [given for given in self.given if given.label != "unsure"]
-        similarity = [float(self.sample[given.band]["similarity"][given.place]) for given in used]
-        same = [given.label == "same" for given in used]
-        return threshold_of(similarity, same, self._edges, self._counts, precision=wanted)
+        sure_labels = [answer for answer in self.given if answer.label != "unsure"]
+        pairs = [self.sample[answer.band][answer.place] for answer in sure_labels]
+        similarity = [float(pair["similarity"]) for pair in pairs]
+        same = [answer.label == "same" for answer in sure_labels]
+        return threshold_of(similarity, same, self._edges, self._counts, precision=precision)
 
     def write(self) -> None:
         """Write the labels in the order in which they were given; the file is replaced."""
-        pairs = [self.sample[given.band][given.place] for given in self.given]
-        write_table(self._path, self._table(pairs, [given.label for given in self.given]), True)
+        pairs = [self.sample[answer.band][answer.place] for answer in self.given]
+        write_table(self._path, self._table(pairs, [answer.label for answer in self.given]), True)
 
     def _plain_table(self, pairs: Sequence[Any], labels: Sequence[Label]) -> Columns:
-        keys = [self.keys[given.band][given.place] for given in self.given]
+        keys = [self.keys[answer.band][answer.place] for answer in self.given]
         similarities = [float(pair["similarity"]) for pair in pairs]
         columns = [one for one, _ in keys], [other for _, other in keys], similarities, labels
         return dict(zip(self._kind.columns, columns, strict=True))
@@ -187,10 +188,9 @@ class LabelSheet:
             self.given.append(Given(band, place, label))
 
     def ask_all(
-        self, question_of: MakeQuestion, ask: Callable[[Any], Answer], wanted: float | None
+        self, question_of: MakeQuestion, ask: Callable[[Any], Answer], precision: float | None
     ) -> None:
-        """Ask until the answer is "quit" or no pair is left, and write the labels after each
-        answer.
+        """Ask until the answer is "quit" or no pair remains; write the labels after each answer.
 
         Parameters
         ----------
@@ -199,12 +199,12 @@ class LabelSheet:
             keywords.
         ask : callable
             Returns the answer to a question. KeyboardInterrupt counts as "quit".
-        wanted : float, optional
-            The precision that is wanted.
+        precision : float, optional
+            The required precision.
         """
         try:
-            while (found := self.next(wanted)) is not None:
-                band, place = found
+            while (next_place := self.next(precision)) is not None:
+                band, place = next_place
                 pair = self.sample[band][place]
                 answer = ask(
                     question_of(
@@ -213,7 +213,7 @@ class LabelSheet:
                         similarity=float(pair["similarity"]),
                         labelled=len(self.given),
                         unsure=self.unsure,
-                        estimate=self.estimate(wanted),
+                        estimate=self.estimate(precision),
                     )
                 )
                 if answer == "quit":
@@ -257,8 +257,8 @@ def read_labels(path: str, kind: SheetKind) -> list[tuple[Any, ...]] | None:
     return list(zip(*(table.columns[column] for column in kind.columns), strict=True))
 
 
-def _equal(given: Any, similarity: float) -> bool:
+def _equal(value: Any, similarity: float) -> bool:
     try:
-        return abs(float(given) - similarity) < 1e-9
+        return abs(float(value) - similarity) < 1e-9
     except (TypeError, ValueError):
         return False

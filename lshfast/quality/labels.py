@@ -1,5 +1,4 @@
-"""A threshold from labels of some pairs: which pairs to label, and what the labels say of precision
-and recall.
+"""A threshold from labels: which pairs to label, and the precision and recall they show.
 
 Similar pairs are counted by bands of similarity, and some pairs of each band, drawn at random, are
 labelled "same" or "different". The bands are the strata of a stratified sample.
@@ -231,21 +230,25 @@ def next_band(
     few = open_bands[asked[open_bands] < FIRST_LABELS]
     if len(few):
         return int(few[np.lexsort((-few, asked[few]))[0]])
-    used = np.flatnonzero(labels.pairs > 0)
-    own = Labels(*(values[used] for values in labels))
-    share = _shares(own)
-    rates = _rates(own.pairs, own.same + (own.pairs - own.known) * share)
-    chosen = int(_chosen(rates, wanted))
+    labelled_bands = np.flatnonzero(labels.pairs > 0)
+    used_labels = Labels(*(values[labelled_bands] for values in labels))
+    share = _shares(used_labels)
+    rates = _rates(
+        used_labels.pairs, used_labels.same + (used_labels.pairs - used_labels.known) * share
+    )
+    best_band = int(_chosen(rates, wanted))
     if wanted is not None:
-        chosen = max(0, (chosen if chosen >= 0 else len(used)) - 1)
-    above = np.arange(len(used), dtype=np.int64) >= chosen
-    pairs = rates.pairs[chosen]
-    total = rates.pairs[chosen] + rates.same
-    change = above / pairs if wanted is not None else (2 * above - rates.f1[chosen]) / total
-    size = own.weights
+        best_band = max(0, (best_band if best_band >= 0 else len(labelled_bands)) - 1)
+    above = np.arange(len(labelled_bands), dtype=np.int64) >= best_band
+    pairs = rates.pairs[best_band]
+    total = rates.pairs[best_band] + rates.same
+    change = above / pairs if wanted is not None else (2 * above - rates.f1[best_band]) / total
+    size = used_labels.weights
     variance = share * (1 - share) / (size + 1)
     gain = np.zeros(len(labels.pairs))
-    gain[used] = ((own.pairs - own.known) * change) ** 2 * variance / (size + 1)
+    gain[labelled_bands] = (
+        ((used_labels.pairs - used_labels.known) * change) ** 2 * variance / (size + 1)
+    )
     return int(open_bands[np.argmax(gain[open_bands])])
 
 
@@ -310,44 +313,39 @@ def threshold_of(
         ends,
         np.asarray(counts, np.int64),
     )
-    used = np.flatnonzero(labels.pairs > 0)
-    own = Labels(*(values[used] for values in labels))
-    thresholds = ends[used].copy()
-    if not len(used):
+    labelled_bands = np.flatnonzero(labels.pairs > 0)
+    used_labels = Labels(*(values[labelled_bands] for values in labels))
+    thresholds = ends[labelled_bands].copy()
+    if not len(labelled_bands):
         empty = thresholds
+        counts_of_bands = used_labels.pairs, used_labels.known, used_labels.same
+        rates_of_bands = empty, empty, empty
         return ThresholdEstimate(
-            empty,
-            own.pairs,
-            own.known,
-            own.same,
-            empty,
-            empty,
-            empty,
-            [],
-            [],
-            None,
-            None,
-            precision,
+            empty, *counts_of_bands, *rates_of_bands, [], [], None, None, precision
         )
     thresholds[0] = ends[0]
-    rates = _rates(own.pairs, own.same + (own.pairs - own.known) * _shares(own))
+    unlabelled = used_labels.pairs - used_labels.known
+    rates = _rates(used_labels.pairs, used_labels.same + unlabelled * _shares(used_labels))
     random = np.random.default_rng(seed)
-    low, high = _drawn(own, random)
-    precisions = _intervals(
-        _precision(low, own.pairs), _precision(high, own.pairs), rates.precision
-    )
-    best = int(_chosen(rates, precision)) if own.known.any() else -1
+    low, high = _drawn(used_labels, random)
+    low_precision = _precision(low, used_labels.pairs)
+    high_precision = _precision(high, used_labels.pairs)
+    precisions = _intervals(low_precision, high_precision, rates.precision)
+    best = int(_chosen(rates, precision)) if used_labels.known.any() else -1
     interval = None
     if best >= 0:
-        places = _best_f1(own, random) if precision is None else _reaching(precisions, precision)
-        interval = Interval(
-            float(thresholds[min(places[0], best)]), float(thresholds[max(places[1], best)])
-        )
+        if precision is None:
+            first, last = _best_f1(used_labels, random)
+        else:
+            first, last = _reaching(precisions, precision)
+        lower = float(thresholds[min(first, best)])
+        upper = float(thresholds[max(last, best)])
+        interval = Interval(lower, upper)
     return ThresholdEstimate(
         thresholds,
         rates.pairs,
-        own.known,
-        own.same,
+        used_labels.known,
+        used_labels.same,
         rates.precision,
         rates.recall,
         rates.f1,
@@ -377,12 +375,8 @@ def _counted(
         raise ValueError(
             f"one label per similarity: {similarity.shape} similarities, {same.shape} labels"
         )
-    if (
-        edges.ndim != 1
-        or counts.shape != (len(edges) - 1,)
-        or not (np.diff(edges) > 0).all()
-        or (counts < 0).any()
-    ):
+    fit = edges.ndim == 1 and counts.shape == (len(edges) - 1,)
+    if not fit or not (np.diff(edges) > 0).all() or (counts < 0).any():
         raise ValueError(
             "edges must ascend, and there must be one count, at least 0, between two of them"
         )
@@ -404,9 +398,7 @@ def _shares(labels: Labels) -> Float64Array:
 
 
 def _drawn(labels: Labels, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
-    """Return draws of the least and the greatest number of "same" pairs of each band, shape (DRAWS,
-    bands).
-    """
+    """Return draws of the least and greatest number of "same" pairs by band, (DRAWS, bands)."""
     least = np.where(labels.same == 0, 0.0, _posterior(labels, random, -SHIFT))
     most = np.where(labels.different == 0, 1.0, _posterior(labels, random, SHIFT))
     return _filled(labels, least, random), _filled(labels, most, random)
@@ -424,40 +416,36 @@ def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -
 
 
 def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
-    """Return the first and the last band where the largest F1 may be, from draws of shares that do
-    not fall.
-    """
+    """Return the first and last band where F1 may be largest, from draws of ascending shares."""
     shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
     low, high = np.quantile(places, TAILS, method="closest_observation").astype(np.int64).tolist()
     return low, high
 
 
-def _reaching(precisions: list[Interval], wanted: float) -> tuple[int, int]:
-    """Return the first band whose precision may be what is wanted, and the first where it is not
-    less.
-    """
+def _reaching(precisions: list[Interval], least: float) -> tuple[int, int]:
+    """Return the first band whose precision may be `least`, and the first where it surely is."""
     last = len(precisions) - 1
-    first = next((place for place, (_, high) in enumerate(precisions) if high >= wanted), last)
-    return first, next((place for place, (low, _) in enumerate(precisions) if low >= wanted), last)
+    first = next((place for place, (_, high) in enumerate(precisions) if high >= least), last)
+    return first, next((place for place, (low, _) in enumerate(precisions) if low >= least), last)
 
 
 def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
-    """Return the isotonic regression of each row: the largest, over starts, of the least mean over
-    ends.
+    """Return the isotonic regression of each row.
+
+    It is the largest, over starts, of the least mean over ends.
     """
     n = values.shape[1]
     sums = np.cumsum(np.pad(values * weights, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
     sizes = np.cumsum(np.pad(weights, (1, 0)), dtype=np.float64)
-    found = np.full(values.shape, -np.inf, np.float64)
+    fitted = np.full(values.shape, -np.inf, np.float64)
     for start in range(n):
-        means = (sums[:, start + 1 :] - sums[:, start : start + 1]) / (
-            sizes[start + 1 :] - sizes[start]
-        )
+        totals = sums[:, start + 1 :] - sums[:, start : start + 1]
+        means = totals / (sizes[start + 1 :] - sizes[start])
         # Over the ends from each place on.
         least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
-        np.maximum(found[:, start:], least, out=found[:, start:])
-    return np.asarray(np.clip(found, 0.0, 1.0), np.float64)
+        np.maximum(fitted[:, start:], least, out=fitted[:, start:])
+    return np.asarray(np.clip(fitted, 0.0, 1.0), np.float64)
 
 
 def _rates(pairs: Int64Array, same: Float64Array) -> _Rates:
@@ -469,13 +457,11 @@ def _rates(pairs: Int64Array, same: Float64Array) -> _Rates:
     )
 
 
-def _chosen(rates: _Rates, wanted: float | None) -> Int64Array:
-    """Return the band of the best threshold, for each draw: -1 if none has the precision that is
-    wanted.
-    """
-    if wanted is None:
+def _chosen(rates: _Rates, precision: float | None) -> Int64Array:
+    """Return the band of the best threshold for each draw; -1 if none has the precision."""
+    if precision is None:
         return np.asarray(np.argmax(rates.f1, axis=-1), np.int64)
-    enough = rates.precision >= wanted
+    enough = rates.precision >= precision
     return np.where(enough.any(axis=-1), np.argmax(enough, axis=-1), -1)
 
 
@@ -490,21 +476,17 @@ def _precision(same: Float64Array, pairs: Int64Array) -> Float64Array:
 
 
 def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
-    """Return the recall at the lower end of each band, for numbers of "same" pairs from there on
-    and below it.
+    """Return the recall at the lower end of each band, for numbers of "same" pairs.
+
+    `true` are the pairs from the band on, `below` those below it.
     """
     true = _above(same)
-    every = true + np.cumsum(below, axis=-1, dtype=np.float64) - below
-    return np.divide(true, every, out=np.zeros_like(true), where=every > 0)
+    totals = true + np.cumsum(below, axis=-1, dtype=np.float64) - below
+    return np.divide(true, totals, out=np.zeros_like(true), where=totals > 0)
 
 
 def _intervals(low: Float64Array, high: Float64Array, estimates: Float64Array) -> list[Interval]:
     """Return the intervals of rates from draws of the bounds; they hold the estimates too."""
-    ends = np.quantile(low, TAILS[0], axis=0), np.quantile(high, TAILS[1], axis=0)
-    return [
-        *map(
-            Interval,
-            np.minimum(ends[0], estimates).tolist(),
-            np.maximum(ends[1], estimates).tolist(),
-        )
-    ]
+    lows = np.minimum(np.quantile(low, TAILS[0], axis=0), estimates)
+    highs = np.maximum(np.quantile(high, TAILS[1], axis=0), estimates)
+    return list(map(Interval, lows.tolist(), highs.tolist()))

@@ -1,5 +1,4 @@
-"""The pairs of the rows of a sample with all rows, by an exact join, and which of them the bands of
-some plans find.
+"""The pairs of a sample with all rows, by an exact join, and which of them bands find.
 
 The sample is indexed and all rows are queries, a piece at a time, so memory depends on the sample
 and on the pairs of a piece. A pair of rows i and j is seen once for each end that was drawn: p_i +
@@ -31,8 +30,8 @@ PAIRS_AT_ONCE = 1 << 13
 # of 1 / FINE.
 FINE = 4096
 
-# The filter of the tokens of a sample has so many places for each, within these bits, and a token's
-# place is that of its product with an odd number.
+# The filter of the tokens of a sample has PLACES places for each, within these bits. The place of a
+# token is the high bits of its product with an odd number.
 PLACES = 4
 LEAST_BITS = 12
 MOST_BITS = 22
@@ -50,8 +49,7 @@ class Near:
 
 
 class Tally:
-    """What the pairs of each row of the sample count, by their similarity and by the plans that
-    find them.
+    """Sums over the pairs of each row of the sample, by similarity and by the plans that find them.
 
     Attributes
     ----------
@@ -85,28 +83,28 @@ class Tally:
         self.edges: Float64Array = edges
         self.weights: Float64Array = np.zeros((m, h))
         self.found: Float64Array = np.zeros((m, h, len(plans)))
-        self._fine, self._similar = np.zeros(h * (FINE + 1)), np.zeros(h * (FINE + 1))
+        self._fine = np.zeros(h * (FINE + 1))
+        self._similar = np.zeros(h * (FINE + 1))
         self.seen: Int64Array = np.zeros(h, np.int64)
         self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
 
-    def add(self, near: Near) -> None:
+    def add(self, pairs: Near) -> None:
         """Count pairs."""
-        rows = self._sample.rows[near.place]
-        weight = 1 / self._expected(rows, near.row)
+        rows = self._sample.rows[pairs.place]
+        weight = 1 / self._expected(rows, pairs.row)
         if self.by_row is not None:
-            np.add.at(self.by_row, near.row, weight)
+            np.add.at(self.by_row, pairs.row, weight)
         m, h = self.weights.shape
-        bins = np.minimum(np.searchsorted(self.edges, near.similarity, side="right") - 1, h - 1)
-        cell = near.place * h + bins
+        bins = np.minimum(np.searchsorted(self.edges, pairs.similarity, side="right") - 1, h - 1)
+        cell = pairs.place * h + bins
         self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
         for number in range(len(self._plans)):
-            self.found[:, :, number] += np.bincount(
-                cell, weight * near.found[:, number], m * h
-            ).reshape(m, h)
-        fine = bins * (FINE + 1) + (near.similarity * FINE).astype(np.int64)
+            found_weight = weight * pairs.found[:, number]
+            self.found[:, :, number] += np.bincount(cell, found_weight, m * h).reshape(m, h)
+        fine = bins * (FINE + 1) + (pairs.similarity * FINE).astype(np.int64)
         self._fine += np.bincount(fine, weight, len(self._fine))
-        self._similar += np.bincount(fine, weight * near.similarity, len(self._fine))
-        once = ~self._drawn[near.row] | (rows < near.row)
+        self._similar += np.bincount(fine, weight * pairs.similarity, len(self._fine))
+        once = ~self._drawn[pairs.row] | (rows < pairs.row)
         self.seen += np.bincount(bins[once], minlength=h)
 
     def _expected(self, i: Int64Array, j: Int64Array) -> Float64Array:
@@ -114,19 +112,20 @@ class Tally:
         rates = self._sample.rates
         if self._among is None:
             return rates[i] + rates[j]
-        others = self._among.rates
-        return rates[i] * others[j] + rates[j] * others[i]
+        other_rates = self._among.rates
+        return rates[i] * other_rates[j] + rates[j] * other_rates[i]
 
     def promised(self, bins: slice, plan: int = 0) -> float:
         """Return the sum of the probabilities that a plan finds the pairs of some bins."""
-        some = slice(bins.start and bins.start * (FINE + 1), bins.stop and bins.stop * (FINE + 1))
-        counts = self._fine[some]
-        similar = self._similar[some]
-        held = np.flatnonzero(counts)
-        return float(
-            counts[held]
-            @ self._plans[plan].probability(np.minimum(1.0, similar[held] / counts[held]))
+        fine_bins = slice(
+            bins.start and bins.start * (FINE + 1), bins.stop and bins.stop * (FINE + 1)
         )
+        counts = self._fine[fine_bins]
+        similar = self._similar[fine_bins]
+        filled_bins = np.flatnonzero(counts)
+        counts = counts[filled_bins]
+        similarities = np.minimum(1.0, similar[filled_bins] / counts)
+        return float(counts @ self._plans[plan].probability(similarities))
 
     def bin_at(self, similarity: float) -> int:
         """Return the first bin at or above a similarity, which must be one of the limits."""
@@ -160,29 +159,24 @@ class SampleJoin:
     def near(
         self, rows: Int64Array, tokens: TokenSets
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return the pairs of the sample with some rows and their tokens: places in the sample,
-        rows, similarities.
-        """
+        """Return the pairs of the sample with some rows: places, rows, similarities."""
         numbers = np.arange(len(rows), dtype=np.int64)
         queries = tokens.distinct()
-        found = self._segment.matches(
-            Collection(queries, numbers, self._possible(queries)), self._rule, 1
-        )
-        found = found[self._sample[found["i"]] != rows[found["j"]]]
-        sort_pairs(found)  # then sums do not depend on the key of the run
-        return found["i"].astype(np.int64), rows[found["j"]], found["similarity"]
+        collection = Collection(queries, numbers, self._possible(queries))
+        matches = self._segment.matches(collection, self._rule, 1)
+        matches = matches[self._sample[matches["i"]] != rows[matches["j"]]]
+        sort_pairs(matches)  # then sums do not depend on the key of the run
+        return matches["i"].astype(np.int64), rows[matches["j"]], matches["similarity"]
 
     def _possible(self, queries: TokenSets) -> Int64Array:
-        """Return the rows that may be similar to one of the sample: of its tokens, it has at least
-        the threshold.
-        """
+        """Return the rows that may be similar to one of the sample, by their common tokens."""
         rows = np.flatnonzero(queries.counts > 0)
         if not len(rows):
             return rows.astype(np.int64)
         # Take is fast with int64 only.
-        held = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))
-        known = np.add.reduceat(held, queries.offsets[rows], dtype=np.int32)
-        return rows[known >= self._least * queries.counts[rows]].astype(np.int64)
+        is_sampled = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))
+        sampled_counts = np.add.reduceat(is_sampled, queries.offsets[rows], dtype=np.int32)
+        return rows[sampled_counts >= self._least * queries.counts[rows]].astype(np.int64)
 
 
 def finder(
@@ -191,16 +185,16 @@ def finder(
     """Return a function that tells which of the plans find each of some pairs, bool (m, plans)."""
 
     def find(left: Int64Array, right: Int64Array) -> BoolArray:
-        found = np.empty((len(left), len(plans)), np.bool_)
+        is_found = np.empty((len(left), len(plans)), np.bool_)
         for start in range(0, len(left), PAIRS_AT_ONCE):
-            some = slice(start, start + PAIRS_AT_ONCE)
-            equal = (signatures[left[some]] == signatures[right[some]]).T
+            part = slice(start, start + PAIRS_AT_ONCE)
+            equal = (signatures[left[part]] == signatures[right[part]]).T
             # The bits of eight pairs in a byte, a line for each slot.
             words = np.packbits(equal, axis=1)
             for number, plan in enumerate(plans):
                 bands = words[: plan.slots].reshape(plan.bands, plan.rows_per_band, -1)
                 any_band = np.bitwise_or.reduce(np.bitwise_and.reduce(bands, axis=1), axis=0)
-                found[some, number] = np.unpackbits(any_band, count=equal.shape[1])
-        return found
+                is_found[part, number] = np.unpackbits(any_band, count=equal.shape[1])
+        return is_found
 
     return find

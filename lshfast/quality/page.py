@@ -1,6 +1,4 @@
-"""The page of a check: recall, the similarities that were found, and what other parameters would
-find.
-"""
+"""The page of a check: recall, the similarities found, and effects of other parameters."""
 
 from __future__ import annotations
 

@@ -127,19 +127,17 @@ class PointCheck(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        copies = (
-            f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
-            if self.copies
-            else ""
-        )
+        if self.copies:
+            copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+        else:
+            copies = ""
         yield figure("read", self.read, copies, empty_note(self.empty, self.measure), rejected)
-        every = (
-            "all of them: the figures are exact"
-            if self.complete
-            else "each compared with all; intervals: 95 %"
-        )
+        if self.complete:
+            figures = "all of them: the figures are exact"
+        else:
+            figures = "each compared with all; intervals: 95 %"
         different = self.accepted - self.copies - self.empty
-        yield figure("sampled", self.sampled, f"of {counted(different, 'different row')}", every)
+        yield figure("sampled", self.sampled, f"of {counted(different, 'different row')}", figures)
         yield figure(
             "pairs",
             _count(self.pairs),
@@ -198,8 +196,8 @@ def check_points(
         drawn = members[np.random.default_rng([plan.seed, len(rows)]).random(len(members)) < rates]
         rates = rates[np.searchsorted(members, drawn)]
     with clock.stage("compare", rows.words.nbytes):
-        near = _Near.of(check, drawn, progress)
-    found = {
+        near_pairs = _Near.of(check, drawn, progress)
+    figures = {
         "copies": len(rows) - len(members),
         "empty": rows.n - len(rows),
         "sampled": len(drawn),
@@ -207,13 +205,12 @@ def check_points(
         "measure": plan.measure,
         "bound": plan.bound,
     }
-    return found | check.figures(near, rates, bool(found["complete"]))
+    return figures | check.figures(near_pairs, rates, bool(figures["complete"]))
 
 
 @dataclass(frozen=True)
 class _Near:
-    """The pairs of the rows of a sample: the place of the row, how near the other one is, and
-    whether it is found.
+    """The pairs of a sample: the place of the row, the nearness of the other, whether found.
 
     `nearness` is 0 at the bound and 1 for equal points.
     """
@@ -227,26 +224,27 @@ class _Near:
     def of(cls, check: _PointChecker, drawn: Int64Array, progress: Progress | None) -> _Near:
         places = [np.empty(0, np.int64)]
         nearness = [np.empty(0)]
-        found = [np.empty(0, np.bool_)]
-        for done, (place, other, value) in enumerate(check.within(drawn), 1):
+        found_parts = [np.empty(0, np.bool_)]
+        for count, (place, other, value) in enumerate(check.within(drawn), 1):
             places.append(place)
             nearness.append(value)
-            found.append(check.finds(drawn[place], other))
+            found_parts.append(check.finds(drawn[place], other))
             if progress:
-                progress("verify", min(done * CHUNK_ROWS, len(check.members)), len(check.members))
+                progress("verify", min(count * CHUNK_ROWS, len(check.members)), len(check.members))
         return cls(
-            np.concatenate(places), np.concatenate(nearness), np.concatenate(found), len(drawn)
+            np.concatenate(places),
+            np.concatenate(nearness),
+            np.concatenate(found_parts),
+            len(drawn),
         )
 
-    def per_row(self, chosen: BoolArray) -> Float64Array:
-        """Return how many of the chosen pairs each row of the sample has."""
-        return np.bincount(self.place[chosen], minlength=self.rows).astype(np.float64)
+    def per_row(self, selected: BoolArray) -> Float64Array:
+        """Return how many of the selected pairs each row of the sample has."""
+        return np.bincount(self.place[selected], minlength=self.rows).astype(np.float64)
 
 
 class _PointChecker:
-    """The comparison of a sample with all rows that are no copies, `members`, and the plan of the
-    run.
-    """
+    """The comparison of a sample with all rows that are not copies, `members`."""
 
     members: Int64Array
 
@@ -270,11 +268,11 @@ class _PointChecker:
         most = max(1, min(sample, (MOST_STEPS if by_one else MOST_PRODUCTS) // work))
         if n <= most:
             return np.ones(n)
-        near = np.zeros(n, np.bool_)
-        near[np.searchsorted(self.members, self._hints())] = True
+        is_near = np.zeros(n, np.bool_)
+        is_near[np.searchsorted(self.members, self._hints())] = True
         rates = np.empty(n)
-        for chosen, share in ((near, 1 - UNIFORM), (~near, UNIFORM)):
-            rates[chosen] = min(1.0, share * most / max(1, int(chosen.sum())))
+        for selected, share in ((is_near, 1 - UNIFORM), (~is_near, UNIFORM)):
+            rates[selected] = min(1.0, share * most / max(1, int(selected.sum())))
         return rates
 
     def _hints(self) -> Int64Array:
@@ -298,9 +296,7 @@ class _PointChecker:
         return np.unique(np.concatenate([pairs["i"], pairs["j"]]))
 
     def within(self, drawn: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
-        """Yield the place in the sample, the other row, and the nearness of each pair within the
-        bound.
-        """
+        """Yield place in the sample, other row and nearness of each pair within the bound."""
         if not len(self.members):
             return
         format = self._rows.format
@@ -309,44 +305,41 @@ class _PointChecker:
             rows = self.members[start : start + CHUNK_ROWS]
             place, at = likely(rows)
             other = rows[at]
-            apart = drawn[place] != other
-            place = place[apart]
-            other = other[apart]
+            different = drawn[place] != other
+            place = place[different]
+            other = other[different]
             values = self._rows.values(drawn[place], other)
-            near = values <= self._plan.value_of(format)
-            reported = self._plan.reported(format, values[near])
+            within_bound = values <= self._plan.value_of(format)
+            reported = self._plan.reported(format, values[within_bound])
             bound = self._plan.bound
             best = 0.0 if is_distance(self._plan.measure) else 1.0
-            nearness = (
-                (reported - bound) / (best - bound) if best != bound else np.ones(len(reported))
-            )
-            yield place[near], other[near], nearness
+            nearness = np.ones(len(reported))
+            if best != bound:
+                nearness = (reported - bound) / (best - bound)
+            yield place[within_bound], other[within_bound], nearness
 
     def _likely(self, drawn: Int64Array) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
-        """Return what gives (places in the sample, places in the rows) of all pairs that may be
-        within the bound.
-        """
+        """Return a function from rows to the (sample places, places) of possible pairs."""
         plan = self._plan
         format = self._rows.format
         if format is None or format.metric in ("hamming", "manhattan"):
             sample = np.ascontiguousarray(self._words[drawn if format else drawn[:0]])
             limit = plan.value_of(format)
 
-            def values_of(number: int, rows: Int64Array, others: UInt64Array) -> Float64Array:
+            def values_of(number: int, rows: Int64Array, other_words: UInt64Array) -> Float64Array:
                 if format is None:
                     return self._rows.values(np.full(len(rows), drawn[number], np.int64), rows)
                 values = np.empty(len(rows))
-                kernels.distances(
-                    sample[number : number + 1], others, *format.measure.kernel, values
-                )
+                row = sample[number : number + 1]
+                kernels.distances(row, other_words, *format.measure.kernel, values)
                 return values
 
             def one_by_one(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-                others = np.ascontiguousarray(self._words[rows if format else rows[:0]])
+                other_words = np.ascontiguousarray(self._words[rows if format else rows[:0]])
                 place = [rows[:0]]
                 at = [rows[:0]]
                 for number in range(len(drawn)):
-                    at.append(np.flatnonzero(values_of(number, rows, others) <= limit))
+                    at.append(np.flatnonzero(values_of(number, rows, other_words) <= limit))
                     place.append(np.full(len(at[-1]), number, np.int64))
                 return np.concatenate(place), np.concatenate(at)
 
@@ -355,19 +348,16 @@ class _PointChecker:
         slack = SLACK * (format.dim + 16)
 
         def by_products(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-            others, lengths = self._single(rows, format)
-            products = points @ others.T
+            other_points, lengths = self._single(rows, format)
+            products = points @ other_points.T
             if format.metric == "angle":
                 close = products >= 1 - plan.value_of(format) - slack
             else:
-                scale = norms[:, np.newaxis] * lengths
-                squares = norms[:, np.newaxis] ** 2 + lengths**2 - 2 * products * scale
-                close = (
-                    squares
-                    <= plan.value_of(format)
-                    + 2 * slack * scale
-                    + slack * (norms[:, np.newaxis] + lengths) ** 2
-                )
+                row_norms = norms[:, np.newaxis]
+                scale = row_norms * lengths
+                squares = row_norms**2 + lengths**2 - 2 * products * scale
+                error = 2 * slack * scale + slack * (row_norms + lengths) ** 2
+                close = squares <= plan.value_of(format) + error
             place, at = np.nonzero(close)
             return place.astype(np.int64), at.astype(np.int64)
 
@@ -385,32 +375,36 @@ class _PointChecker:
         buckets = self._buckets
         if buckets is None:
             return np.ones(len(left), np.bool_)
-        met = np.zeros(len(left), np.bool_)
+        shares_bucket = np.zeros(len(left), np.bool_)
         for band in range(buckets.bands.bands):
-            met |= buckets.keys(band, left) == buckets.keys(band, right)
+            shares_bucket |= buckets.keys(band, left) == buckets.keys(band, right)
         if buckets.codes.shape[1]:
             pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
-            met &= code_kernels.distances(buckets.codes, pairs) <= buckets.most
-        return met
+            shares_bucket &= code_kernels.distances(buckets.codes, pairs) <= buckets.most
+        return shares_bucket
 
-    def figures(self, near: _Near, rates: Float64Array, complete: bool) -> dict[str, object]:
+    def figures(self, near_pairs: _Near, rates: Float64Array, complete: bool) -> dict[str, object]:
         """Return the estimates. A pair counts half for each of its rows."""
         plan = self._plan
         buckets = self._buckets
         unit = 1 / rates.min(initial=1.0)
 
-        def pairs_of(chosen: BoolArray) -> tuple[Estimate, Estimate]:
-            whole = near.per_row(chosen) / rates / 2
-            part = near.per_row(chosen & near.found) / rates / 2
-            pairs = total_of(float(whole.sum()), variance_of(whole, rates), unit, complete)
-            return pairs, share_of(part, whole, rates, max(1, int(chosen.sum()) // 2), complete)
+        def pairs_of(selected: BoolArray) -> tuple[Estimate, Estimate]:
+            row_weights = near_pairs.per_row(selected) / rates / 2
+            part = near_pairs.per_row(selected & near_pairs.found) / rates / 2
+            variance = variance_of(row_weights, rates)
+            pairs = total_of(float(row_weights.sum()), variance, unit, complete)
+            count = max(1, int(selected.sum()) // 2)
+            return pairs, share_of(part, row_weights, rates, count, complete)
 
-        every = np.ones(len(near.place), np.bool_)
-        pairs, recall = pairs_of(every)
-        with_pairs = (near.per_row(every) > 0) / rates
+        all_pairs = np.ones(len(near_pairs.place), np.bool_)
+        pairs, recall = pairs_of(all_pairs)
+        with_pairs = (near_pairs.per_row(all_pairs) > 0) / rates
+        variance = variance_of(with_pairs, rates)
+        near_rows = total_of(float(with_pairs.sum()), variance, unit, complete)
         best = 0.0 if is_distance(plan.measure) else 1.0
         edges = plan.bound + (best - plan.bound) * np.linspace(0, 1, STEPS + 1)
-        steps = np.clip(np.floor(near.nearness * STEPS), 0, STEPS - 1)
+        steps = np.clip(np.floor(near_pairs.nearness * STEPS), 0, STEPS - 1)
         bins = [
             NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step))
             for step in range(STEPS)
@@ -420,9 +414,7 @@ class _PointChecker:
             "rows_per_band": 0 if buckets is None else buckets.bands.rows_per_band,
             "promised": 1.0 if buckets is None else buckets.recall,
             "pairs": pairs,
-            "near_rows": total_of(
-                float(with_pairs.sum()), variance_of(with_pairs, rates), unit, complete
-            ),
+            "near_rows": near_rows,
             "recall": recall,
             "by_nearness": tuple(bins),
         }

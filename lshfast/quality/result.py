@@ -22,8 +22,7 @@ BAR = 20
 
 @dataclass(frozen=True)
 class SimilarityBin:
-    """The pairs whose similarity is at least `low` and less than `high`; the last bin holds equal
-    sets too.
+    """The pairs with a similarity from `low` to below `high`; the last bin includes equal sets.
 
     Attributes
     ----------
@@ -209,19 +208,17 @@ class CheckResult(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        copies = (
-            f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
-            if self.copies
-            else ""
-        )
+        if self.copies:
+            copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+        else:
+            copies = ""
         yield figure("read", self.read, copies, empty_note(self.empty), rejected)
-        every = (
-            "all of them: the figures are exact"
-            if self.complete
-            else "each compared with all rows; intervals: 95 %"
-        )
+        if self.complete:
+            figures = "all of them: the figures are exact"
+        else:
+            figures = "each compared with all rows; intervals: 95 %"
         yield figure(
-            "sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", every
+            "sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", figures
         )
         yield figure(
             "pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs)
@@ -233,12 +230,8 @@ class CheckResult(Account):
             plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
             yield figure("recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan)
             if self.recall.high < self.promised / 2:
-                yield figure(
-                    "",
-                    "",
-                    "far below the promise: of rows that a run has kept, only what it missed is "
-                    "left",
-                )
+                note = "far below the promise: among rows that a run kept, only its misses remain"
+                yield figure("", "", note)
             note = "of the rows with such a pair share a bucket with one"
             yield figure("", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall))
         for one in self.by_similarity:
@@ -261,15 +254,14 @@ class CheckResult(Account):
                 "a threshold between different and similar rows",
             )
         for example in self.examples:
-            found = (
-                ""
-                if example.similarity < self.threshold
-                else "found"
-                if example.found
-                else "missed"
-            )
+            if example.similarity < self.threshold:
+                share = ""
+            elif example.found:
+                share = "found"
+            else:
+                share = "missed"
             names = visible(f"{one_line(example.key_i)}, {one_line(example.key_j)}")
-            yield figure("example", f"{example.similarity:.4f}", found, names)
+            yield figure("example", f"{example.similarity:.4f}", share, names)
             yield figure("", "", f"- {example.left}")
             yield figure("", "", f"+ {example.right}")
 

@@ -114,11 +114,14 @@ class _Check:
         self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
         self._rng = np.random.default_rng([seed, n, 1])
         with clock.stage("sample"):
-            met = np.zeros(len(self._members))
+            row_degrees = np.zeros(len(self._members))
             if len(self._members) > options.sample:
-                met = degrees(sketches.signatures, self._members, plan.threshold, plan.threads)
-            self._sample = draw(n, self._members, met, options.sample, seed)
-            self._among = draw(n, self._members, met, max(OTHER_ROWS, options.sample), seed + 1)
+                row_degrees = degrees(
+                    sketches.signatures, self._members, plan.threshold, plan.threads
+                )
+            self._sample = draw(n, self._members, row_degrees, options.sample, seed)
+            other_rows = max(OTHER_ROWS, options.sample)
+            self._among = draw(n, self._members, row_degrees, other_rows, seed + 1)
         self._choices = _choices(plan, options.recall)
         self._plans = list(dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)]))
 
@@ -130,14 +133,14 @@ class _Check:
         with self._clock.stage("compare"):
             edges = edges_of(plan.threshold)
             tally = Tally(sample, edges, self._plans)
-            others = self._others()
-            chosen = Chosen(self._options.examples, plan.threshold, sample, self._rng)
+            other_joins = self._others()
+            excerpts = Chosen(self._options.examples, plan.threshold, sample, self._rng)
             if len(sample.rows):
-                for near in self._near(float(edges[0]), others, progress):
-                    tally.add(near)
-                    chosen.add(near)
+                for pairs in self._near(float(edges[0]), other_joins, progress):
+                    tally.add(pairs)
+                    excerpts.add(pairs)
             far = self._far(float(edges[0]))
-        own = self._of(tally, plan.threshold, plan.bands)
+        estimates = self._of(tally, plan.threshold, plan.bands)
         candidates, precision = self._precision(tally, far, plan.threshold, plan.bands)
         rows, row_recall = rows_with_pairs(tally, sample, slice(tally.bin_at(plan.threshold), None))
         histogram = self._bins(tally, range(len(edges) - 1))
@@ -151,9 +154,9 @@ class _Check:
             "size": plan.shingles.size,
             "bands": plan.bands.bands,
             "rows_per_band": plan.bands.rows_per_band,
-            "recall": own.recall,
-            "promised": own.promised,
-            "pairs": own.pairs,
+            "recall": estimates.recall,
+            "promised": estimates.promised,
+            "pairs": estimates.pairs,
             "near_rows": rows,
             "row_recall": row_recall,
             "precision": 1.0,
@@ -164,70 +167,62 @@ class _Check:
             ),
             "histogram": histogram,
             "suggested_threshold": self._valley(tally),
-            "alternatives": (*self._alternatives(tally, far), *self._of_other_shingles(others)),
-            "examples": self._examples(chosen),
+            "alternatives": (
+                *self._alternatives(tally, far),
+                *self._of_other_shingles(other_joins),
+            ),
+            "examples": self._examples(excerpts),
             "advice": advice_for(sketches.rows.column, plan),
         }
 
     def _near(
-        self, least: float, others: Sequence[_Others], progress: Progress | None
+        self, least: float, other_joins: Sequence[_Others], progress: Progress | None
     ) -> Iterator[Near]:
-        """Yield the pairs of the sample with all rows, a piece at a time; add those of other
-        shingles.
-        """
+        """Yield the pairs of the sample with all rows by pieces; add those of other shingles."""
         sketches = self._sketches
         plan = self._plan
         sample = self._sample
         join = SampleJoin(sketches.rows, sample.rows, least, plan.threads)
         find = finder(sketches.signatures, self._plans)
-        chosen = np.zeros(len(sketches), np.bool_)
-        chosen[self._among.rows] = True
+        is_sampled = np.zeros(len(sketches), np.bool_)
+        is_sampled[self._among.rows] = True
 
         def work(rows: Int64Array) -> tuple[int, Near, list[Near]]:
             column = _held(sketches.rows.column.take(rows))
             place, row, similarity = join.near(rows, column.tokens(sketches.rows.key.tokens))
-            near = Near(place, row, similarity, find(sample.rows[place], row))
-            some = np.flatnonzero(chosen[rows]) if others else rows[:0]
-            return (
-                len(rows),
-                near,
-                [_near_by(other, column.take(some), rows[some]) for other in others],
-            )
+            pairs = Near(place, row, similarity, find(sample.rows[place], row))
+            sampled_rows = np.flatnonzero(is_sampled[rows]) if other_joins else rows[:0]
+            by_others = []
+            for other in other_joins:
+                by_others.append(_near_by(other, column.take(sampled_rows), rows[sampled_rows]))
+            return len(rows), pairs, by_others
 
-        done = 0
-        for count, near, by_others in sketches.rows.in_pieces(work, self._members, plan.threads):
-            for other, its in zip(others, by_others, strict=True):
-                other.tally.add(its)
-            yield near
-            done += count
+        rows_done = 0
+        for count, pairs, by_others in sketches.rows.in_pieces(work, self._members, plan.threads):
+            for other, other_pairs in zip(other_joins, by_others, strict=True):
+                other.tally.add(other_pairs)
+            yield pairs
+            rows_done += count
             if progress:
-                progress("verify", done, len(self._members))
+                progress("verify", rows_done, len(self._members))
 
     def _others(self) -> list[_Others]:
-        """Prepare the joins by other shingles; there are none for sets, and for rows of which there
-        are no pairs.
-        """
+        """Prepare the joins by other shingles; none for sets, and for rows without pairs."""
         plan = self._plan
         rows = self._sketches.rows
-        if (
-            not isinstance(rows.column, ShingledTexts)
-            or len(self._members) < 2
-            or not len(self._sample.rows)
-        ):
+        has_pairs = len(self._members) >= 2 and len(self._sample.rows)
+        if not isinstance(rows.column, ShingledTexts) or not has_pairs:
             return []
-        others = []
+        joins = []
         edges = np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
         for unit, size in SHINGLES:
             shingles = check_shingles(unit, size)
             if shingles[:2] != plan.shingles[:2]:
-                own = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
-                join = SampleJoin(own, self._sample.rows, plan.threshold, plan.threads)
-                others.append(
-                    _Others(
-                        shingles, own, join, Tally(self._sample, edges, [plan.bands], self._among)
-                    )
-                )
-        return others
+                rows_of_shingles = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
+                join = SampleJoin(rows_of_shingles, self._sample.rows, plan.threshold, plan.threads)
+                tally = Tally(self._sample, edges, [plan.bands], self._among)
+                joins.append(_Others(shingles, rows_of_shingles, join, tally))
+        return joins
 
     def _far(self, limit: float) -> list[Far]:
         """Estimate the candidates of each plan below the limit of near pairs."""
@@ -241,11 +236,11 @@ class _Check:
         sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
         few = sketches.signatures[sides.few]
         many = sketches.signatures[sides.many]
-        others = [
+        other_bands = [
             far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
             for bands in self._plans[1:]
         ]
-        return [first, *others]
+        return [first, *other_bands]
 
     def _of(self, tally: Tally, threshold: float, bands: Bands) -> Measured:
         first = tally.bin_at(threshold)
@@ -255,82 +250,79 @@ class _Check:
     def _candidates(self, tally: Tally, far: Sequence[Far], bands: Bands) -> float:
         """Return the candidates of a plan, for each row."""
         number = self._plans.index(bands)
-        return (float(tally.found[:, :, number].sum()) + far[number].pairs) / max(
-            1, len(self._members)
-        )
+        near = float(tally.found[:, :, number].sum())
+        return (near + far[number].pairs) / max(1, len(self._members))
 
     def _precision(
         self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands
     ) -> tuple[float, Estimate]:
-        """Return the candidates for each row, and the share of them that is at or above the
-        threshold.
-        """
+        """Return the candidates for each row, and the share of them at or above the threshold."""
         number = self._plans.index(bands)
         sample = self._sample
         rates = sample.rates[sample.rows]
-        near = tally.found[:, :, number].sum(axis=1)
+        near_counts = tally.found[:, :, number].sum(axis=1)
         right = tally.found[:, tally.bin_at(threshold) :, number].sum(axis=1)
-        share = share_of(right, near, rates, int(tally.seen.sum()), sample.complete)
-        every = float(near.sum())
-        seen = far[number]
-        others = total_of(seen.pairs, seen.pairs * seen.scale, seen.scale, seen.complete)
+        share = share_of(right, near_counts, rates, int(tally.seen.sum()), sample.complete)
+        near_total = float(near_counts.sum())
+        far_pairs = far[number]
+        variance = far_pairs.pairs * far_pairs.scale
+        far_total = total_of(far_pairs.pairs, variance, far_pairs.scale, far_pairs.complete)
 
-        def among(part: float, beside: float) -> float:
-            return part * every / (every + beside) if every + beside else nan
+        def among(part: float, far_count: float) -> float:
+            total = near_total + far_count
+            return part * near_total / total if total else nan
 
-        value = among(share.value, others.value)
-        precision = Estimate(value, among(share.low, others.high), among(share.high, others.low))
+        value = among(share.value, far_total.value)
+        low = among(share.low, far_total.high)
+        high = among(share.high, far_total.low)
         if isnan(share.value):  # no near candidate was seen
-            value = 0.0 if seen.pairs else nan
-            precision = Estimate(
-                value, 0.0, 0.0 if seen.complete and sample.complete and seen.pairs else 1.0
-            )
-        return self._candidates(tally, far, bands), precision
+            is_known = far_pairs.complete and sample.complete and far_pairs.pairs
+            value = 0.0 if far_pairs.pairs else nan
+            low = 0.0
+            high = 0.0 if is_known else 1.0
+        return self._candidates(tally, far, bands), Estimate(value, low, high)
 
     def _bins(self, tally: Tally, bins: range, step: int = 1) -> tuple[SimilarityBin, ...]:
-        made = []
+        similarity_bins = []
         for at in range(bins.start, bins.stop, step):
             end = min(at + step, bins.stop)
-            found = measured(tally, self._sample, slice(at, end))
+            estimates = measured(tally, self._sample, slice(at, end))
+            low = float(tally.edges[at])
             high = min(1.0, float(tally.edges[end]))
-            made.append(
-                SimilarityBin(
-                    float(tally.edges[at]), high, found.pairs, found.recall, found.promised
-                )
-            )
-        return tuple(made)
+            similarity_bins.append(SimilarityBin(low, high, *estimates))
+        return tuple(similarity_bins)
 
     def _valley(self, tally: Tally) -> float | None:
         """Return the threshold that a valley of the histogram suggests."""
         sample = self._sample
         if not len(sample.rows):
             return None
-        near = sample.rows[tally.weights.sum(axis=1) > 0]
-        if (
-            not len(near)
-            or np.median(self._sketches.rows.take(near[:: 1 + len(near) // 256]).counts)
-            < LEAST_SIZE
-        ):
+        paired_rows = sample.rows[tally.weights.sum(axis=1) > 0]
+        if not len(paired_rows):
+            return None
+        some_rows = paired_rows[:: 1 + len(paired_rows) // 256]
+        if np.median(self._sketches.rows.take(some_rows).counts) < LEAST_SIZE:
             return None
         rates = sample.rates[sample.rows]
         counts = []
         edges = tally.edges[::2]
         for at in range(0, len(tally.edges) - 1, 2):
-            own = tally.weights[:, at : at + 2].sum(axis=1)
-            total = float(own.sum())
-            counts.append(total_of(total, max(total, variance_of(own, rates)), sample.unit, False))
+            row_weights = tally.weights[:, at : at + 2].sum(axis=1)
+            total = float(row_weights.sum())
+            variance = max(total, variance_of(row_weights, rates))
+            counts.append(total_of(total, variance, sample.unit, False))
         return valley(np.append(edges, 1.0) if len(edges) == len(counts) else edges, counts)
 
     def _alternatives(self, tally: Tally, far: Sequence[Far]) -> Iterator[Alternative]:
         for name, threshold, bands in self._choices:
-            found = self._of(tally, threshold, bands)
+            estimates = self._of(tally, threshold, bands)
             yield self._alternative(
                 name,
                 self._plan.shingles,
                 threshold,
                 bands,
-                found,
-                found.recall,
+                estimates,
+                estimates.recall,
                 self._candidates(tally, far, bands),
             )
 
@@ -340,7 +332,7 @@ class _Check:
         shingles: Shingles,
         threshold: float,
         bands: Bands,
-        found: Measured,
+        estimates: Measured,
         recall: Estimate | None,
         candidates: float,
     ) -> Alternative:
@@ -351,34 +343,31 @@ class _Check:
             threshold,
             bands.bands,
             bands.rows_per_band,
-            found.pairs,
+            estimates.pairs,
             recall,
-            found.promised,
+            estimates.promised,
             candidates,
             8 * bands.bands * len(self._sketches),
         )
 
-    def _of_other_shingles(self, others: Sequence[_Others]) -> Iterator[Alternative]:
+    def _of_other_shingles(self, other_joins: Sequence[_Others]) -> Iterator[Alternative]:
         plan = self._plan
         sample = self._sample
         among = self._among
         rng = self._rng
         unit = sample.unit if among.complete else 2 * sample.unit * among.unit
-        for other in others:
+        for other in other_joins:
             weights = other.tally.weights[:, 0]
             by_row = other.tally.by_row
             assert by_row is not None
             total = float(weights.sum())
             expected = other.tally.promised(slice(None))
-            variance = variance_of(weights, sample.rates[sample.rows]) + variance_of(
-                by_row, among.rates
-            )
+            variance = variance_of(weights, sample.rates[sample.rows])
+            variance += variance_of(by_row, among.rates)
             pairs = total_of(total, variance, unit, sample.complete and among.complete)
             sides = self._sides
-            few, many = (
-                plan.bands.keys(_sketched(other.rows, rows, plan))
-                for rows in (sides.few, sides.many)
-            )
+            few = plan.bands.keys(_sketched(other.rows, sides.few, plan))
+            many = plan.bands.keys(_sketched(other.rows, sides.many, plan))
             far = far_candidates(sides, few, many, other.rows, plan.threshold, rng)
             yield self._alternative(
                 f"{other.shingles.unit} {other.shingles.size}",
@@ -390,41 +379,35 @@ class _Check:
                 (expected + far.pairs) / len(self._members),
             )
 
-    def _examples(self, chosen: Chosen) -> tuple[Example, ...]:
-        return examples_of(chosen.pairs(), self._sketches.rows.column, self._options.key_of)
+    def _examples(self, excerpts: Chosen) -> tuple[Example, ...]:
+        return examples_of(excerpts.pairs(), self._sketches.rows.column, self._options.key_of)
 
 
 def edges_of(threshold: float) -> Float64Array:
-    """Return the limits of bins of similarities; the threshold and others in steps from it are
-    among them.
-    """
+    """Return the limits of bins of similarities, in steps from the threshold."""
     steps = int(min(BELOW, threshold / 2) / WIDTH + 1e-9)
     below = [round(threshold - step * WIDTH, 6) for step in range(steps, 0, -1)]
-    above = [
-        round(threshold + step * WIDTH, 6) for step in range(1, round((1 - threshold) / WIDTH) + 1)
-    ]
+    steps_above = round((1 - threshold) / WIDTH)
+    above = [round(threshold + step * WIDTH, 6) for step in range(1, steps_above + 1)]
     inner = [edge for edge in above if edge < 1 - WIDTH / 4]
     return np.array([*below, threshold, *inner, np.nextafter(1, 2)], np.float64)
 
 
 def _choices(plan: Plan, recall: float) -> list[_Choice]:
     """Return the other recalls and thresholds that the slots of the plan allow."""
-    wanted = [(f"recall {value:g}", plan.threshold, value) for value in RECALLS]
+    alternatives = [(f"recall {value:g}", plan.threshold, value) for value in RECALLS]
     edges = edges_of(plan.threshold)
     for shift in SHIFTS:
         threshold = plan.threshold if shift == 0 else round(plan.threshold + shift, 6)
         if shift and edges[0] <= threshold < 1 - WIDTH / 4:
-            wanted.append((f"threshold {threshold:g}", threshold, recall))
+            alternatives.append((f"threshold {threshold:g}", threshold, recall))
     choices = []
-    for name, threshold, value in wanted:
+    for name, threshold, value in alternatives:
         try:
-            choices.append(
-                _Choice(
-                    name, threshold, choose_bands(threshold, plan.hasher.num_perm, recall=value)
-                )
-            )
+            bands = choose_bands(threshold, plan.hasher.num_perm, recall=value)
         except ValueError:
             continue  # out of reach of the slots
+        choices.append(_Choice(name, threshold, bands))
     return choices
 
 
@@ -435,13 +418,13 @@ def _held(column: Column) -> Column:
     return column
 
 
-def _sketched(rows: KeyedRows, chosen: Int64Array, plan: Plan) -> UInt64Array:
+def _sketched(rows: KeyedRows, row_numbers: Int64Array, plan: Plan) -> UInt64Array:
     """Return the signatures of some rows."""
 
-    def work(some: Int64Array) -> UInt64Array:
-        return plan.hasher.sketch(rows.column.take(some).tokens(plan.hasher.seed), threads=1)
+    def work(part: Int64Array) -> UInt64Array:
+        return plan.hasher.sketch(rows.column.take(part).tokens(plan.hasher.seed), threads=1)
 
-    return np.concatenate(list(rows.in_pieces(work, chosen, plan.threads)))
+    return np.concatenate(list(rows.in_pieces(work, row_numbers, plan.threads)))
 
 
 def _near_by(other: _Others, column: Column, rows: Int64Array) -> Near:

@@ -1,5 +1,4 @@
-"""Which rows are compared with all others: each row has a known probability to be drawn, higher
-where it meets others.
+"""The sample: each row is drawn with a known probability, higher if it meets many others.
 
 In a corpus with few duplicates, hardly any row of a uniform sample has a similar one. So a banding
 that finds nearly every pair at the threshold, and many below it, tells about how many rows each row
@@ -34,8 +33,8 @@ ROWS_AT_ONCE = 2048
 # The least share of the sample that is drawn uniformly from all rows.
 UNIFORM = 0.2
 
-# Rows that meet more than CROWD others may have so many pairs in all with the sample, or
-# LEAST_CROWD rows of them.
+# Rows that meet more than CROWD others may have CROWD_PAIRS pairs with the sample in all, or those
+# of LEAST_CROWD of these rows.
 CROWD = 64
 CROWD_PAIRS = 2_000_000
 LEAST_CROWD = 64
@@ -86,16 +85,16 @@ def degrees(
     n = len(signatures)
     total = np.zeros(len(members), np.float64)
     for first in range(0, choice.bands, BANDS_AT_ONCE):
-        some = Bands(min(BANDS_AT_ONCE, choice.bands - first), choice.rows_per_band)
-        slots = slice(first * some.rows_per_band, first * some.rows_per_band + some.slots)
-        keys = np.empty((n, some.bands), np.uint64)
+        bands = Bands(min(BANDS_AT_ONCE, choice.bands - first), choice.rows_per_band)
+        slots = slice(first * bands.rows_per_band, first * bands.rows_per_band + bands.slots)
+        keys = np.empty((n, bands.bands), np.uint64)
 
         def fill(
-            start: int, slots: slice = slots, some: Bands = some, keys: UInt64Array = keys
+            start: int, slots: slice = slots, bands: Bands = bands, keys: UInt64Array = keys
         ) -> None:
             rows = slice(start, start + ROWS_AT_ONCE)
-            own = np.ascontiguousarray(signatures[rows, slots])
-            kernels.band_keys(own, some.bands, some.rows_per_band, keys[rows])
+            row_slots = np.ascontiguousarray(signatures[rows, slots])
+            kernels.band_keys(row_slots, bands.bands, bands.rows_per_band, keys[rows])
 
         def others_of(band: int, keys: UInt64Array = keys) -> tuple[Int64Array, Int64Array]:
             """Return which members are in a bucket with others, and how many others."""
@@ -103,53 +102,53 @@ def degrees(
             count = kernels.number_buckets(
                 np.ascontiguousarray(keys[:, band : band + 1]), 0, members, buckets
             )
-            met = np.flatnonzero(buckets[:, 0] >= 0)
-            number = buckets[met, 0]
-            return met, np.bincount(number, minlength=count)[number] - 1
+            rows_of_buckets = np.flatnonzero(buckets[:, 0] >= 0)
+            number = buckets[rows_of_buckets, 0]
+            return rows_of_buckets, np.bincount(number, minlength=count)[number] - 1
 
         for _ in ordered_map(fill, range(0, n, ROWS_AT_ONCE), threads):
             pass
-        for met, others in ordered_map(others_of, range(some.bands), threads):
-            total[met] += others
+        for rows_of_buckets, counts in ordered_map(others_of, range(bands.bands), threads):
+            total[rows_of_buckets] += counts
     return total / (choice.bands * threshold**choice.rows_per_band)
 
 
-def draw(n: int, members: Int64Array, met: Float64Array, wanted: int, seed: int) -> RowSample:
-    """Draw about `wanted` of the members, which meet so many others, each independently with its
-    own probability.
-    """
+def draw(
+    n: int, members: Int64Array, row_degrees: Float64Array, wanted: int, seed: int
+) -> RowSample:
+    """Draw about `wanted` members independently, with probabilities by the rows they meet."""
     rates = np.zeros(n, np.float64)
     if len(members) <= wanted:
         rates[members] = 1.0
         return RowSample(members, rates, 1.0, True)
-    roots = np.sqrt(met)
-    alone = len(members) - int(np.count_nonzero(roots))
-    base = max(UNIFORM * wanted / len(members), (wanted - len(members) + alone) / max(1, alone))
+    roots = np.sqrt(row_degrees)
+    single_rows = len(members) - int(np.count_nonzero(roots))
+    share_of_singles = (wanted - len(members) + single_rows) / max(1, single_rows)
+    base = max(UNIFORM * wanted / len(members), share_of_singles)
     factor = _factor(roots[roots > 0], base, wanted, len(members))
-    own = _with_fewer_of_crowds(np.minimum(1.0, base + factor * roots), met, base)
-    rates[members] = own
-    drawn = np.random.default_rng([seed, len(members)]).random(len(members)) < own
+    member_rates = _with_fewer_of_crowds(np.minimum(1.0, base + factor * roots), row_degrees, base)
+    rates[members] = member_rates
+    drawn = np.random.default_rng([seed, len(members)]).random(len(members)) < member_rates
     pair = min(1.0, base + factor * np.sqrt(0.5))
-    return RowSample(members[drawn], rates, 1 / (2 * pair), bool((own == 1).all()))
+    return RowSample(members[drawn], rates, 1 / (2 * pair), bool((member_rates == 1).all()))
 
 
-def _with_fewer_of_crowds(rates: Float64Array, met: Float64Array, base: float) -> Float64Array:
-    """Return the rates, lower for rows that meet very many others if they would take too long to
-    compare.
-    """
-    crowd = np.flatnonzero(met > CROWD)
-    own = rates[crowd]
-    cost = float((own * met[crowd]).sum())
+def _with_fewer_of_crowds(
+    rates: Float64Array, row_degrees: Float64Array, base: float
+) -> Float64Array:
+    """Return the rates, lowered for rows that meet so many others that comparing takes long."""
+    crowd = np.flatnonzero(row_degrees > CROWD)
+    crowd_rates = rates[crowd]
+    cost = float((crowd_rates * row_degrees[crowd]).sum())
     if cost > CROWD_PAIRS:
-        least = LEAST_CROWD / float(own.sum())
-        rates[crowd] = np.maximum(own * min(1.0, max(CROWD_PAIRS / cost, least)), base * 1e-3)
+        least = LEAST_CROWD / float(crowd_rates.sum())
+        factor = min(1.0, max(CROWD_PAIRS / cost, least))
+        rates[crowd] = np.maximum(crowd_rates * factor, base * 1e-3)
     return rates
 
 
 def _factor(roots: Float64Array, base: float, wanted: int, n: int) -> float:
-    """Return the factor of the roots, those above 0, with which the rates of n rows add up to
-    `wanted`.
-    """
+    """Return the factor of the roots above 0 with which the rates of n rows sum to `wanted`."""
     wanted_of_these = wanted - base * (n - len(roots))
     if not len(roots) or wanted_of_these >= len(roots):
         return 1 / float(roots.min()) if len(roots) else 0.0

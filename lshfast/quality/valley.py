@@ -1,6 +1,4 @@
-"""Whether a histogram of similarities has a clear valley between different texts and copies with
-changes.
-"""
+"""Whether a histogram of similarities has a clear valley between texts and changed copies."""
 
 from __future__ import annotations
 

@@ -7,6 +7,12 @@
 [('mirror.b.example', 'a.example')]
 
 ``lshfast web mirrors`` and ``lshfast web contract`` are the commands.
+
+Files:
+
+- urls.py, mirrors.py: URLs as bigrams of words; mirror hosts.
+- contraction.py, prefixes.py: contraction of link graphs; lists of link sets by their rarest links.
+- job.py, page.py: the jobs of the commands; the page of mirror hosts.
 """
 
 from lshfast.web.contraction import Contraction, contract

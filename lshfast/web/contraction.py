@@ -1,5 +1,4 @@
-"""Contraction of a link graph: nodes with near-equal link sets become one node, until no two are
-left.
+"""Contraction of a link graph: nodes with nearly equal link sets become one node.
 
 A merge makes the link sets of the nodes that link there more similar, so merges go on ("cascaded
 collapse"). A round compares only the nodes whose links have changed with those that may be similar
@@ -105,8 +104,7 @@ def contract(
     max_block: int | None = None,
     progress: Progress | None = None,
 ) -> Contraction:
-    """Merge the nodes of a link graph whose link sets are nearly equal, until no two such nodes are
-    left.
+    """Merge nodes of a link graph whose link sets are nearly equal, until none are left.
 
     The link set of a class of nodes is the set of the other classes that its members link to; at
     first, each node is a class. In a round, the classes with at least `min_links` links are
@@ -189,11 +187,11 @@ def contract(
         raise ValueError(f"nodes must be in 0..{n - 1}, not {largest}")
     if n > MAX_NODES:
         raise ValueError(f"nodes must be in 0..{MAX_NODES - 1}, not {largest}")
-    left, right = np.ascontiguousarray(pairs.T)
+    sources, targets = np.ascontiguousarray(pairs.T)
     min_links = check_int("min_links", min_links, 1)
     if max_block is not None:
         max_block = check_int("max_block", max_block, 1)
-    graph = _Graph(*links, components(left, right, n), rule, min_links, max_block)
+    graph = _Graph(*links, components(sources, targets, n), rule, min_links, max_block)
     rounds = merged = 0
     changed: Int64Array | None = None  # all
     while len(merges := graph.merges(changed)):
@@ -210,9 +208,7 @@ def contract(
 
 
 class _Rows(NamedTuple):
-    """The link sets of some classes as CSR; links are in the order of the classes, ascending within
-    a set.
-    """
+    """The link sets of classes as CSR; links are ascending, in the order of the classes."""
 
     classes: Int64Array
     offsets: Int64Array
@@ -276,9 +272,9 @@ class _Graph:
         if changed is not None:
             if self._work > len(self._out.links):
                 self.compact()
-            chosen = self._near(changed)
-            if chosen is not None:
-                return self._leaders(self._rows(chosen))
+            near_classes = self._near(changed)
+            if near_classes is not None:
+                return self._leaders(self._rows(near_classes))
         if self._work or self._members:
             self.compact()
         nodes = np.arange(len(self.now), dtype=np.int64)
@@ -286,27 +282,27 @@ class _Graph:
 
     def merge(self, merges: Int64Array) -> Int64Array:
         """Merge classes, and return the classes whose link sets may have changed."""
-        into, gone = merges.T
+        into, merged = merges.T
         if self._prefixes is not None:
-            self._prefixes.drop(gone)
-        nodes, owners = self._nodes(gone)
+            self._prefixes.drop(merged)
+        nodes, owners = self._nodes(merged)
         self.now[nodes] = into[owners]
         _, places = places_of_rows(self._in.offsets, nodes)
         self._work += len(places)
         changed = np.unique(np.concatenate([into, self.now[self._in.links[places]]]))
         order = np.argsort(into, kind="stable")
         starts = np.flatnonzero(np.diff(into[order], prepend=-1))
-        groups = np.split(gone[order], starts[1:])
-        for label, some in zip(into[order][starts].tolist(), groups, strict=True):
-            held = self._members.setdefault(label, [np.array([label], np.int64)])
-            links = self._links.setdefault(label, [self._links_of(held[0])])
-            for name in some[self._merged[some]].tolist():
-                held += self._members.pop(name)
+        groups = np.split(merged[order], starts[1:])
+        for label, names in zip(into[order][starts].tolist(), groups, strict=True):
+            members = self._members.setdefault(label, [np.array([label], np.int64)])
+            links = self._links.setdefault(label, [self._links_of(members[0])])
+            for name in names[self._merged[names]].tolist():
+                members += self._members.pop(name)
                 links += self._links.pop(name)
-            single = some[~self._merged[some]]
-            held.append(single)
+            single = names[~self._merged[names]]
+            members.append(single)
             links.append(self._links_of(single))
-        self._merged[gone] = False
+        self._merged[merged] = False
         self._merged[into] = True
         return changed
 
@@ -319,10 +315,10 @@ class _Graph:
         nodes = [classes[~several]]
         owners = [places[~several]]
         for place in places[several].tolist():
-            held = np.concatenate(self._members[int(classes[place])])
-            self._members[int(classes[place])] = [held]
-            nodes.append(held)
-            owners.append(np.full(len(held), place, np.int64))
+            members = np.concatenate(self._members[int(classes[place])])
+            self._members[int(classes[place])] = [members]
+            nodes.append(members)
+            owners.append(np.full(len(members), place, np.int64))
         return np.concatenate(nodes), np.concatenate(owners)
 
     def _links_of(self, nodes: Int64Array) -> Int64Array:
@@ -345,39 +341,34 @@ class _Graph:
         links = self.now[np.concatenate(parts)]
         self._work += len(links)
         other = links != classes[rows]
-        found = _rows_of(_distinct(_joined(rows[other], links[other], same=True)), len(classes))
+        numbers = _distinct(_joined(rows[other], links[other], same=True))
+        _, offsets, links = _rows_of(numbers, len(classes))
         for place in merged:
-            self._links[int(classes[place])] = [
-                found.links[found.offsets[place] : found.offsets[place + 1]].copy()
-            ]
-        return _Rows(classes, *found[1:])
+            links_of_class = links[offsets[place] : offsets[place + 1]].copy()
+            self._links[int(classes[place])] = [links_of_class]
+        return _Rows(classes, offsets, links)
 
     def _near(self, changed: Int64Array) -> Int64Array | None:
-        """Return these classes and all that may have a similar link set; None if that are too many
-        to be worth it.
-        """
+        """Return these classes and all with possibly similar link sets; None if too many."""
         n = len(self.now)
         prefixes = self._prefixes
         if prefixes is None:
-            self._rank = np.empty(n, np.int64)
-            self._rank[np.argsort(np.diff(self._in.offsets), kind="stable")] = np.arange(
-                n, dtype=np.int64
-            )
-            prefixes = self._prefixes = Prefixes(n, self._rule, self._min_links)
             nodes = np.arange(n, dtype=np.int64)
+            rarest_first = np.argsort(np.diff(self._in.offsets), kind="stable")
+            self._rank = np.empty(n, np.int64)
+            self._rank[rarest_first] = nodes
+            prefixes = self._prefixes = Prefixes(n, self._rule, self._min_links)
             prefixes.put(nodes, self._out.offsets, self._ranks(self._out))
             prefixes.drop(nodes[self.now != nodes])
         rows = self._rows(changed)
         ranks = self._ranks(rows)
         prefixes.put(changed, rows.offsets, ranks)
-        near, count = prefixes.near(rows.offsets, ranks, len(self._out.links) // 2)
+        near_names, count = prefixes.near(rows.offsets, ranks, len(self._out.links) // 2)
         self._work += count
-        return None if near is None else np.union1d(changed, near)
+        return None if near_names is None else np.union1d(changed, near_names)
 
     def _ranks(self, rows: _Rows) -> Int64Array:
-        """Return the ranks of the links of rows, ascending within a row: the links to which the
-        fewest lead first.
-        """
+        """Return the ranks of the links of rows, ascending: the rarest links come first."""
         owners = np.repeat(np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets))
         return (_sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW).astype(np.int64)
 
@@ -397,14 +388,13 @@ class _Graph:
             self.left_out[nodes_left] = True
             self.partly_compared[rows.classes[compared[kinds[rows_left]]]] = True
         leaders = leaders[copies]
-        gone = np.flatnonzero(leaders != np.arange(len(leaders), dtype=np.int64))
+        merged = np.flatnonzero(leaders != np.arange(len(leaders), dtype=np.int64))
         names = rows.classes[compared]
-        return np.column_stack([names[leaders[gone]], names[gone]])
+        return np.column_stack([names[leaders[merged]], names[merged]])
 
 
 class _RankedSets(NamedTuple):
-    """Different sets of nodes as ranks, ascending within a set: the nodes that the fewest sets have
-    come first.
+    """Different sets of nodes as ascending ranks: the rarest nodes come first.
 
     `nodes` are the nodes by rank. Those from rank `common` on are in so many sets that these are
     not compared for them.
@@ -443,20 +433,18 @@ class _RankedSets(NamedTuple):
         )
 
     def left_out(self, rule: Rule) -> tuple[Int64Array, Int64Array]:
-        """Return the sets that were not looked up by all of their rarest nodes, and the nodes that
-        were left out.
-        """
+        """Return sets that were not looked up by all of their rarest nodes, and these nodes."""
         sizes = np.diff(self.offsets)
         rows, places = prefix_places(sizes, rule, 1)
         ranks = self.ranks[self.offsets[rows] + places]
         # A set with one node more.
         other_is_similar = rule.p * (sizes + 1) <= (rule.q - rule.p) * sizes
-        left = other_is_similar[rows] & (ranks >= self.common)
-        return np.unique(rows[left]), np.unique(self.nodes[ranks[left]])
+        is_left_out = other_is_similar[rows] & (ranks >= self.common)
+        return np.unique(rows[is_left_out]), np.unique(self.nodes[ranks[is_left_out]])
 
 
 def _joined(high: Int64Array, low: Int64Array, same: bool = False) -> UInt64Array:
-    """Return pairs as numbers; pairs of equal numbers only if they are wanted."""
+    """Return pairs as numbers, and pairs of equal numbers only if `same` is true."""
     if not same:
         other = high != low
         high = high[other]
@@ -466,8 +454,8 @@ def _joined(high: Int64Array, low: Int64Array, same: bool = False) -> UInt64Arra
 
 def _sorted(numbers: UInt64Array) -> UInt64Array:
     """Return numbers in ascending order; their memory is used."""
-    found: UInt64Array = sorted_numbers(np.ascontiguousarray(numbers))
-    return found
+    ordered: UInt64Array = sorted_numbers(np.ascontiguousarray(numbers))
+    return ordered
 
 
 def _distinct(numbers: UInt64Array) -> UInt64Array:

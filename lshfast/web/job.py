@@ -152,34 +152,36 @@ def mirrors_of_files(
         bad = hosts.add(names.first, names.second if inputs.id_column is not None else None)
         for place, reason in bad.items():
             reader.refuse(names, place, reason)
-    found = hosts.mirrors(progress)
-    removed = np.flatnonzero(~found.keep)
+    mirrors = hosts.mirrors(progress)
+    removed = np.flatnonzero(~mirrors.keep)
     table: dict[str, Any] = {
-        "host": [found.hosts[row] for row in removed.tolist()],
-        "mirror_of": [found.hosts[row] for row in found.keeper[removed].tolist()],
-        "similarity": found.similarity[removed],
-        "paths": found.paths[removed],
-        "common": found.common[removed],
-        "agreement": found.agreement[removed],
+        "host": [mirrors.hosts[row] for row in removed.tolist()],
+        "mirror_of": [mirrors.hosts[row] for row in mirrors.keeper[removed].tolist()],
+        "similarity": mirrors.similarity[removed],
+        "paths": mirrors.paths[removed],
+        "common": mirrors.common[removed],
+        "agreement": mirrors.agreement[removed],
     }
     with job.writing():
         job.write(output, table, {"host": "string", "mirror_of": "string"})
-        job.write_page(partial(_mirrors_page, reader, found, plan))
+        job.write_page(partial(_mirrors_page, reader, mirrors, plan))
     summary = job.account(
         MirrorSummary,
-        urls=found.urls,
-        hosts=len(found.hosts),
-        kept=len(found.hosts) - len(removed),
+        urls=mirrors.urls,
+        hosts=len(mirrors.hosts),
+        kept=len(mirrors.hosts) - len(removed),
         removed=len(removed),
-        few=found.few,
-        compared=found.compared,
+        few=mirrors.few,
+        compared=mirrors.compared,
         threshold=plan.threshold,
         recall=float(plan.bands.probability(plan.threshold)),
     )
-    return found, summary
+    return mirrors, summary
 
 
-def _mirrors_page(reader: ColumnReader, found: Mirrors, plan: MirrorPlan, page: PageOutput) -> str:
+def _mirrors_page(
+    reader: ColumnReader, mirrors: Mirrors, plan: MirrorPlan, page: PageOutput
+) -> str:
     """Return the page of the mirrors in files."""
 
     def paths_of(hosts: Collection[str]) -> Mapping[str, Collection[str]]:
@@ -187,7 +189,7 @@ def _mirrors_page(reader: ColumnReader, found: Mirrors, plan: MirrorPlan, page: 
             (url for names in reader.again().batches() for url in names.first), hosts
         )
 
-    return found.page(
+    return mirrors.page(
         paths_of if page.texts else None,
         title=f"Mirror hosts in {named([file.name for file in reader.files])}",
         threshold=plan.threshold,
@@ -237,12 +239,14 @@ def contract_files(
     """
     job = Job([output, labels], inputs.on_error, overwrite)
     reader = job.add(ColumnReader(inputs))
-    others = job.add(ColumnReader(replace(inputs, paths=same))) if same else None
+    canonical_reader = job.add(ColumnReader(replace(inputs, paths=same))) if same else None
     job.check()
     numbers = _Numbers()
     source, target = _links_of(reader, numbers, progress)
-    pairs = None if others is None else np.column_stack(_links_of(others, numbers, None))
-    found = contract(
+    pairs = None
+    if canonical_reader is not None:
+        pairs = np.column_stack(_links_of(canonical_reader, numbers, None))
+    contraction = contract(
         source,
         target,
         threshold=threshold,
@@ -254,25 +258,27 @@ def contract_files(
     )
     names = list(numbers)
     with job.writing():
-        job.write(output, _link_tables(names, found), {"source": "string", "target": "string"})
+        job.write(
+            output, _link_tables(names, contraction), {"source": "string", "target": "string"}
+        )
         if labels is not None:
-            merged = np.flatnonzero(found.labels != np.arange(len(names), dtype=np.int64))
-            columns = {"node": merged, "merged_into": found.labels[merged]}
+            merged = np.flatnonzero(contraction.labels != np.arange(len(names), dtype=np.int64))
+            columns = {"node": merged, "merged_into": contraction.labels[merged]}
             table = {
                 name: [names[node] for node in nodes.tolist()] for name, nodes in columns.items()
             }
             job.write(labels, table, dict.fromkeys(table, "string"))
     return job.account(
         ContractionSummary,
-        links=len(found.source),
-        repeated=len(source) - len(found.source),
+        links=len(contraction.source),
+        repeated=len(source) - len(contraction.source),
         same=0 if pairs is None else len(pairs),
         nodes=len(names),
-        kept=found.kept,
-        removed=found.removed,
-        rounds=found.rounds,
-        left_out=len(found.left_out),
-        partly_compared=len(found.partly_compared),
+        kept=contraction.kept,
+        removed=contraction.removed,
+        rounds=contraction.rounds,
+        left_out=len(contraction.left_out),
+        partly_compared=len(contraction.partly_compared),
     )
 
 
@@ -300,14 +306,14 @@ def _links_of(
                 reader.refuse(names, place, "a node has no name")
             pairs = [name for place, name in enumerate(pairs) if place // 2 not in bad]
         links.extend(np.fromiter(map(numbers.__getitem__, pairs), np.int64, len(pairs)))
-    found = links.finished().reshape(-1, 2)
-    return found[:, 0].copy(), found[:, 1].copy()
+    link_pairs = links.finished().reshape(-1, 2)
+    return link_pairs[:, 0].copy(), link_pairs[:, 1].copy()
 
 
-def _link_tables(names: list[str], found: Contraction) -> Iterator[dict[str, list[str]]]:
+def _link_tables(names: list[str], contraction: Contraction) -> Iterator[dict[str, list[str]]]:
     """Yield the table of the links that are left, in parts, the first of which may be empty."""
-    columns = {"source": found.source, "target": found.target}
-    for at in range(0, max(1, len(found.source)), ROWS_AT_ONCE):
+    columns = {"source": contraction.source, "target": contraction.target}
+    for at in range(0, max(1, len(contraction.source)), ROWS_AT_ONCE):
         part = slice(at, at + ROWS_AT_ONCE)
         yield {
             name: [names[node] for node in nodes[part].tolist()] for name, nodes in columns.items()

@@ -1,5 +1,4 @@
-"""Mirror hosts of a crawl: candidates by the bigrams of their paths, and a check of the paths
-themselves.
+"""Mirror hosts of a crawl: candidates by bigrams of their paths, checked by the paths.
 
 The bigrams of a host are the elements of its signature, because the paths of a mirror are often
 moved or renamed in part. What is reported rests on the paths, and on the contents of the pages if
@@ -114,14 +113,14 @@ class Mirrors(Shown):
     compared: int
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        kept = int(self.keep.sum())
+        kept_count = int(self.keep.sum())
         figures = [
             Figure("urls", f"{self.urls:,}"),
             Figure(
                 "hosts", f"{len(self.hosts):,}", f"with too few paths to be compared: {self.few:,}"
             ),
-            Figure("kept", f"{kept:,}"),
-            Figure("mirrors", f"{len(self.hosts) - kept:,}", "in `removed`"),
+            Figure("kept", f"{kept_count:,}"),
+            Figure("mirrors", f"{len(self.hosts) - kept_count:,}", "in `removed`"),
             Figure("compared", f"{self.compared:,}", "pairs of hosts"),
         ]
         return f"Mirrors of {counted(len(self.hosts), 'host')}", figures, ""
@@ -319,9 +318,8 @@ def find_mirrors(
     >>> urls = [
     ...     f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages
     ... ]
-    >>> find_mirrors(urls).removed
-    [Mirror(host='mirror.b.example', mirror_of='a.example', similarity=1.0, paths=3, common=3,
-    agreement=1.0)]
+    >>> [tuple(mirror) for mirror in find_mirrors(urls).removed]
+    [('mirror.b.example', 'a.example', 1.0, 3, 3, 1.0)]
     """
     plan = mirror_plan(
         threshold=threshold,
@@ -332,19 +330,18 @@ def find_mirrors(
         threads=threads,
     )
     hosts = HostSets(plan, contents is not None)
-    held = (
-        urls
-        if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes))
-        else list(_each(urls))
-    )
+    if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes)):
+        checked = urls
+    else:
+        checked = list(_each(urls))
     if contents is not None:
-        contents = _checked_contents(contents, len(held))
-    for start in range(0, len(held), BATCH_URLS):
-        stop = min(start + BATCH_URLS, len(held))
-        bad = hosts.add(held[start:stop], None if contents is None else contents[start:stop])
+        contents = _checked_contents(contents, len(checked))
+    for start in range(0, len(checked), BATCH_URLS):
+        stop = min(start + BATCH_URLS, len(checked))
+        bad = hosts.add(checked[start:stop], None if contents is None else contents[start:stop])
         if bad:
             row, reason = next(iter(bad.items()))
-            kind = ValueError if isinstance(held[start + row], str) else TypeError
+            kind = ValueError if isinstance(checked[start + row], str) else TypeError
             raise kind(f"urls[{start + row}]: {reason}")
         if progress:
             progress("read", stop, None)
@@ -369,13 +366,13 @@ def _checked_contents(contents: Any, urls: int) -> Sequence[Any]:
             f"contents must have one entry for each of {urls} URLs, not {len(contents)}"
         )
     # Pandas finds by label.
-    held: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)
-    numbers = urls > 0 and _is_int(held[0])
-    for row, value in enumerate(held):
+    values: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)
+    numbers = urls > 0 and _is_int(values[0])
+    for row, value in enumerate(values):
         if not (_is_int(value) if numbers else isinstance(value, (str, bytes))):
-            wanted = "an int, as the first one is" if numbers else "str or bytes; all may be ints"
-            raise TypeError(f"contents[{row}] must be {wanted}, not {value!r}")
-    return held
+            expected = "an int, as the first one is" if numbers else "str or bytes; all may be ints"
+            raise TypeError(f"contents[{row}] must be {expected}, not {value!r}")
+    return values
 
 
 def _is_int(value: object) -> bool:
@@ -480,14 +477,14 @@ class HostSets:
         )
         groups = star_groups(n, pairs, copies=copies, preference=paths.counts)
         removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
-        kept = groups.keeper[removed]
+        keepers = groups.keeper[removed]
         shared, common = (
-            overlaps(sets.take(removed), sets.take(kept))[0] for sets in (elements, paths)
+            overlaps(sets.take(removed), sets.take(keepers))[0] for sets in (elements, paths)
         )
         repeated = elements.counts > paths.counts  # hosts with several contents of a path
-        several = np.flatnonzero(repeated[removed] & repeated[kept])
+        several = np.flatnonzero(repeated[removed] & repeated[keepers])
         if len(several):
-            shared[several] = _equal_paths(elements, *pages, removed[several], kept[several])
+            shared[several] = _equal_paths(elements, *pages, removed[several], keepers[several])
         columns = paths.counts, np.ones(n)
         columns[0][removed] = common
         columns[1][removed] = shared / np.maximum(common, 1)
@@ -504,14 +501,18 @@ class HostSets:
 
 
 def _equal_paths(
-    sets: TokenSets, elements: UInt64Array, paths: UInt64Array, rows: Int64Array, others: Int64Array
+    sets: TokenSets,
+    elements: UInt64Array,
+    paths: UInt64Array,
+    rows: Int64Array,
+    other_rows: Int64Array,
 ) -> Int64Array:
     """Return for pairs of sets how many different paths their common elements have."""
-    known, first = np.unique(elements, return_index=True)
+    distinct, first = np.unique(elements, return_index=True)
     counts = np.empty(len(rows), np.int64)
-    for place, (row, other) in enumerate(zip(rows.tolist(), others.tolist(), strict=True)):
+    for place, (row, other) in enumerate(zip(rows.tolist(), other_rows.tolist(), strict=True)):
         both = np.intersect1d(sets[row], sets[other], assume_unique=True)
-        counts[place] = len(np.unique(paths[first[np.searchsorted(known, both)]]))
+        counts[place] = len(np.unique(paths[first[np.searchsorted(distinct, both)]]))
     return counts
 
 

@@ -14,8 +14,8 @@ from lshfast._io.pages.svg import Bar, Bin, bars, histogram
 from lshfast.web.urls import split_url
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
-# and of these the common paths, and those of one host alone. Of each host, at most so many paths
-# are looked at.
+# and of these the common paths, and those of one host alone. Of each host, at most PATHS_HELD
+# paths are read.
 MOST_PAIRS = 200
 MOST_HOSTS = 12
 MOST_ALIKE = 6
@@ -49,9 +49,7 @@ class FoundMirrors(Protocol):
 
 
 class HostPair(NamedTuple):
-    """A host and the host that it mirrors: their paths, those that both have, and how many of these
-    are equal pages.
-    """
+    """A host and the host it mirrors: their paths, the common ones, the equal pages."""
 
     host: str
     mirror_of: str
@@ -73,7 +71,7 @@ class SharedPaths(NamedTuple):
 
 
 def page_of(
-    found: FoundMirrors,
+    mirrors: FoundMirrors,
     paths_of: PathsOf | None,
     *,
     title: str,
@@ -86,7 +84,7 @@ def page_of(
 
     Parameters
     ----------
-    found : FoundMirrors
+    mirrors : FoundMirrors
     paths_of : callable, optional
         Returns the paths of some hosts, in their order. Without it, no paths are shown.
     title : str
@@ -98,22 +96,25 @@ def page_of(
     command : str
         The command that repeats the search.
     """
-    removed = np.flatnonzero(found.keeper != np.arange(len(found.hosts), dtype=np.int64))
-    ordered = removed[np.lexsort((-found.similarity[removed], -found.common[removed]))]
+    removed = np.flatnonzero(mirrors.keeper != np.arange(len(mirrors.hosts), dtype=np.int64))
+    ordered = removed[np.lexsort((-mirrors.similarity[removed], -mirrors.common[removed]))]
+    similarities = None
+    if len(removed):
+        similarities = _similarities(mirrors.similarity[removed], threshold)
     return render(
         "mirrors.html",
         title=title,
         cards=[
-            ("URLs", f"{found.urls:,}"),
-            ("hosts", f"{len(found.hosts):,}"),
-            ("kept", f"{len(found.hosts) - len(removed):,}"),
+            ("URLs", f"{mirrors.urls:,}"),
+            ("hosts", f"{len(mirrors.hosts):,}"),
+            ("kept", f"{len(mirrors.hosts) - len(removed):,}"),
             ("mirrors", f"{len(removed):,}"),
         ],
-        similarities=_similarities(found.similarity[removed], threshold) if len(removed) else None,
-        mirrored=_mirrored(found, removed) if len(removed) else None,
-        pairs=[_pair(found, row) for row in ordered[:MOST_PAIRS].tolist()],
+        similarities=similarities,
+        mirrored=_mirrored(mirrors, removed) if len(removed) else None,
+        pairs=[_pair(mirrors, row) for row in ordered[:MOST_PAIRS].tolist()],
         others=max(len(ordered) - MOST_PAIRS, 0),
-        examples=_examples(found, ordered, paths_of) if len(removed) else [],
+        examples=_examples(mirrors, ordered, paths_of) if len(removed) else [],
         paths=paths_of is not None,
         contents=contents,
         account=[*account],
@@ -123,26 +124,25 @@ def page_of(
 
 def paths_of_hosts(urls: Iterable[str], hosts: Collection[str]) -> dict[str, dict[str, None]]:
     """Return the first different paths of some hosts; what is no URL is left out."""
-    found: dict[str, dict[str, None]] = {host: {} for host in hosts}
+    host_paths: dict[str, dict[str, None]] = {host: {} for host in hosts}
     for url in urls:
         try:
             host, path = split_url(url)
         except (TypeError, ValueError):
             continue
-        own = found.get(host)
-        if own is not None and len(own) < PATHS_HELD:
-            own[path] = None
-    return found
+        paths = host_paths.get(host)
+        if paths is not None and len(paths) < PATHS_HELD:
+            paths[path] = None
+    return host_paths
 
 
 def _similarities(similarity: Float64Array, threshold: float | None) -> Any:
-    counts = np.bincount(
-        np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS - 1).astype(np.int64), minlength=COLUMNS
-    ).tolist()
+    numbers = np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS - 1).astype(np.int64)
+    counts = np.bincount(numbers, minlength=COLUMNS).tolist()
     columns = [Bin(at / COLUMNS, (at + 1) / COLUMNS, count) for at, count in enumerate(counts)]
-    label = "similarity" + (
-        "" if threshold is None else f"; the dashed line is the threshold, {threshold:g}"
-    )
+    label = "similarity"
+    if threshold is not None:
+        label += f"; the dashed line is the threshold, {threshold:g}"
     return histogram(
         columns,
         "Mirrors by their similarity to the kept host",
@@ -152,51 +152,57 @@ def _similarities(similarity: Float64Array, threshold: float | None) -> Any:
     )
 
 
-def _mirrored(found: FoundMirrors, removed: Int64Array) -> Any:
+def _mirrored(mirrors: FoundMirrors, removed: Int64Array) -> Any:
     """Return the kept hosts with most mirrors."""
-    counts = np.bincount(found.keeper[removed], minlength=len(found.hosts))
+    counts = np.bincount(mirrors.keeper[removed], minlength=len(mirrors.hosts))
     most = np.argsort(-counts, kind="stable")[:MOST_HOSTS]
     rows = [
-        Bar(short(found.hosts[row], 30), int(counts[row]), f"{counts[row]:,}")
+        Bar(short(mirrors.hosts[row], 30), int(counts[row]), f"{counts[row]:,}")
         for row in most.tolist()
         if counts[row]
     ]
     return bars(rows, "Mirrors of each kept host", names=220)
 
 
-def _pair(found: FoundMirrors, row: int) -> HostPair:
-    keeper = int(found.keeper[row])
+def _pair(mirrors: FoundMirrors, row: int) -> HostPair:
+    keeper = int(mirrors.keeper[row])
     return HostPair(
-        short(found.hosts[row]),
-        short(found.hosts[keeper]),
-        float(found.similarity[row]),
-        int(found.paths[row]),
-        int(found.paths[keeper]),
-        int(found.common[row]),
-        float(found.agreement[row]),
+        short(mirrors.hosts[row]),
+        short(mirrors.hosts[keeper]),
+        float(mirrors.similarity[row]),
+        int(mirrors.paths[row]),
+        int(mirrors.paths[keeper]),
+        int(mirrors.common[row]),
+        float(mirrors.agreement[row]),
     )
 
 
 def _examples(
-    found: FoundMirrors, ordered: Int64Array, paths_of: PathsOf | None
+    mirrors: FoundMirrors, ordered: Int64Array, paths_of: PathsOf | None
 ) -> list[SharedPaths]:
-    """Return the pairs with most in common, and some over the range of similarities, from the least
-    on.
-    """
-    rest = ordered[MOST_ALIKE:]
-    rest = rest[np.argsort(found.similarity[rest], kind="stable")]
-    spread = np.linspace(0, len(rest) - 1, min(len(rest), OVER_RANGE)).round().astype(np.int64)
-    rows = [*ordered[:MOST_ALIKE].tolist(), *rest[np.unique(spread)].tolist()]
-    hosts = {found.hosts[at] for row in rows for at in (row, int(found.keeper[row]))}
-    known: Mapping[str, Collection[str]] = {} if paths_of is None else paths_of(hosts)
-    return [_shared(found, row, known) for row in rows]
+    """Return the most similar pairs, and some over the range of similarities."""
+    others_by_similarity = ordered[MOST_ALIKE:]
+    others_by_similarity = others_by_similarity[
+        np.argsort(mirrors.similarity[others_by_similarity], kind="stable")
+    ]
+    last = len(others_by_similarity) - 1
+    number = min(len(others_by_similarity), OVER_RANGE)
+    places = np.linspace(0, last, number).round().astype(np.int64)
+    rows = [*ordered[:MOST_ALIKE].tolist(), *others_by_similarity[np.unique(places)].tolist()]
+    hosts = {mirrors.hosts[at] for row in rows for at in (row, int(mirrors.keeper[row]))}
+    host_paths: Mapping[str, Collection[str]] = {} if paths_of is None else paths_of(hosts)
+    return [_shared(mirrors, row, host_paths) for row in rows]
 
 
-def _shared(found: FoundMirrors, row: int, known: Mapping[str, Collection[str]]) -> SharedPaths:
-    pair = _pair(found, row)
-    first, second = (known.get(found.hosts[at], ()) for at in (row, int(found.keeper[row])))
+def _shared(
+    mirrors: FoundMirrors, row: int, host_paths: Mapping[str, Collection[str]]
+) -> SharedPaths:
+    pair = _pair(mirrors, row)
+    first, second = (
+        host_paths.get(mirrors.hosts[at], ()) for at in (row, int(mirrors.keeper[row]))
+    )
     # Otherwise, a path may be there and is not known.
-    whole = max(len(first), len(second)) < PATHS_HELD
+    is_complete = max(len(first), len(second)) < PATHS_HELD
     rows = [
         Bar("both", pair.common, f"{pair.common:,}", "kept"),
         Bar("mirror only", pair.paths - pair.common, f"{pair.paths - pair.common:,}"),
@@ -208,12 +214,14 @@ def _shared(found: FoundMirrors, row: int, known: Mapping[str, Collection[str]])
             rows, f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}", names=90
         ),
         _some(first, second, True, COMMON_PATHS),
-        _some(first, second, False, OTHER_PATHS) if whole else [],
-        _some(second, first, False, OTHER_PATHS) if whole else [],
+        _some(first, second, False, OTHER_PATHS) if is_complete else [],
+        _some(second, first, False, OTHER_PATHS) if is_complete else [],
     )
 
 
-def _some(paths: Collection[str], others: Collection[str], common: bool, most: int) -> list[str]:
+def _some(
+    paths: Collection[str], other_paths: Collection[str], common: bool, most: int
+) -> list[str]:
     """Return the first paths that others have too, or have not."""
-    chosen: Sequence[str] = [path for path in paths if (path in others) == common]
-    return [short(path) for path in chosen[:most]]
+    selection: Sequence[str] = [path for path in paths if (path in other_paths) == common]
+    return [short(path) for path in selection[:most]]

@@ -29,17 +29,18 @@ class _Level(NamedTuple):
 
 
 def prefix_places(sizes: Int64Array, rule: Rule, least: int) -> tuple[Int64Array, Int64Array]:
-    """Return the rows and places of the links under which sets with at least `least` links are
-    listed.
+    """Return the rows and places of the links under which sets are listed.
 
-    A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one
-    more than the others.
+    Sets with fewer than `least` links are not listed.
     """
-    taken = np.where(sizes >= max(least, 1), sizes - -(-rule.p * sizes // (rule.q - rule.p)) + 1, 0)
-    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
-    return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(
-        np.cumsum(taken, dtype=np.int64) - taken, taken
-    )
+    # A similar set has at least p / (q - p) of the links of a set. So it has one of any links that
+    # are one more than the remaining share.
+    common = -(-rule.p * sizes // (rule.q - rule.p))
+    prefix_sizes = np.where(sizes >= max(least, 1), sizes - common + 1, 0)
+    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), prefix_sizes)
+    starts = np.cumsum(prefix_sizes, dtype=np.int64) - prefix_sizes
+    places = np.arange(len(rows), dtype=np.int64) - np.repeat(starts, prefix_sizes)
+    return rows, places
 
 
 class Prefixes:
@@ -66,9 +67,7 @@ class Prefixes:
         self._levels: list[_Level] = []
 
     def put(self, names: Int64Array, offsets: Int64Array, ranks: Int64Array) -> None:
-        """Enter sets in the place of their earlier states; ranks of links ascend within a set, the
-        rarest first.
-        """
+        """Replace sets by new states; the ranks of their links ascend, the rarest first."""
         self.drop(names)
         rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
         keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(np.uint64)
@@ -86,8 +85,7 @@ class Prefixes:
     def near(
         self, offsets: Int64Array, ranks: Int64Array, most: int
     ) -> tuple[Int64Array | None, int]:
-        """Return the names of all sets that may be similar to one of these, and how many entries
-        were looked at.
+        """Return all sets that may be similar to one of these, and how many entries were read.
 
         The names are None if there are more than `most` entries.
         """
@@ -98,21 +96,20 @@ class Prefixes:
         last = np.minimum((sizes - places) * (q - p) // p - sizes, _MOST_PLACE)
         rows, places, last = (part[last >= 0] for part in (rows, places, last))
         first = ranks[offsets[rows] + places].astype(np.uint64) << _HALF
-        found = [np.empty(0, np.int64)]
+        names = [np.empty(0, np.int64)]
         count = 0
         for level in self._levels:
             starts = np.searchsorted(level.keys, first)
-            counts = (
-                np.searchsorted(level.keys, first | last.astype(np.uint64), side="right") - starts
-            )
+            stops = np.searchsorted(level.keys, first | last.astype(np.uint64), side="right")
+            counts = stops - starts
             count += int(counts.sum())
             if count > most:
                 return None, count
-            ends = np.cumsum(counts, dtype=np.int64)
-            at = np.repeat(starts - ends + counts, counts) + np.arange(counts.sum(), dtype=np.int64)
-            owners = level.owners[at]
-            found.append(owners[level.versions[at] == self._versions[owners]])
-        return np.unique(np.concatenate(found)), count
+            shifts = starts - np.cumsum(counts, dtype=np.int64) + counts
+            entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(shifts, counts)
+            owners = level.owners[entries]
+            names.append(owners[level.versions[entries] == self._versions[owners]])
+        return np.unique(np.concatenate(names)), count
 
     def _sorted(self, levels: list[_Level]) -> _Level:
         """Return the entries of levels that still count, sorted."""

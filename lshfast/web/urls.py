@@ -33,15 +33,14 @@ _PORTS = {"http": 80, "https": 443, None: 80}
 # Words of paths hold no digits and no underscores.
 _LETTERS = bytes.maketrans(b"0123456789_", b" " * 11)
 
-# Odd multipliers, so that words at the two places of a bigram are told apart, and from the
+# Odd multipliers, which distinguish the words at the two places of a bigram, and both from the
 # position.
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xD1B54A32D192ED03)
 
 
 class HostPath(NamedTuple):
-    """The parts of a URL that its server sees: the host, with its port unless it is the scheme's
-    own, and the path.
+    """The parts of a URL that its server sees: the host with an unusual port, and the path.
 
     See Also
     --------
@@ -164,13 +163,13 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
         raise ValueError(f"paths must be valid Unicode, not {error.object!r}") from None
     counts = np.diff(offsets)
     # A row of n words has n - 1 bigrams; a single word is followed by none, which has the token 0.
-    made = np.where(counts == 1, 1, np.maximum(counts - 1, 0))
+    bigram_counts = np.where(counts == 1, 1, np.maximum(counts - 1, 0))
     starts = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(made, out=starts[1:])
-    positions = np.arange(starts[-1], dtype=np.int64) - np.repeat(starts[:-1], made)
-    places = np.repeat(offsets[:-1], made) + positions
+    np.cumsum(bigram_counts, out=starts[1:])
+    positions = np.arange(starts[-1], dtype=np.int64) - np.repeat(starts[:-1], bigram_counts)
+    places = np.repeat(offsets[:-1], bigram_counts) + positions
     following = np.append(words, np.uint64(0))[places + 1]
-    following[np.repeat(counts == 1, made)] = 0
+    following[np.repeat(counts == 1, bigram_counts)] = 0
     return TokenSets(starts, joined_tokens(words[places], following, positions, seed))
 
 
@@ -186,7 +185,7 @@ def _words(paths: Sequence[str], seed: int) -> tuple[Int64Array, UInt64Array]:
     offsets, words = word_shingles(
         Texts([path.encode().translate(_LETTERS) for path in paths]), 1, seed
     )
-    kept = np.isin(words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True)
+    is_counted = np.isin(words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True)
     before = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
-    return before[offsets], words[kept]
+    np.cumsum(is_counted, out=before[1:])
+    return before[offsets], words[is_counted]

@@ -1,6 +1,11 @@
-"""Reports: pages of HTML that need no network and no script, their pictures, and comparisons of two
-texts.
+"""Pages of HTML without network and scripts, their pictures, and comparisons of two texts.
 
-What a page says is the matter of the part that it is about: `lshfast._engine.dedup_page`, and the
-`page` modules of records, passages and web. This package knows how to draw and to write it.
+The content of a page is in the package it is about: `lshfast._engine.dedup_page`, and the `page`
+modules of records, passages and web. This package draws and writes pages.
+
+Files:
+
+- page.py, templates/: pages from templates.
+- svg.py, diagrams.py, drawing.py: charts and diagrams as inline SVG, and pictures outside a page.
+- differences.py: two texts beside each other.
 """

@@ -1,6 +1,4 @@
-"""Diagrams as inline SVG: steps of a sum, graphs, and maps of two texts. Their colours are in
-style.css.
-"""
+"""Diagrams as inline SVG: steps of a sum, graphs, maps of two texts; style.css colours them."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ class Scale(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """An edge of a graph between two nodes, with its label; `kind` is a class of style.css: edge or
-    cut.
-    """
+    """An edge between two nodes, with its label; `kind` is its class: edge or cut."""
 
     first: int
     second: int
@@ -47,9 +43,7 @@ class Edge(NamedTuple):
 
 
 class SharedPart(NamedTuple):
-    """A passage in two texts: where it begins and ends in each, as parts of them in [0, 1], and its
-    label.
-    """
+    """A passage in two texts: its bounds in each, as parts of the text in [0, 1]; its label."""
 
     left: tuple[float, float]
     right: tuple[float, float]
@@ -57,9 +51,7 @@ class SharedPart(NamedTuple):
 
 
 def step(start: float, end: float, scale: Scale) -> Any:
-    """Return one step of a sum, from one value to another, as a bar on an axis that all steps
-    share.
-    """
+    """Return a step of a sum from one value to another, as a bar on the axis of all steps."""
     first, second = sorted((scale.at(start, STEP_WIDTH), scale.at(end, STEP_WIDTH)))
     kind = "kept" if end >= start else "removed"
     drawn = [
@@ -81,8 +73,9 @@ def step(start: float, end: float, scale: Scale) -> Any:
 
 
 def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
-    """Return a graph with its nodes on a circle, clockwise from the top; edges of few nodes have
-    their labels.
+    """Return a graph with its nodes on a circle, clockwise from the top.
+
+    If there are few nodes, edges have their labels.
     """
     places = [_on_circle(number, len(names)) for number in range(len(names))]
     drawn = []
@@ -109,9 +102,7 @@ def _on_circle(number: int, size: int) -> tuple[float, float]:
 
 
 def _edge_label(edge: Edge, places: Sequence[tuple[float, float]]) -> Any:
-    """Return the label of an edge, nearer to its first node, so that labels of crossing edges are
-    apart.
-    """
+    """Return the label of an edge, near its first node: labels of crossing edges stay apart."""
     (x1, y1) = places[edge.first]
     (x2, y2) = places[edge.second]
     return element(
@@ -123,10 +114,8 @@ def _edge_label(edge: Edge, places: Sequence[tuple[float, float]]) -> Any:
     )
 
 
-def text_map(left: str, right: str, passages: Sequence[SharedPart], title: str) -> Any:
-    """Return two texts as stripes of equal length, with bands between the places of their
-    passages.
-    """
+def text_map(first_text: str, second_text: str, passages: Sequence[SharedPart], title: str) -> Any:
+    """Return two texts as stripes of equal length, with bands between their passages."""
     top = STRIPE + 6.0
     below = STRIPE + 6.0 + STRIPE + BETWEEN
     drawn = [
@@ -147,15 +136,13 @@ def text_map(left: str, right: str, passages: Sequence[SharedPart], title: str) 
         )
         drawn.append(element("rect", x=a, y=top, width=b - a, height=STRIPE, class_="removed"))
         drawn.append(element("rect", x=c, y=below, width=d - c, height=STRIPE, class_="removed"))
-    drawn.append(element("text", left, x=0, y=STRIPE, class_="label"))
-    drawn.append(element("text", right, x=0, y=below + STRIPE + 15, class_="label"))
+    drawn.append(element("text", first_text, x=0, y=STRIPE, class_="label"))
+    drawn.append(element("text", second_text, x=0, y=below + STRIPE + 15, class_="label"))
     return picture(below + STRIPE + 20, title, *drawn)
 
 
 def covered(parts: Sequence[tuple[float, float]]) -> Any:
-    """Return a text as a short stripe on which the parts that passages cover, in [0, 1], are
-    filled.
-    """
+    """Return a text as a short stripe; the parts that passages cover, in [0, 1], are filled."""
     drawn = [element("rect", x=0, y=3, width=100, height=8, class_="empty")]
     for start, end in parts:
         drawn.append(

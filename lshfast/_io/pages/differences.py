@@ -57,9 +57,8 @@ def compare(left: str, right: str) -> Differences:
     Examples
     --------
     >>> from lshfast._io.pages.differences import compare
-    >>> compare("a red rose", "a white rose").right
-    [Span(kind='same', text='a '), Span(kind='other', text='white'), Span(kind='same', text='
-    rose')]
+    >>> [tuple(span) for span in compare("a red rose", "a white rose").right]
+    [('same', 'a '), ('other', 'white'), ('same', ' rose')]
     """
     skipped = _common_start(left, right)
     words, cut = zip(*(_words(text, skipped) for text in (left, right)), strict=True)
@@ -80,8 +79,9 @@ def excerpt(text: str) -> list[Span]:
 
 
 def _common_start(left: str, right: str) -> int:
-    """Return how many characters at the start need no comparison: equal ones, up to some words
-    before a difference.
+    """Return how many characters before the first difference need no comparison.
+
+    They end some words before the difference.
     """
     if left == right:
         return 0
@@ -101,11 +101,11 @@ def _words(text: str, start: int) -> tuple[list[str], int]:
     words: list[str] = []
     end = start
     # Compiled when it is first used, and kept by re.
-    for found in re.compile(_WORD).finditer(text, start):
+    for match in re.compile(_WORD).finditer(text, start):
         if len(words) == MOST_WORDS:
             break
-        words.append(found[0])
-        end = found.end()
+        words.append(match[0])
+        end = match.end()
     return words, len(text) - end
 
 
@@ -120,9 +120,7 @@ def _mark_moved(words: Sequence[list[str]], kinds: Sequence[list[Kind]]) -> None
 
 
 def _grams(words: list[str], kinds: list[Kind]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield runs of MOVED words, with what is between them, that are in one text only, and where
-    they start.
-    """
+    """Yield runs of MOVED words in one text only, with the text between, and their start."""
     size = 2 * MOVED - 1
     for start in range(len(words) - size + 1):
         if words[start].strip() and all(kind == "other" for kind in kinds[start : start + size]):
@@ -140,8 +138,8 @@ def _spans(words: list[str], kinds: list[Kind], skipped: int, cut: int) -> list[
         shown[start:end] = [True] * (min(end, len(words)) - start)
     spans = _gap(skipped, "character")
     length = left_out = 0
-    for word, kind, wanted in zip(words, kinds, shown, strict=True):
-        if not wanted or length > MOST_CHARACTERS:
+    for word, kind, is_shown in zip(words, kinds, shown, strict=True):
+        if not is_shown or length > MOST_CHARACTERS:
             left_out += bool(word.strip())
             continue
         spans += _gap(left_out, "word")

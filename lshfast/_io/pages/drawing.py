@@ -1,6 +1,4 @@
-"""Pictures outside a page: in a notebook, or in a file of their own. They carry their colours,
-those of a page.
-"""
+"""Pictures outside a page, in a notebook or a file; they include the colours of a page."""
 
 from __future__ import annotations
 
@@ -99,10 +97,9 @@ class Drawing:
 
 
 def _style() -> str:
-    """Return the rules for pictures, for light and for dark.
+    """Return the rules for drawings, for light and dark, with colours that need no variables.
 
-    They name their colours, for programs that know no variables of CSS. They apply to drawings
-    only, since a notebook has them in its own page.
+    They apply to drawings only, because a notebook has them in its own page.
     """
     folder = resources.files("lshfast._io.pages") / "templates"
     light, dark = re.findall(

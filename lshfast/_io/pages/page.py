@@ -49,9 +49,7 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a page cannot be written: its name ends otherwise, or a package is
-    missing.
-    """
+    """Raise an error if a page cannot be written: wrong suffix, or a missing package."""
     name = printable(os.fspath(path))
     if not name.lower().endswith((".html", ".htm")):
         raise ValueError(f"{name}: a page (html) must be named .html")
@@ -91,11 +89,9 @@ def _environment() -> Any:
     markup = optional("markupsafe").Markup
 
     def shown(value: Any) -> Any:
-        return (
-            visible(value, lines=True)
-            if isinstance(value, str) and not isinstance(value, markup)
-            else value
-        )
+        if isinstance(value, str) and not isinstance(value, markup):
+            return visible(value, lines=True)
+        return value
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("lshfast._io.pages"),

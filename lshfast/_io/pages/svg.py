@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import Any, NamedTuple
 
@@ -42,9 +42,7 @@ class Bar(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """A column of a histogram: its borders on the axis, how many rows it has, and its class as for
-    a `Bar`.
-    """
+    """A column of a histogram: its bounds, its number of rows, its class as in `Bar`."""
 
     low: float
     high: float
@@ -53,9 +51,7 @@ class Bin(NamedTuple):
 
 
 def element(name: str, *inside: Any, **attributes: Any) -> Any:
-    """Return an element as Markup; `_` in the names of attributes is a hyphen, and at their end
-    nothing.
-    """
+    """Return an element as Markup; `_` in names of attributes is a hyphen, at the end nothing."""
     optional("jinja2")  # of which markupsafe is a part: the error names the package to install
     escape = optional("markupsafe").escape
     markup = optional("markupsafe").Markup
@@ -68,9 +64,7 @@ def element(name: str, *inside: Any, **attributes: Any) -> Any:
 
 
 def picture(height: float, title: str, *inside: Any, width: float = WIDTH) -> Any:
-    """Return a picture of a width and a height; `title` says what it shows to those who cannot see
-    it.
-    """
+    """Return a picture of this size; `title` describes it to those who cannot see it."""
     box = f"0 0 {_shown(width)} {_shown(height)}"
     return element(
         "svg", element("title", title), *inside, viewBox=box, role="img", class_="picture"
@@ -101,8 +95,7 @@ def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
 
 
 def gauge(share: float, kind: str = "removed") -> Any:
-    """Return a short bar of which a share, in [0, 1], is filled; the number is beside it in the
-    text.
+    """Return a short bar of which a share, in [0, 1], is filled.
 
     `kind` is a class of style.css, as for a `Bar`.
     """
@@ -116,8 +109,7 @@ def gauge(share: float, kind: str = "removed") -> Any:
 def matrix(
     names: Sequence[str], cells: Mapping[tuple[int, int], float], title: str, room: int = 170
 ) -> Any:
-    """Return squares in rows with these names; the darker, the greater the number of a cell, which
-    is in [0, 1].
+    """Return squares in rows with these names; they are darker for greater numbers in [0, 1].
 
     `room` is the width of the names. More than 23 of them would overlap.
     """
@@ -181,59 +173,42 @@ def histogram(
         return " ".join(f"{_shown(across(x))},{_shown(up(y))}" for x, y in curve)
 
     points = line(curve)
-    alone = bool(points) and not columns
+    only_points = bool(points) and not columns
     probabilities = ["0", "0.5", "1"]
-    drawn = [_grid(probabilities if alone else [f"{half * most // 2:,}" for half in range(3)], up)]
+    drawn = [
+        _grid(probabilities if only_points else [f"{half * most // 2:,}" for half in range(3)], up)
+    ]
     for column in columns:
         if column.rows:
-            left = across(column.low)
+            start = across(column.low)
             right = across(column.high)
             label = f"{column.low:.2f} to {column.high:.2f}: {column.rows:,}"
             drawn.append(
                 element(
                     "rect",
                     element("title", label),
-                    x=left + 0.5,
+                    x=start + 0.5,
                     y=up(column.rows / most),
-                    width=max(right - left - 1, 1),
+                    width=max(right - start - 1, 1),
                     height=tall * column.rows / most,
                     class_=f"bar {column.kind}",
                 )
             )
     if points:
         drawn.append(element("polyline", points=points, class_="curve"))
-    for at, (name, other) in enumerate((others or {}).items()):
-        dashes = f"{2 + 3 * at} 3"
-        top = TOP + 12 + 15 * at
-        drawn.append(
-            element("polyline", points=line(other), class_="curve", stroke_dasharray=dashes)
-        )
-        sample = f"{LEFT + 6},{top - 4} {LEFT + 34},{top - 4}"
-        drawn.append(element("polyline", points=sample, class_="curve", stroke_dasharray=dashes))
-        drawn.append(element("text", name, x=LEFT + 40, y=top, class_="label"))
-    if points and not alone:
+    for number, (name, other) in enumerate((others or {}).items()):
+        drawn += _named_curve(number, name, line(other))
+    if points and not only_points:
+        x = WIDTH - RIGHT + 6
         for y, label in zip(HEIGHTS, probabilities, strict=True):
-            drawn.append(
-                element("text", label, x=WIDTH - RIGHT + 6, y=up(y) + 4, class_="tick right")
-            )
+            drawn.append(element("text", label, x=x, y=up(y) + 4, class_="tick right"))
     if mark is not None:
         drawn.append(
             element(
                 "line", x1=across(mark), x2=across(mark), y1=TOP - 6, y2=TOP + tall, class_="mark"
             )
         )
-    decimals = max(1 - floor(log10((high - low) / 5)), 0)
-    for step in range(6):
-        x = low + (high - low) * step / 5
-        drawn.append(
-            element(
-                "text",
-                f"{x:.{decimals}f}",
-                x=across(x),
-                y=HEIGHT - BOTTOM + 16,
-                class_="tick middle",
-            )
-        )
+    drawn += _axis_labels(low, high, across)
     drawn.append(element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle"))
     return picture(HEIGHT, title, *drawn)
 
@@ -249,10 +224,31 @@ def _grid(labels: Sequence[str], up: Any) -> Any:
     return element("g", *drawn)
 
 
+def _axis_labels(low: float, high: float, across: Callable[[float], float]) -> list[Any]:
+    labels = []
+    decimals = max(1 - floor(log10((high - low) / 5)), 0)
+    for step in range(6):
+        x = low + (high - low) * step / 5
+        label = f"{x:.{decimals}f}"
+        y = HEIGHT - BOTTOM + 16
+        labels.append(element("text", label, x=across(x), y=y, class_="tick middle"))
+    return labels
+
+
+def _named_curve(number: int, name: str, points: str) -> list[Any]:
+    """Return a dashed curve, and its line and name in the upper left corner."""
+    dashes = f"{2 + 3 * number} 3"
+    top = TOP + 12 + 15 * number
+    sample = f"{LEFT + 6},{top - 4} {LEFT + 34},{top - 4}"
+    return [
+        element("polyline", points=points, class_="curve", stroke_dasharray=dashes),
+        element("polyline", points=sample, class_="curve", stroke_dasharray=dashes),
+        element("text", name, x=LEFT + 40, y=top, class_="label"),
+    ]
+
+
 def _round_up(count: int) -> int:
-    """Return the least number of one or two digits and zeros that is even and not less, for the end
-    of an axis.
-    """
+    """Return the least even number of one or two digits and zeros that is not less than another."""
     step = 2 * int(10 ** max(len(str(count)) - 2, 0))
     return max(-(-count // step) * step, 2)
 

@@ -1,5 +1,4 @@
-"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own
-layout.
+"""AsyncMinHashLSH: a MinHashLSH on a Redis server, in datasketch's layout, for asyncio.
 
 The layout is that of `redis_entries`, except that the number of a band is one byte.
 """
@@ -156,9 +155,7 @@ class AsyncMinHashLSH:
             self._has_any = self.keys._redis.register_script(HAS_ANY) if self.prepickle else None
 
     async def close(self) -> None:
-        """Send pending changes of sessions, and close the connection; a later call opens it
-        again.
-        """
+        """Send pending changes and close the connection; a later call opens it again."""
         if self.keys is not None:
             await self._flush()
             await self.keys.close()
@@ -223,8 +220,8 @@ class AsyncMinHashLSH:
     async def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
         keys, _ = self._storages()
         row, form = await self._read(minhash)
-        stored, *others = self._stored(key)
-        if check and not await self._claim(stored, others, buffer):
+        stored, *other_forms = self._stored(key)
+        if check and not await self._claim(stored, other_forms, buffer):
             raise ValueError(f"The given key already exists: {key!r}")
         if self._sketches.form is not None:  # another task's insertion was the first
             self._sketches.form.check_same(form)
@@ -236,24 +233,22 @@ class AsyncMinHashLSH:
         elif len(self._waiting) >= self._batch_size:
             await self._flush()
 
-    async def _claim(self, stored: bytes, others: list[bytes], buffer: bool) -> bool:
-        """Store a key that is not in the index and return True; return False if it is in
-        the index.
-        """
+    async def _claim(self, stored: bytes, other_forms: list[bytes], buffer: bool) -> bool:
+        """Store a key and return True; return False if it is in the index already."""
         keys, _ = self._storages()
         if buffer:
-            there = await self._there([stored, *others])
-            if not there:
+            present_forms = await self._there([stored, *other_forms])
+            if not present_forms:
                 self._waiting[stored] = True
-            return not there
+            return not present_forms
         pipe = keys._redis.pipeline(transaction=True)
-        for other in others:
+        for other in other_forms:
             pipe.hexists(keys._name, other)
         pipe.hsetnx(keys._name, stored, keys.redis_key(stored))
-        *known, taken = await self._answers(pipe)
-        if taken and any(known):
+        *stored_forms, was_new = await self._answers(pipe)
+        if was_new and any(stored_forms):
             await keys._redis.hdel(keys._name, stored)
-        return bool(taken) and not any(known)
+        return bool(was_new) and not any(stored_forms)
 
     def _put(self, pipe: Any, stored: bytes, row: UInt64Array, form: Form) -> None:
         keys, tables = self._storages()
@@ -276,21 +271,21 @@ class AsyncMinHashLSH:
 
     async def _remove(self, key: Any, buffer: bool) -> None:
         keys, tables = self._storages()
-        there = await self._there(self._stored(key)) if self._can_be_stored(key) else []
-        if not there:
+        present_forms = await self._there(self._stored(key)) if self._can_be_stored(key) else []
+        if not present_forms:
             raise ValueError(f"The given key does not exist: {key!r}")
-        if any(self._waiting.get(one) for one in there):
+        if any(self._waiting.get(form) for form in present_forms):
             await self._flush()
-        self._waiting.update(dict.fromkeys(there, False))
+        self._waiting.update(dict.fromkeys(present_forms, False))
         async with self._turns:
-            lists = await keys.getmany(*there)
+            lists = await keys.getmany(*present_forms)
         # Called here, because another task may have sent the previous pipeline.
         pipe = self._pipeline()
-        for one, names in zip(there, lists, strict=True):
-            for at, name in enumerate(names):
-                tables[at % self.b]._discard(pipe, name, one)
-                self._left.add((at % self.b, name))
-            keys.drop(pipe, one)
+        for form, names in zip(present_forms, lists, strict=True):
+            for place, name in enumerate(names):
+                tables[place % self.b]._discard(pipe, name, form)
+                self._left.add((place % self.b, name))
+            keys.drop(pipe, form)
         if not buffer or len(self._waiting) >= self._batch_size:
             await self._flush()
 
@@ -304,19 +299,19 @@ class AsyncMinHashLSH:
         keys, tables = self._storages()
         pipe = self._kept
         self._kept = None
-        left = list(self._left)
+        buckets = list(self._left)
         self._left = set()
         self._waiting.clear()
         if pipe is not None:
             await self._answers(pipe)
-        if not left:
+        if not buckets:
             return
         pipe = keys._redis.pipeline(transaction=False)
-        for band, name in left:
+        for band, name in buckets:
             pipe.exists(tables[band].redis_key(name))
-        held = await self._answers(pipe)
-        for (band, name), stays in zip(left, held, strict=True):
-            if not stays:
+        exists = await self._answers(pipe)
+        for (band, name), is_present in zip(buckets, exists, strict=True):
+            if not is_present:
                 tables[band].drop(pipe, name)
         await self._answers(pipe)
 
@@ -326,15 +321,11 @@ class AsyncMinHashLSH:
             return list(await pipe.execute())
 
     def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
-        """Return an async context manager that inserts in batches of `batch_size`, and sends the
-        rest at its end.
-        """
+        """Return an async context manager that inserts in batches of `batch_size`."""
         return AsyncMinHashLSHInsertionSession(self, batch_size)
 
     def delete_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHDeleteSession:
-        """Return an async context manager that removes in batches of `batch_size`, and sends the
-        rest at its end.
-        """
+        """Return an async context manager that removes in batches of `batch_size`."""
         return AsyncMinHashLSHDeleteSession(self, batch_size)
 
     # ---- reading ----
@@ -352,10 +343,10 @@ class AsyncMinHashLSH:
         pipe = keys._redis.pipeline(transaction=False)
         for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
             pipe.smembers(table.redis_key(name))
-        found = sorted(set().union(*await self._answers(pipe)))
-        if found and self._sketches.form is None:  # the entries found have this form
+        stored_keys = sorted(set().union(*await self._answers(pipe)))
+        if stored_keys and self._sketches.form is None:  # the entries found have this form
             self._sketches.form = form
-        return given_keys(found, self._loads) if self.prepickle else found
+        return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
 
     async def has_key(self, key: Any) -> bool:
         """Return whether a key is in the index."""
@@ -376,14 +367,13 @@ class AsyncMinHashLSH:
         return await self._storages()[0].size() == 0
 
     async def get_counts(self) -> list[dict[bytes, int]]:
-        """Return for each band a dict from the names of its buckets to the numbers of keys
-        in them.
-        """
+        """Return for each band the number of keys in each bucket, by the name of the bucket."""
         return [await table.itemcounts() for table in self._storages()[1]]
 
     async def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return the result of `get_counts`, counting only these keys. Keys that are not in the
-        index are ignored.
+        """Return the result of `get_counts`, counting only these keys.
+
+        Keys that are not in the index are ignored.
         """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = dict.fromkeys(form for key in keys for form in self._stored(key))
@@ -399,8 +389,8 @@ class AsyncMinHashLSH:
         if self._sketches.form is None:
             table = self._storages()[1][0]
             async with self._turns:
-                _, met = await table._redis.hscan(table._name, count=1)
-            form.check_width(next((len(name) // self.r for name in met), None))
+                _, some_buckets = await table._redis.hscan(table._name, count=1)
+            form.check_width(next((len(name) // self.r for name in some_buckets), None))
         return row, form
 
     def _can_be_stored(self, key: Any) -> bool:
@@ -418,19 +408,17 @@ class AsyncMinHashLSH:
         return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
-        """Return the forms of a key that are on the server, or will be when all pending changes are
-        sent.
-        """
-        found = await self._on_server(stored)
+        """Return the forms of a key that are on the server once all pending changes are sent."""
+        present = await self._on_server(stored)
         return [
-            one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)
+            form
+            for form, is_present in zip(stored, present, strict=True)
+            if self._waiting.get(form, is_present)
         ]
 
 
 def band_number(band: int) -> bytes:
-    """Return the number of a band in names on the server: one byte, as in datasketch, or two from
-    256 on.
-    """
+    """Return the number of a band in names on the server: one byte, two for 256 and more."""
     return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 
@@ -456,9 +444,7 @@ class AsyncMinHashLSHInsertionSession(AsyncLSHSession):
         return self
 
     async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set; errors are those of
-        ``AsyncMinHashLSH.insert``.
-        """
+        """Insert a key and the sketch of its set. Errors are as in ``AsyncMinHashLSH.insert``."""
         await self.lsh._insert(key, minhash, check_duplication, True)
 
 

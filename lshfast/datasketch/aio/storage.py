@@ -15,8 +15,7 @@ from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name, server_of
 
 
 class AsyncRedisListStorage(ListCommands):
-    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are
-    bytes.
+    """A storage on a Redis server that keeps the values of a key, bytes, in a list.
 
     Parameters
     ----------
@@ -99,9 +98,7 @@ class AsyncRedisListStorage(ListCommands):
 
     @asynccontextmanager
     async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield a pipeline for a change and send it; with ``buffer=True`` only if enough commands
-        are pending.
-        """
+        """Yield a pipeline for a change and send it; with ``buffer=True`` only a full one."""
         if not options.get("buffer", False):
             pipe = self._redis.pipeline(transaction=True)
             yield pipe
@@ -138,8 +135,7 @@ class AsyncRedisListStorage(ListCommands):
 
 
 class AsyncRedisSetStorage(SetCommands, AsyncRedisListStorage):
-    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are
-    bytes.
+    """A storage on a Redis server that keeps the values of a key, bytes, in a set.
 
     Parameters
     ----------
