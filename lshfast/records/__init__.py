@@ -1,14 +1,17 @@
 """Record linkage: which records of two tables, or of one, describe the same thing.
 
 >>> from lshfast.records import match_records
->>> a = {"name": ["William Jones", "Ann Lee", "Eve Stone"], "phone": ["555 0123", "555 0199", "555 0100"]}
+>>> a = {
+...     "name": ["William Jones", "Ann Lee", "Eve Stone"],
+...     "phone": ["555 0123", "555 0199", "555 0100"],
+... }
 >>> b = {"name": ["Ann Lee", "Bill Jones"], "phone": ["555-0198", "555-0123"]}
 >>> match_records(a, b, scoring="points").pairs()
 [(0, 1), (1, 0)]
 
-`match_records` links two tables, and `dedup_records` the records of one. Without labels, the weights of fields are
-learnt from the tables; `LinkResult.explain` shows a link. ``lshfast records match`` and ``lshfast records dedup``
-are the commands, and docs/how-to/records.md has the guide.
+`match_records` links two tables, and `dedup_records` the records of one. Without labels, the
+weights of fields are learnt from the tables; `LinkResult.explain` shows a link. ``lshfast records
+match`` and ``lshfast records dedup`` are the commands, and docs/how-to/records.md has the guide.
 """
 
 from typing import TYPE_CHECKING

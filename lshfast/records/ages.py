@@ -1,7 +1,9 @@
-"""Ages, or years of birth, in one table and dates of birth in the other: both become ages, or both years.
+"""Ages, or years of birth, in one table and dates of birth in the other: both become ages, or both
+years.
 
-When ages were written down is not known. It is estimated from the distributions: the deciles of the dates and of the
-ages add up to that time, if both tables have about the same people. So equal ages are near ones.
+When ages were written down is not known. It is estimated from the distributions: the deciles of the
+dates and of the ages add up to that time, if both tables have about the same people. So equal ages
+are near ones.
 """
 
 from __future__ import annotations
@@ -51,7 +53,11 @@ def written_as(texts: Sequence[str]) -> Literal["dates", "ages", "years"] | None
 
     Examples
     --------
-    >>> written_as(["1984-05-02", "2.3.1990"]), written_as(["40", "7"]), written_as(["1984", "1990"])
+    >>> (
+    ...     written_as(["1984-05-02", "2.3.1990"]),
+    ...     written_as(["40", "7"]),
+    ...     written_as(["1984", "1990"]),
+    ... )
     ('dates', 'ages', 'years')
     """
     count = max(1, len(texts))
@@ -63,7 +69,9 @@ def written_as(texts: Sequence[str]) -> Literal["dates", "ages", "years"] | None
     return "dates" if sum(day_of(text) is not None for text in texts) > MOST_DATES * count else None
 
 
-def age_forms(columns: Sequence[Sequence[str]], order: DateOrder | None = None) -> list[tuple[AgeForm, str]]:
+def age_forms(
+    columns: Sequence[Sequence[str]], order: DateOrder | None = None
+) -> list[tuple[AgeForm, str]]:
     """Decide how the values of each table are read, and say it.
 
     Parameters
@@ -96,7 +104,11 @@ def age_forms(columns: Sequence[Sequence[str]], order: DateOrder | None = None) 
     found = []
     for kind, (form, note) in zip(written, forms, strict=True):
         if kind == "dates":
-            what = "years of birth" if today is None else f"ages in {today:.1f}, estimated from both tables"
+            what = (
+                "years of birth"
+                if today is None
+                else (f"ages in {today:.1f}, estimated from both tables")
+            )
             note = f"{note}; {what}" if note else what
         found.append((AgeForm(kind, form, today), note if kind == "dates" else f"read as {kind}"))
     return found
@@ -113,7 +125,11 @@ def age_form(text: str, form: AgeForm) -> str:
         day = day_of(text, form.dates)
         if day is None:
             return ""
-        years = date.fromordinal(day).year if form.today is None else int(np.floor(form.today - _year_of(day)))
+        years = (
+            date.fromordinal(day).year
+            if form.today is None
+            else int(np.floor(form.today - _year_of(day)))
+        )
         return str(years) if years >= 0 else ""
     number = whole_number(text)
     if number is None:

@@ -1,8 +1,8 @@
 """Assignment: which of the pairs that score enough become links.
 
-One-to-one links have the greatest sum of scores above the threshold in every component, that is, a set of records that
-chains of pairs connect. In components that are too large for that they are chosen greedily, the best first; their sum
-is at least half of the greatest.
+One-to-one links have the greatest sum of scores above the threshold in every component, that is, a
+set of records that chains of pairs connect. In components that are too large for that they are
+chosen greedily, the best first; their sum is at least half of the greatest.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 
-MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one, and of the pairs that are settled at once
+# Rounds of the greedy choice, before pairs are taken one by one, and of the pairs that are settled
+# at once.
+MOST_ROUNDS = 40
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 NEARLY_AS_GOOD = 0.75  # of the value of the best match of a record
-# Matches of a record on average, if records have several, or one; of so many records at least. Publications of two
-# libraries have 1.0 and 2.1 to 2.2 where one lists each several times, and 1.0 to 1.1 elsewhere.
-SEVERAL, ONE, FEWEST_RECORDS = 1.25, 1.1, 20
+# Matches of a record on average, if records have several, or one; of so many records at least.
+# Publications of two libraries have 1.0 and 2.1 to 2.2 where one lists each several times, and 1.0
+# to 1.1 elsewhere.
+SEVERAL = 1.25
+ONE = 1.1
+FEWEST_RECORDS = 20
 SAME = 1e-6  # scores of pairs that differ by less are equal
 
 
@@ -34,11 +39,14 @@ def check_assignment(assign: str) -> None:
         raise ValueError(f"assign must be one of {', '.join(get_args(Assignment))}, not {assign!r}")
 
 
-def likely_assignment(i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]) -> Assignment:
-    """Return the assignment that pairs of two tables suggest: one-to-one, unless records clearly have several matches.
+def likely_assignment(
+    i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]
+) -> Assignment:
+    """Return the assignment that pairs of two tables suggest: one-to-one, unless records clearly
+    have several matches.
 
-    A record has several matches if it is the best candidate of several records of the other table, which are nearly
-    as good as its own best one.
+    A record has several matches if it is the best candidate of several records of the other table,
+    which are nearly as good as its own best one.
 
     Parameters
     ----------
@@ -52,10 +60,16 @@ def likely_assignment(i: Int64Array, j: Int64Array, values: Float64Array, sizes:
     --------
     >>> import numpy as np
     >>> i, j = np.repeat(np.arange(30), 2), np.arange(60)
-    >>> likely_assignment(i, j, np.ones(60), (30, 60)), likely_assignment(i[::2], j[::2], np.ones(30), (30, 60))
+    >>> (
+    ...     likely_assignment(i, j, np.ones(60), (30, 60)),
+    ...     likely_assignment(i[::2], j[::2], np.ones(30), (30, 60)),
+    ... )
     ('one-to-many', 'one-to-one')
     """
-    counts = [matches_of_records(i, j, values, sizes), matches_of_records(j, i, values, (sizes[1], sizes[0]))]
+    counts = [
+        matches_of_records(i, j, values, sizes),
+        matches_of_records(j, i, values, (sizes[1], sizes[0])),
+    ]
     if min(map(len, counts)) < FEWEST_RECORDS:
         return "one-to-one"
     of_a, of_b = (float(count.mean()) for count in counts)
@@ -64,7 +78,9 @@ def likely_assignment(i: Int64Array, j: Int64Array, values: Float64Array, sizes:
     return "many-to-one" if of_b >= SEVERAL and of_a <= ONE else "one-to-one"
 
 
-def matches_of_records(i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]) -> Int64Array:
+def matches_of_records(
+    i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]
+) -> Int64Array:
     """Return the number of probable matches of the rows of the first table that have any."""
     best = [np.zeros(size, np.float64) for size in sizes]
     np.maximum.at(best[0], i, values)
@@ -75,7 +91,13 @@ def matches_of_records(i: Int64Array, j: Int64Array, values: Float64Array, sizes
 
 
 def assigned(
-    i: Int64Array, j: Int64Array, scores: Float64Array, assign: Assignment, *, least: float = 0.0, single: bool = False
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    assign: Assignment,
+    *,
+    least: float = 0.0,
+    single: bool = False,
 ) -> Int64Array:
     """Return the pairs that become links, by their index, ascending.
 
@@ -84,11 +106,13 @@ def assigned(
     i, j : ndarray of int64, shape (n,)
         Rows of the first and the second table, at least 0; each pair once.
     scores : ndarray of float64, shape (n,)
-        Finite. Of pairs with equal scores, the one with the smaller i, then the smaller j, comes first.
+        Finite. Of pairs with equal scores, the one with the smaller i, then the smaller j, comes
+        first.
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
-        many-to-one: each row of the first table has at most one link, the best; one-to-many: each row of the second.
-        one-to-one: both, with the greatest sum of scores above `least` in each component of up to 1,000 rows on each
-        side, and larger ones of few pairs; the best first in others; see `one_to_one`. many-to-many: all pairs.
+        many-to-one: each row of the first table has at most one link, the best; one-to-many: each
+        row of the second. one-to-one: both, with the greatest sum of scores above `least` in each
+        component of up to 1,000 rows on each side, and larger ones of few pairs; the best first in
+        others; see `one_to_one`. many-to-many: all pairs.
     least : float
         The least score of a link; no score is below it.
     single : bool
@@ -114,13 +138,20 @@ def assigned(
     >>> import numpy as np
     >>> from lshfast.records import assigned
     >>> i, j, scores = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([9.0, 8.0, 7.0])
-    >>> assigned(i, j, scores, "one-to-one").tolist(), assigned(i, j, scores, "many-to-one").tolist()
+    >>> (
+    ...     assigned(i, j, scores, "one-to-one").tolist(),
+    ...     assigned(i, j, scores, "many-to-one").tolist(),
+    ... )
     ([1, 2], [0, 2])
     """
     check_assignment(assign)
-    i, j, scores = np.asarray(i), np.asarray(j), np.asarray(scores)
+    i = np.asarray(i)
+    j = np.asarray(j)
+    scores = np.asarray(scores)
     if i.ndim != 1 or not i.shape == j.shape == scores.shape:
-        raise ValueError(f"i, j and scores must have one shape (n,), not {i.shape}, {j.shape} and {scores.shape}")
+        raise ValueError(
+            f"i, j and scores must have one shape (n,), not {i.shape}, {j.shape} and {scores.shape}"
+        )
     if len(i) and not (i.dtype.kind in "iu" and j.dtype.kind in "iu"):
         raise TypeError(f"i and j must be integers, not {i.dtype} and {j.dtype}")
     if not np.isfinite(scores).all():
@@ -154,8 +185,8 @@ class OneToOne(NamedTuple):
 class ExactWork:
     """The components that are solved exactly: their pairs x rows of the smaller side, at most.
 
-    The sparse matching takes at most about 12 ns for each unit, with scores i j for row i and column j; with random
-    scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
+    The sparse matching takes at most about 12 ns for each unit, with scores i j for row i and
+    column j; with random scores, it takes a tenth of that. 1,000 x 1,000 records take 6 s or 1 s.
 
     Attributes
     ----------
@@ -170,8 +201,11 @@ class ExactWork:
 WORK = ExactWork()
 
 
-def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool, work: ExactWork = WORK) -> OneToOne:
-    """Choose pairs so that each row has at most one: exactly in components up to a size, greedily in larger ones.
+def one_to_one(
+    i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool, work: ExactWork = WORK
+) -> OneToOne:
+    """Choose pairs so that each row has at most one: exactly in components up to a size, greedily
+    in larger ones.
 
     Parameters
     ----------
@@ -185,14 +219,17 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     Returns
     -------
     OneToOne
-        Their gains have the greatest sum in each component of at most 12 rows, and in larger ones of which the product
-        of pairs and rows of the smaller side is within `work`, the smallest first. A larger component of one table that
-        has no two sides, as it has an odd circle, is greedy.
+        Their gains have the greatest sum in each component of at most 12 rows, and in larger ones
+        of which the product of pairs and rows of the smaller side is within `work`, the smallest
+        first. A larger component of one table that has no two sides, as it has an odd circle, is
+        greedy.
     """
     if not len(i):
         return OneToOne(np.zeros(0, np.int64), 0)
-    i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
-    first = 0 if single else int(i.max()) + 1  # rows of the first table; those of the second come after them
+    i = i.astype(np.int64, copy=False)
+    j = j.astype(np.int64, copy=False)
+    # Rows of the first table; those of the second come after them.
+    first = 0 if single else int(i.max()) + 1
     j = j + first
     rows = int(max(i.max(), j.max())) + 1
     counts = np.bincount(np.concatenate([i, j]), minlength=rows)
@@ -208,8 +245,11 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     label = labels[i]
     sizes = np.bincount(label, minlength=rows)  # pairs of each component
     nodes = np.bincount(labels, minlength=rows)  # its rows
-    few = (sizes > 2) & (nodes <= FEW_ROWS)  # of two pairs in a component, the better one is the answer
-    sides = _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
+    # Of two pairs in a component, the better one is the answer.
+    few = (sizes > 2) & (nodes <= FEW_ROWS)
+    sides = (
+        _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
+    )
     large, tried = _tractable(sides, labels, sizes, nodes, work)
     exact = few | large
     greedy = int((tried & ~large)[label[chosen]].sum())
@@ -221,7 +261,9 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
     by_label = np.argsort(label, kind="stable")
     picked = np.zeros(len(i), bool)
     picked[chosen] = True
-    for part in np.split(left[by_label], np.flatnonzero(np.diff(label[by_label])) + 1) if len(left) else []:
+    for part in (
+        np.split(left[by_label], np.flatnonzero(np.diff(label[by_label])) + 1) if len(left) else []
+    ):
         ends = i[part].tolist(), j[part].tolist()
         if len({*ends[0], *ends[1]}) <= FEW_ROWS:
             kept.append(part[_best_matching(*ends, gains[part].tolist())])
@@ -233,14 +275,18 @@ def one_to_one(i: Int64Array, j: Int64Array, gains: Float64Array, *, single: boo
 def _settled(
     i: Int64Array, j: Int64Array, gains: Float64Array, order: Int64Array, rows: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Return pairs of a matching with the greatest sum of gains, and the pairs between the rows that are left.
+    """Return pairs of a matching with the greatest sum of gains, and the pairs between the rows
+    that are left.
 
-    A pair belongs to it if it is the first of both rows, and gains as much as the seconds of both together: no other
-    matching has more than these two instead. The pairs are given, and those that are left returned, the best first.
+    A pair belongs to it if it is the first of both rows, and gains as much as the seconds of both
+    together: no other matching has more than these two instead. The pairs are given, and those that
+    are left returned, the best first.
     """
-    settled, left = [order[:0]], order
+    settled = [order[:0]]
+    left = order
     for _ in range(MOST_ROUNDS):
-        ends, place = (i[left], j[left]), np.arange(len(left), dtype=np.int64)
+        ends = (i[left], j[left])
+        place = np.arange(len(left), dtype=np.int64)
         first = _first_places(ends, rows)
         seconds = np.zeros(rows)
         for side in ends:
@@ -258,32 +304,46 @@ def _settled(
 
 
 def _first_places(ends: tuple[Int64Array, Int64Array], rows: int) -> Int64Array:
-    """Return for each row the place of the first pair that has it; rows of no pair have any number."""
+    """Return for each row the place of the first pair that has it; rows of no pair have any
+    number.
+    """
     first = np.empty(rows, np.int64)
     place = np.arange(len(ends[0]), dtype=np.int64)[::-1]
-    first[np.stack(ends, axis=1)[::-1].reshape(-1)] = np.repeat(place, 2)  # of repeated assignments the last stays
+    # Of repeated assignments the last stays.
+    first[np.stack(ends, axis=1)[::-1].reshape(-1)] = np.repeat(place, 2)
     return first
 
 
 def _sides(i: Int64Array, j: Int64Array, rows: int) -> npt.NDArray[np.int8]:
-    """Return the side of each row, 0 or 1, such that each pair has a row of each; -1 where there are no such sides.
+    """Return the side of each row, 0 or 1, such that each pair has a row of each; -1 where there
+    are no such sides.
 
-    Each row stands for two nodes, 2 row and 2 row + 1, and each pair connects nodes of different parity. Where these
-    components have two sides, they are twins of two components.
+    Each row stands for two nodes, 2 row and 2 row + 1, and each pair connects nodes of different
+    parity. Where these components have two sides, they are twins of two components.
     """
-    both = components(np.concatenate([2 * i, 2 * i + 1]), np.concatenate([2 * j + 1, 2 * j]), 2 * rows)
+    both = components(
+        np.concatenate([2 * i, 2 * i + 1]), np.concatenate([2 * j + 1, 2 * j]), 2 * rows
+    )
     return np.where(both[::2] == both[1::2], -1, both[::2] & 1).astype(np.int8)
 
 
 def _tractable(
-    sides: npt.NDArray[np.int8], labels: Int64Array, sizes: Int64Array, nodes: Int64Array, work: ExactWork
+    sides: npt.NDArray[np.int8],
+    labels: Int64Array,
+    sizes: Int64Array,
+    nodes: Int64Array,
+    work: ExactWork,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which components are large and solved exactly, and which are large, by their labels."""
+    """Return which components are large and solved exactly, and which are large, by their
+    labels.
+    """
     large = nodes > FEW_ROWS
     first = np.bincount(labels[sides == 0], minlength=len(nodes))
     smaller = np.minimum(first, nodes - first)
     # A star has a smaller side of one row, and its best pair is the answer.
-    able = np.flatnonzero(large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= work.component))
+    able = np.flatnonzero(
+        large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= work.component)
+    )
     products = sizes[able] * smaller[able]
     order = np.argsort(products, kind="stable")
     found = np.zeros(len(nodes), bool)
@@ -292,12 +352,18 @@ def _tractable(
 
 
 def _sparse_matching(
-    i: Int64Array, j: Int64Array, gains: Float64Array, part: Int64Array, sides: npt.NDArray[np.int8], chosen: Int64Array
+    i: Int64Array,
+    j: Int64Array,
+    gains: Float64Array,
+    part: Int64Array,
+    sides: npt.NDArray[np.int8],
+    chosen: Int64Array,
 ) -> Int64Array:
-    """Return the pairs of a component with two sides that have the greatest sum of gains, or `chosen` if it has it.
+    """Return the pairs of a component with two sides that have the greatest sum of gains, or
+    `chosen` if it has it.
 
-    Each row of the smaller side may take a column of its own instead of a pair, without gain; the matching of all these
-    rows with the least cost is the answer.
+    Each row of the smaller side may take a column of its own instead of a pair, without gain; the
+    matching of all these rows with the least cost is the answer.
     """
     largest = float(gains[part].max())
     if largest <= 0:
@@ -313,7 +379,9 @@ def _sparse_matching(
     shape = (len(first), len(first) + len(second))
     sparse: Any = optional("scipy.sparse", "records")
     graph: Any = optional("scipy.sparse.csgraph", "records")
-    taken, partner = graph.min_weight_full_bipartite_matching(sparse.csr_matrix((costs, places), shape=shape))
+    taken, partner = graph.min_weight_full_bipartite_matching(
+        sparse.csr_matrix((costs, places), shape=shape)
+    )
     pair_of = np.full(len(first), -1, np.int64)
     pair_of[taken] = partner
     found = part[pair_of[rows] == columns]
@@ -321,7 +389,8 @@ def _sparse_matching(
 
 
 def _best_matching(i: list[int], j: list[int], gains: list[float]) -> list[int]:
-    """Return the pairs of a matching with the greatest sum of gains, by their index; pairs are given the best first.
+    """Return the pairs of a matching with the greatest sum of gains, by their index; pairs are
+    given the best first.
 
     The sets of rows that pairs can still use are the states of a dynamic program.
     """
@@ -341,9 +410,9 @@ def _best_matching(i: list[int], j: list[int], gains: list[float]) -> list[int]:
 def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64Array:
     """Take the pairs in an order, each unless one of its rows is taken.
 
-    In each round, the pairs that are the first of both of their rows are taken at once, and pairs with a taken row are
-    left out. These are the pairs that a walk through the order would take. Long chains of pairs would need many rounds;
-    what they leave is walked through.
+    In each round, the pairs that are the first of both of their rows are taken at once, and pairs
+    with a taken row are left out. These are the pairs that a walk through the order would take.
+    Long chains of pairs would need many rounds; what they leave is walked through.
     """
     left = order
     taken = np.zeros(rows, bool)
@@ -351,7 +420,8 @@ def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64
     for _ in range(MOST_ROUNDS):
         if not len(left):
             break
-        place, first = np.arange(len(left), dtype=np.int64), _first_places((i[left], j[left]), rows)
+        place = np.arange(len(left), dtype=np.int64)
+        first = _first_places((i[left], j[left]), rows)
         best = (first[i[left]] == place) & (first[j[left]] == place)
         links.append(left[best])
         taken[i[left[best]]] = taken[j[left[best]]] = True
@@ -367,9 +437,11 @@ def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64
 def equally_good(
     i: Int64Array, j: Int64Array, scores: Float64Array, links: Int64Array, sizes: tuple[int, int]
 ) -> Int64Array:
-    """Return for each one-to-one link how many pairs of one of its records are as good, with the link itself.
+    """Return for each one-to-one link how many pairs of one of its records are as good, with the
+    link itself.
 
-    Pairs of records that have better links do not count. If it is k, no more than one link of k can be right.
+    Pairs of records that have better links do not count. If it is k, no more than one link of k can
+    be right.
 
     Parameters
     ----------
@@ -389,11 +461,16 @@ def equally_good(
     Examples
     --------
     >>> import numpy as np
-    >>> i, j, scores = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 2]), np.array([5.0, 5.0, 5.0, 5.0, 4.0])
+    >>> i, j, scores = (
+    ...     np.array([0, 0, 1, 1, 2]),
+    ...     np.array([0, 1, 0, 1, 2]),
+    ...     np.array([5.0, 5.0, 5.0, 5.0, 4.0]),
+    ... )
     >>> equally_good(i, j, scores, np.array([0, 3, 4]), (3, 3)).tolist()
     [2, 2, 1]
     """
-    own = [np.full(size, np.inf, np.float64) for size in sizes]  # a record without a link has no rivals
+    # A record without a link has no rivals.
+    own = [np.full(size, np.inf, np.float64) for size in sizes]
     best = [np.full(size, -np.inf, np.float64) for size in sizes]
     for side, rows in enumerate((i, j)):
         own[side][rows[links]] = best[side][rows[links]] = scores[links]

@@ -1,7 +1,7 @@
 """Blocking: rules that say which pairs of records are compared.
 
-A rule gives each record keys, and compares the records with an equal key; or it sorts the records, and compares
-neighbours. Blocks that would bring more pairs than a cap are left out and counted.
+A rule gives each record keys, and compares the records with an equal key; or it sorts the records,
+and compares neighbours. Blocks that would bring more pairs than a cap are left out and counted.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class KeyBlocks:
     Parameters
     ----------
     *keys : str or callable
-        Names of fields, all of which must be equal, or one function that returns the key of a record: it is called
-        with a dict of the record's values as they were read, and returns None or an empty string for a record without
-        a key.
+        Names of fields, all of which must be equal, or one function that returns the key of a
+        record: it is called with a dict of the record's values as they were read, and returns None
+        or an empty string for a record without a key.
     max_block : int, default 10,000
         The largest number of pairs of a block; larger blocks are left out and reported. At least 1.
     label : str, optional
@@ -65,8 +65,8 @@ class KeyBlocks:
 
     References
     ----------
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: records with an equal name,
-    address or telephone are compared; sorting brings them together.
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: records
+    with an equal name, address or telephone are compared; sorting brings them together.
 
     Examples
     --------
@@ -79,12 +79,16 @@ class KeyBlocks:
     max_block: int
     label: str | None
 
-    def __init__(self, *keys: str | KeyFunction, max_block: int = MAX_BLOCK, label: str | None = None) -> None:
+    def __init__(
+        self, *keys: str | KeyFunction, max_block: int = MAX_BLOCK, label: str | None = None
+    ) -> None:
         functions = [key for key in keys if callable(key)]
         if not keys or not all(isinstance(key, str) for key in keys if not callable(key)):
             raise TypeError(f"keys must be names of fields, or one function, not {keys!r}")
         if functions and len(keys) > 1:
-            raise ValueError("a function must be the only key of its rule: it sees the whole record")
+            raise ValueError(
+                "a function must be the only key of its rule: it sees the whole record"
+            )
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "max_block", check_int("max_block", max_block, 1))
         object.__setattr__(self, "label", label)
@@ -144,12 +148,14 @@ class EveryPair:
 
 @dataclass(frozen=True)
 class SortBlocks:
-    """Sort the records of both tables by a field and compare neighbours (the sorted-neighbourhood method).
+    """Sort the records of both tables by a field and compare neighbours (the sorted-neighbourhood
+    method).
 
     Parameters
     ----------
     field : str
-        Name of a field. Records are sorted by its normal form; records without a value are left out.
+        Name of a field. Records are sorted by its normal form; records without a value are left
+        out.
     window : int, default 5
         A record is compared with the `window` - 1 records before it and after it, at least 2.
 
@@ -188,7 +194,8 @@ class SortBlocks:
 
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return the pairs of neighbours."""
-        coded, (first, second) = linkage.field(self.field), linkage.sizes
+        coded = linkage.field(self.field)
+        (first, second) = linkage.sizes
         count = len(coded.values)
         rank = np.empty(count + 1, np.int64)
         rank[sorted(range(count), key=coded.values.__getitem__)] = np.arange(count, dtype=np.int64)
@@ -204,7 +211,8 @@ class SortBlocks:
             high = np.maximum(rows[:-distance], rows[distance:])
             if linkage.b is not None:
                 across = (low < first) & (high >= first)
-                low, high = low[across], high[across] - first
+                low = low[across]
+                high = high[across] - first
             found.append(low * second + high)
         places = np.concatenate(found).astype(np.uint64)
         return RulePairs(kernels.sorted_numbers(places))
@@ -227,7 +235,8 @@ class LshBlocks:
     num_perm : int, default 64
         Slots of a signature, in 1..65,536.
     max_block : int, default 10,000
-        The largest number of pairs of a bucket; larger buckets are left out and reported. At least 1.
+        The largest number of pairs of a bucket; larger buckets are left out and reported. At least
+        1.
 
     Raises
     ------
@@ -283,9 +292,13 @@ class LshBlocks:
         return f"lsh:{'+'.join(self.fields)}:threshold={self.threshold:g}"
 
     def pairs(self, linkage: Linkage) -> RulePairs:
-        """Return the pairs of records with similar values: those of a bucket, whose similarity is then computed."""
+        """Return the pairs of records with similar values: those of a bucket, whose similarity is
+        then computed.
+        """
         places, texts = joined_values([linkage.field(name) for name in self.fields])
-        tokens = shingle(texts, "char", self.size, seed=linkage.seed, threads=linkage.threads).distinct()
+        tokens = shingle(
+            texts, "char", self.size, seed=linkage.seed, threads=linkage.threads
+        ).distinct()
         hasher = MinHasher(self.num_perm, seed=linkage.seed)
         keys = self.bands.keys(hasher.sketch(tokens, threads=linkage.threads))
         counts = [np.bincount(place[place >= 0], minlength=len(texts)) for place in places]
@@ -299,20 +312,30 @@ class LshBlocks:
             skipped += blocks.skipped(~fits, lambda text: texts[text])
             found.append(blocks.places(fits, len(texts)))
         pairs = distinct_places(found)
-        left, right = (part.astype(np.int64) for part in np.divmod(pairs, np.uint64(max(1, len(texts)))))
+        left, right = (
+            part.astype(np.int64) for part in np.divmod(pairs, np.uint64(max(1, len(texts))))
+        )
         similar = left != right
         similar[similar] = (
-            similarities(tokens.offsets, tokens.tokens, left[similar], right[similar], self.threshold) > 0
+            similarities(
+                tokens.offsets, tokens.tokens, left[similar], right[similar], self.threshold
+            )
+            > 0
         )
         alike = np.flatnonzero(np.logical_and(*counts))  # equal values
-        left, right = np.append(left[similar], alike), np.append(right[similar], alike)
-        return with_skipped(pairs_of_values(linkage, places, (left, right), self.max_block, texts), skipped)
+        left = np.append(left[similar], alike)
+        right = np.append(right[similar], alike)
+        return with_skipped(
+            pairs_of_values(linkage, places, (left, right), self.max_block, texts), skipped
+        )
 
 
 def _function_keys(
     function: KeyFunction, linkage: Linkage
 ) -> tuple[tuple[UInt64Array, UInt64Array], Callable[[int], str]]:
-    """Return the keys of a function as numbers, and a function that returns the key of a row of the first table."""
+    """Return the keys of a function as numbers, and a function that returns the key of a row of the
+    first table.
+    """
     tables = [linkage.a] if linkage.b is None else [linkage.a, linkage.b]
     given = [[function(table.record(row)) for row in range(len(table))] for table in tables]
     try:

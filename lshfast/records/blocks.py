@@ -25,12 +25,16 @@ def combined_keys(coded: list[CodedField]) -> tuple[UInt64Array, UInt64Array]:
     Keys are equal where all values are; NO_KEY is that of a row without one of them.
     """
     sizes = [len(codes) for codes in coded[0].codes]
-    keys, missing, size = np.zeros(sum(sizes), np.uint64), np.zeros(sum(sizes), bool), 1
+    keys = np.zeros(sum(sizes), np.uint64)
+    missing = np.zeros(sum(sizes), bool)
+    size = 1
     for field in coded:
-        codes, count = np.concatenate(field.codes), max(1, len(field.values))
+        codes = np.concatenate(field.codes)
+        count = max(1, len(field.values))
         if size * count >= NO_KEY:  # the combinations that occur are fewer
             distinct, places = np.unique(keys, return_inverse=True)
-            keys, size = places.reshape(-1).astype(np.uint64), len(distinct)
+            keys = places.reshape(-1).astype(np.uint64)
+            size = len(distinct)
         size *= count
         missing |= codes < 0
         keys = keys * np.uint64(count) + np.maximum(codes, 0).astype(np.uint64)
@@ -48,7 +52,8 @@ def check_total(pairs: int) -> None:
     """Raise OverflowError if a rule brings too many pairs."""
     if pairs > MOST_PAIRS:
         raise OverflowError(
-            f"a blocking rule brings more than {MOST_PAIRS:,} pairs: name more fields in its key, or lower max_block "
+            f"a blocking rule brings more than {MOST_PAIRS:,} pairs: name more fields in its key, "
+            "or lower max_block "
             "or the window"
         )
 
@@ -60,7 +65,8 @@ class KeyGroups:
     Attributes
     ----------
     codes : ndarray of int64
-        Of the rows of the first table; -1 for a row without a key, or with one that the second table does not have.
+        Of the rows of the first table; -1 for a row without a key, or with one that the second
+        table does not have.
     rows, starts : ndarray of int64
         The rows of the second table with code c are ``rows[starts[c]:starts[c + 1]]``, ascending.
     single : bool
@@ -93,7 +99,8 @@ class KeyGroups:
         """Return the places i * columns + j of all pairs of the chosen keys, ascending."""
         i = np.flatnonzero(self.codes >= 0)
         i = i[chosen[self.codes[i]]]
-        begin, end = self.starts[self.codes[i]], self.starts[self.codes[i] + 1]
+        begin = self.starts[self.codes[i]]
+        end = self.starts[self.codes[i] + 1]
         if self.single:  # each row with those behind it
             place_of = np.empty(len(self.codes), np.int64)
             place_of[self.rows] = np.arange(len(self.rows), dtype=np.int64)
@@ -101,24 +108,35 @@ class KeyGroups:
         return _places_of_runs(i * columns, begin, end - begin, self.rows)
 
     def skipped(self, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
-        """Return the blocks of chosen keys, which are left out; `label` returns the key of a row of the first table."""
+        """Return the blocks of chosen keys, which are left out; `label` returns the key of a row of
+        the first table.
+        """
         codes = np.flatnonzero(chosen)
         if not len(codes):
             return []
-        first, rows = np.empty(len(chosen), np.int64), np.flatnonzero(self.codes >= 0)[::-1]
+        first = np.empty(len(chosen), np.int64)
+        rows = np.flatnonzero(self.codes >= 0)[::-1]
         first[self.codes[rows]] = rows  # of repeated assignments the last stays
         sizes = self.pairs[codes].tolist()
-        return [SkippedBlock(label(row), size) for row, size in zip(first[codes].tolist(), sizes, strict=True)]
+        return [
+            SkippedBlock(label(row), size)
+            for row, size in zip(first[codes].tolist(), sizes, strict=True)
+        ]
 
 
 def joined(
-    linkage: Linkage, keys: tuple[UInt64Array, UInt64Array], max_block: int, label: Callable[[int], str]
+    linkage: Linkage,
+    keys: tuple[UInt64Array, UInt64Array],
+    max_block: int,
+    label: Callable[[int], str],
 ) -> RulePairs:
     """Return the pairs of rows with equal keys, without the blocks that exceed the cap."""
     blocks = KeyGroups.of(keys[0], keys[1] if linkage.b is not None else None)
     fits = blocks.pairs <= max_block
     check_total(int(blocks.pairs[fits].sum()))
-    return with_skipped(RulePairs(blocks.places(fits, linkage.sizes[1])), blocks.skipped(~fits, label))
+    return with_skipped(
+        RulePairs(blocks.places(fits, linkage.sizes[1])), blocks.skipped(~fits, label)
+    )
 
 
 def pairs_of_values(
@@ -136,21 +154,31 @@ def pairs_of_values(
     places : two ndarrays of int64
         The value of each row of the two tables, -1 for none.
     pairs : (ndarray of int64, ndarray of int64)
-        Values of the first and the second table; within one table, each pair of values once, in any order.
+        Values of the first and the second table; within one table, each pair of values once, in any
+        order.
     max_block : int
         The largest number of pairs of rows for a pair of values.
     texts : list of str
         The values.
     """
-    rows, starts, counts = zip(*(_rows_of_values(place, len(texts)) for place in places), strict=True)
+    rows, starts, counts = zip(
+        *(_rows_of_values(place, len(texts)) for place in places), strict=True
+    )
     found: list[UInt64Array] = []
     skipped: list[SkippedBlock] = []
     equal = pairs[0] == pairs[1]
     for same in (True, False):
-        left, right = pairs[0][equal == same], pairs[1][equal == same]
+        left = pairs[0][equal == same]
+        right = pairs[1][equal == same]
         single = same and linkage.b is None
         blocks = SharedKeys(
-            rows[0], rows[1], starts[0][left], starts[1][right], counts[0][left], counts[1][right], single
+            rows[0],
+            rows[1],
+            starts[0][left],
+            starts[1][right],
+            counts[0][left],
+            counts[1][right],
+            single,
         )
         fits = blocks.pairs <= max_block
         check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in found))
@@ -169,23 +197,35 @@ def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Ar
     return rows, starts[:-1], np.diff(starts)
 
 
-def skipped_blocks(blocks: SharedKeys, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
-    """Return the chosen blocks, which are left out; `label` returns the key of a row of the first table."""
+def skipped_blocks(
+    blocks: SharedKeys, chosen: BoolArray, label: Callable[[int], str]
+) -> list[SkippedBlock]:
+    """Return the chosen blocks, which are left out; `label` returns the key of a row of the first
+    table.
+    """
     places = np.flatnonzero(chosen)
-    sizes, first = blocks.pairs[places], blocks.rows_a[blocks.starts_a[places]]
-    return [SkippedBlock(label(row), size) for row, size in zip(first.tolist(), sizes.tolist(), strict=True)]
+    sizes = blocks.pairs[places]
+    first = blocks.rows_a[blocks.starts_a[places]]
+    return [
+        SkippedBlock(label(row), size)
+        for row, size in zip(first.tolist(), sizes.tolist(), strict=True)
+    ]
 
 
 def with_skipped(found: RulePairs, more: list[SkippedBlock]) -> RulePairs:
     """Return the pairs of a rule with further blocks that were left out."""
-    largest = sorted([*found.largest_skipped, *more], key=lambda block: (-block.pairs, block.key))[:SHOWN_BLOCKS]
+    largest = sorted([*found.largest_skipped, *more], key=lambda block: (-block.pairs, block.key))[
+        :SHOWN_BLOCKS
+    ]
     pairs = found.skipped_pairs + sum(block.pairs for block in more)
     return RulePairs(found.places, found.skipped + len(more), pairs, tuple(largest))
 
 
 @dataclass(frozen=True)
 class SharedKeys:
-    """The keys that occur in both tables: for each, its rows in each table as a run of `rows_a` and `rows_b`."""
+    """The keys that occur in both tables: for each, its rows in each table as a run of `rows_a` and
+    `rows_b`.
+    """
 
     rows_a: Int64Array
     rows_b: Int64Array
@@ -198,26 +238,40 @@ class SharedKeys:
     @property
     def pairs(self) -> Int64Array:
         """Pairs of each key."""
-        return self.counts_a * (self.counts_a - 1) // 2 if self.single else self.counts_a * self.counts_b
+        return (
+            self.counts_a * (self.counts_a - 1) // 2
+            if self.single
+            else self.counts_a * self.counts_b
+        )
 
 
 def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt64Array:
     """Return the places i * columns + j of all pairs of the chosen blocks."""
-    starts_a, starts_b = blocks.starts_a[chosen], blocks.starts_b[chosen]
-    counts_a, counts_b = blocks.counts_a[chosen], blocks.counts_b[chosen]
+    starts_a = blocks.starts_a[chosen]
+    starts_b = blocks.starts_b[chosen]
+    counts_a = blocks.counts_a[chosen]
+    counts_b = blocks.counts_b[chosen]
     # The rows of the first table, each with the run of the rows of the second in its block.
     many = np.repeat(np.arange(len(counts_a), dtype=np.int64), counts_a)
-    within = np.arange(len(many), dtype=np.int64) - np.repeat(np.cumsum(counts_a, dtype=np.int64) - counts_a, counts_a)
+    within = np.arange(len(many), dtype=np.int64) - np.repeat(
+        np.cumsum(counts_a, dtype=np.int64) - counts_a, counts_a
+    )
     first = blocks.rows_a[starts_a[many] + within]
-    begin, length = starts_b[many], counts_b[many]
+    begin = starts_b[many]
+    length = counts_b[many]
     if blocks.single:  # each row with those behind it in its block; a run is ascending
-        begin, length = begin + within + 1, length - within - 1
+        begin = begin + within + 1
+        length = length - within - 1
     return _places_of_runs(first * columns, begin, length, blocks.rows_b)
 
 
-def _places_of_runs(first: Int64Array, begin: Int64Array, length: Int64Array, rows: Int64Array) -> UInt64Array:
+def _places_of_runs(
+    first: Int64Array, begin: Int64Array, length: Int64Array, rows: Int64Array
+) -> UInt64Array:
     """Return the sums of each number and the rows of its run."""
     ends = np.cumsum(length, dtype=np.int64)
-    at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(begin - (ends - length), length)
+    at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(
+        begin - (ends - length), length
+    )
     places: UInt64Array = (np.repeat(first, length) + rows[at]).astype(np.uint64)
     return places

@@ -1,30 +1,33 @@
 """How much each field counts, learnt from pairs that are very probably matches.
 
-Seeds are pairs of records that are each other's nearest by far, as whole texts. They show how matches agree in each
-field. The other candidates of a seed's records, its rivals, are hardly ever matches: they show what alike records that
-are different have in common. A logistic regression tells seeds from rivals by the weights of Fellegi and Sunter and by
-the similarity of whole records, in normal form and, between two tables, as they are written. It gives each of them a
-factor: fields that say the same, such as a full name and its parts, share their weight, and words that all products of
-a brand have hardly count.
+Seeds are pairs of records that are each other's nearest by far, as whole texts. They show how
+matches agree in each field. The other candidates of a seed's records, its rivals, are hardly ever
+matches: they show what alike records that are different have in common. A logistic regression tells
+seeds from rivals by the weights of Fellegi and Sunter and by the similarity of whole records, in
+normal form and, between two tables, as they are written. It gives each of them a factor: fields
+that say the same, such as a full name and its parts, share their weight, and words that all
+products of a brand have hardly count.
 
-Two tables are calibrated so. Within one table, records have many matches that are nobody's nearest, and weights from
-all candidates are better; seeds replace them where the links of these weights contradict each other.
+Two tables are calibrated so. Within one table, records have many matches that are nobody's nearest,
+and weights from all candidates are better; seeds replace them where the links of these weights
+contradict each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
-from lshfast._common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison import FieldComparer
+from lshfast.records.labels import PairLabels
 from lshfast.records.linkage import Linkage
 from lshfast.records.nearness import MISSING_LEVEL
 from lshfast.records.record_texts import RecordComparer
@@ -40,20 +43,29 @@ from lshfast.records.weights import (
     without_matches,
 )
 
-# Tables and candidates up to these numbers are calibrated: every candidate is compared in every field.
-MOST_ROWS, MOST_CANDIDATES = 200_000, 3_000_000
+# Tables and candidates up to these numbers are calibrated: every candidate is compared in every
+# field.
+MOST_ROWS = 200_000
+MOST_CANDIDATES = 3_000_000
 
 FEWEST_SEEDS = 20
 FEWEST_BETWEEN = 5  # of two tables: lists of 20 products are linked from as few
-# Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are links, the most
-# records that have links, as times those of seeds, and the least information of the fields, as part of that of seeds.
-LEAST_LINKED, MOST_RECORDS, LEAST_INFORMATION = 0.5, 5.0, 0.5
+# Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are
+# links, the most records that have links, as times those of seeds, and the least information of the
+# fields, as part of that of seeds.
+LEAST_LINKED = 0.5
+MOST_RECORDS = 5.0
+LEAST_INFORMATION = 0.5
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
-# Of candidates that only keys brought. F1 of people with relatives and many errors is .950, but .943 with two rounds,
-# and .927 at .4; that of 30,000 people, 5 % of whom are in both tables, is .994, but .73 at 0.
-LEAST_ALONE, ROUNDS_ALONE = 0.25, 4
+# Of candidates that only keys brought. F1 of people with relatives and many errors is .950, but
+# .943 with two rounds, and .927 at .4; that of 30,000 people, 5 % of whom are in both tables, is
+# .994, but .73 at 0.
+LEAST_ALONE = 0.25
+ROUNDS_ALONE = 4
 PENALTY = 1.0  # of the square of a factor
-STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
+# of Newton's method
+STEPS = 50
+TOLERANCE = 1e-6
 PIECE = 4096  # pairs of which products are added at a time
 RECORD_SCALE = 10.0  # of cosines, so that their factors are of the size of the others
 MOST_GAP = 20.0  # between the last link and the threshold, twice, in log odds
@@ -90,6 +102,8 @@ class FoundSeeds:
     seeds, rivals : ndarray of bool, shape (candidates,)
     rounds : int
         Of the regression.
+    marked : ndarray of bool, shape (candidates,), or None
+        Whether people marked a pair; those that are no seeds are different.
     """
 
     i: Int64Array
@@ -99,35 +113,55 @@ class FoundSeeds:
     seeds: BoolArray
     rivals: BoolArray
     rounds: int
+    marked: BoolArray | None = None
 
     def __len__(self) -> int:
         return int(self.seeds.sum())
 
-    def support(self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights) -> bool:
+    def with_marks(self, places: UInt64Array, labels: PairLabels, width: int) -> FoundSeeds:
+        """Return the pairs that people marked the same as further seeds, and those marked different
+        as rivals.
+        """
+        marked = labels.places(width)
+        known = np.isin(places, marked)
+        same = np.isin(places, marked[labels.same])
+        return replace(self, seeds=(self.seeds & ~known) | same, marked=known)
+
+    def support(
+        self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights
+    ) -> bool:
         """Return whether some links of one table are the kind of pairs that the seeds are.
 
-        They are not if most seeds are no links, if the fields of links agree by far less than those of seeds (in bits,
-        over chance), or if very many more records have links than seeds.
+        They are not if most seeds are no links, if the fields of links agree by far less than those
+        of seeds (in bits, over chance), or if very many more records have links than seeds.
         """
         own = self.i[self.seeds], self.j[self.seeds]
         numbers, others = (
-            left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64) for left, right in (own, (i, j))
+            left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64)
+            for left, right in (own, (i, j))
         )
         if np.isin(numbers, others).mean() < LEAST_LINKED:
             return False
         if len(np.unique(np.append(i, j))) > MOST_RECORDS * len(np.unique(np.append(*own))):
             return False
-        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * information(comparers, weights, own)
+        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * information(
+            comparers, weights, own
+        )
 
 
 def information(
     comparers: Sequence[FieldComparer], weights: LinkWeights, pairs: tuple[Int64Array, Int64Array]
 ) -> float:
-    """Return how much more the fields of some pairs agree than by chance: the sum of relative entropies, in bits."""
+    """Return how much more the fields of some pairs agree than by chance: the sum of relative
+    entropies, in bits.
+    """
     total = 0.0
     for comparer, own in zip(comparers, weights.fields, strict=True):
-        levels = comparer.levels(comparer.coded.codes[0][pairs[0]], comparer.coded.codes[1][pairs[1]])
-        m, present = distribution(levels, len(own.u)), float((levels != MISSING_LEVEL).mean())
+        levels = comparer.levels(
+            comparer.coded.codes[0][pairs[0]], comparer.coded.codes[1][pairs[1]]
+        )
+        m = distribution(levels, len(own.u))
+        present = float((levels != MISSING_LEVEL).mean())
         known = own.u > 0
         total += present * float((m[known] * np.log2(m[known] / own.u[known])).sum())
     return total
@@ -145,8 +179,9 @@ def find_seeds(
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
         Of two tables, see `PairsBetween`.
     alone : bool
-        Whether only keys brought the candidates of two tables. Then a seed also has at least a similarity of
-        `LEAST_ALONE`, since its rivals may be missing, and the links of each of more rounds correct the choice.
+        Whether only keys brought the candidates of two tables. Then a seed also has at least a
+        similarity of `LEAST_ALONE`, since its rivals may be missing, and the links of each of more
+        rounds correct the choice.
 
     Returns
     -------
@@ -168,14 +203,20 @@ def find_seeds(
 
 
 def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
-    """Return whether there are candidates, not very many of them and of records, and a record of two has one link."""
+    """Return whether there are candidates, not very many of them and of records, and a record of
+    two has one link.
+    """
     rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     few = rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
     return few and (linkage.b is None or assign != "many-to-many")
 
 
 def calibrate(
-    linkage: Linkage, comparers: Sequence[FieldComparer], found: FoundSeeds, *, frequencies: bool = True
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    found: FoundSeeds,
+    *,
+    frequencies: bool = True,
 ) -> Calibration:
     """Calibrate the scores of the candidates of which some are seeds.
 
@@ -189,17 +230,32 @@ def calibrate(
 
     References
     ----------
-    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. D. Storey, "A direct approach to false
-    discovery rates", JRSS B 2002 (the share of matches from the scores of different records).
+    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. D. Storey, "A direct
+    approach to false discovery rates", JRSS B 2002 (the share of matches from the scores of
+    different records).
     """
-    i, j, pairs, seeds, rivals = found.i, found.j, found.pairs, found.seeds, found.rivals
+    i = found.i
+    j = found.j
+    pairs = found.pairs
+    seeds = found.seeds
+    rivals = found.rivals
     rows = pairs_for_chance(linkage)
-    chance = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
+    chance = list(
+        ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads)
+    )
     agreements = [own.agreement(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
-    # Different records of one table may be written alike, by the same hand: F1 of discs is .47 with it, .52 without.
+    # Different records of one table may be written alike, by the same hand: F1 of discs is .47 with
+    # it, .52 without.
     written = None if linkage.b is None else linkage.written_texts
-    whole = found.similarities if written is None else np.column_stack([found.similarities, written.compared(i, j)])
+    whole = (
+        found.similarities
+        if written is None
+        else np.column_stack([found.similarities, written.compared(i, j)])
+    )
     counts: list[int] = []
+    marked = np.zeros(len(i), bool) if found.marked is None else found.marked
+    same = marked & found.seeds
+    different = marked & ~found.seeds
     for _ in range(found.rounds):
         prior = share_of(float(seeds.sum()), linkage)
         fields = [
@@ -211,6 +267,8 @@ def calibrate(
             for comparer, own, agreement in zip(comparers, fields, agreements, strict=True)
         ]
         features = np.column_stack([*by_field, RECORD_SCALE * whole])
+        seeds = (seeds | same) & ~different
+        rivals = (rivals | different) & ~same
         chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = np.einsum("ij,j->i", features, factors) + base
@@ -219,12 +277,15 @@ def calibrate(
         seeds = np.zeros(len(scores), bool)
         seeds[best] = True
         rivals = pairs.rivals(seeds)
-    # Halfway to the next candidate: the same links, and tables without errors are not near the threshold.
+    # Halfway to the next candidate: the same links, and tables without errors are not near the
+    # threshold.
     last = scores[best[-1]]
     least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
     bits = 1 / np.log(2)
     fields = [own.scaled(factor * bits) for own, factor in zip(fields, factors, strict=False)]
-    scorers: list[FieldScorer] = [WeightScorer(comparer, own) for comparer, own in zip(comparers, fields, strict=True)]
+    scorers: list[FieldScorer] = [
+        WeightScorer(comparer, own) for comparer, own in zip(comparers, fields, strict=True)
+    ]
     whole_records = RecordComparer(linkage.record_texts, written, linkage.fields)
     scorers.append(RecordScorer(whole_records, factors[len(fields) :] * RECORD_SCALE * bits))
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
@@ -234,7 +295,11 @@ def calibrate(
 
 
 def _weights(
-    comparer: FieldComparer, levels: npt.NDArray[np.uint8], u: Float64Array, prior: float, frequencies: bool
+    comparer: FieldComparer,
+    levels: npt.NDArray[np.uint8],
+    u: Float64Array,
+    prior: float,
+    frequencies: bool,
 ) -> FieldWeights:
     """Return the weights of a field from the levels of matches."""
     m = distribution(levels, len(u))
@@ -265,12 +330,14 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
     Examples
     --------
     >>> import numpy as np
-    >>> factors, base = logistic(np.array([[0.0, 1], [1, 0], [2, 1], [3, 0]]), np.array([False, False, True, True]))
+    >>> factors, base = logistic(
+    ...     np.array([[0.0, 1], [1, 0], [2, 1], [3, 0]]), np.array([False, False, True, True])
+    ... )
     >>> bool(factors[0] > 0), bool(factors[1] >= 0), bool(base < 0)
     (True, True, True)
     """
-    # Sums by einsum: BLAS starts threads for matrices as narrow as these, which takes longer than the products do, and
-    # its sums differ between processors.
+    # Sums by einsum: BLAS starts threads for matrices as narrow as these, which takes longer than
+    # the products do, and its sums differ between processors.
     used = np.arange(features.shape[1], dtype=np.int64)
     while True:
         some = np.vstack([features.T[used], np.ones(len(features))])

@@ -37,7 +37,8 @@ class RuleReport:
     links : int
         Links among its pairs; 0 before links are made.
     reach : float or None
-        The part of the seeds that it brings, in [0, 1]; None if it was not measured. See `lshfast.records.reach`.
+        The part of the seeds that it brings, in [0, 1]; None if it was not measured. See
+        `lshfast.records.reach`.
     """
 
     rule: str
@@ -75,13 +76,23 @@ class CandidatePairs:
 def candidate_pairs(
     linkage: Linkage, rules: Sequence[BlockingRule], known: Sequence[RulePairs | None] = ()
 ) -> CandidatePairs:
-    """Return the pairs of all rules, each once, in order; `known` are the pairs of rules, if they were found before."""
+    """Return the pairs of all rules, each once, in order; `known` are the pairs of rules, if they
+    were found before.
+    """
     if not 1 <= len(rules) <= MOST_RULES:
         raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
     given = [*known, *[None] * (len(rules) - len(known))]
-    found = list(ordered_map(lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads))
-    lists = [(part.places, np.full(len(part.places), 1 << rule, np.uint32)) for rule, part in enumerate(found)]
-    while len(lists) > 1:  # the first two; what is merged comes last, so that all are merged about as often
+    found = list(
+        ordered_map(
+            lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads
+        )
+    )
+    lists = [
+        (part.places, np.full(len(part.places), 1 << rule, np.uint32))
+        for rule, part in enumerate(found)
+    ]
+    # The first two; what is merged comes last, so that all are merged about as often.
+    while len(lists) > 1:
         lists.append(kernels.merged(*lists.pop(0), *lists.pop(0)))
     places, bits = lists[0]
     return CandidatePairs(places, bits, _reports(rules, found, bits))
@@ -96,11 +107,16 @@ def _reports(
     alone = (has * counts[:, None])[has.sum(axis=1) == 1].sum(axis=0)
     return [
         RuleReport(
-            rule.name, int(shared[r, r]), int(alone[r]), tuple(shared[r].tolist()),
-            part.skipped, part.skipped_pairs, part.largest_skipped,
+            rule.name,
+            int(shared[r, r]),
+            int(alone[r]),
+            tuple(shared[r].tolist()),
+            part.skipped,
+            part.skipped_pairs,
+            part.largest_skipped,
         )
         for r, (rule, part) in enumerate(zip(rules, found, strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def rules_of(masks: npt.NDArray[np.uint32], rule: int) -> BoolArray:

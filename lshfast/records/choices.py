@@ -1,4 +1,6 @@
-"""The choices of a linkage, which the command line shows without importing what carries them out."""
+"""The choices of a linkage, which the command line shows without importing what carries
+them out.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
-"""Groups of records that the scores support: chains of links are cut where the pairs within them contradict.
+"""Groups of records that the scores support: chains of links are cut where the pairs within them
+contradict.
 
-A wrong link joins two groups, and a chain of links joins records that no link joins. So all pairs within a chain are
-scored, also those that no blocking rule brought, and the records are grouped by average linkage: the two groups between
-which the evidence is greatest on average are joined, until it is below the threshold for all. Chains in which all pairs
-are links need no work.
+A wrong link joins two groups, and a chain of links joins records that no link joins. So all pairs
+within a chain are scored, also those that no blocking rule brought, and the records are grouped by
+average linkage: the two groups between which the evidence is greatest on average are joined, until
+it is below the threshold for all. Chains in which all pairs are links need no work.
 
-The evidence of a pair is limited, because fields are not independent, and more so if it is negative: records that match
-have more differences than independent errors explain. Measured by the F1 of all pairs in groups, beside chains that are
-not cut: .90 instead of .24 for 20,000 historical people, .89 instead of .67 for 3,300 schools, .88 instead of .77 for
-the citations of cora. Sums of the evidence in place of means give the same or less.
+The evidence of a pair is limited, because fields are not independent, and more so if it is
+negative: records that match have more differences than independent errors explain. Measured by the
+F1 of all pairs in groups, beside chains that are not cut: .90 instead of .24 for 20,000 historical
+people, .89 instead of .67 for 3,300 schools, .88 instead of .77 for the citations of cora. Sums of
+the evidence in place of means give the same or less.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ import numpy.typing as npt
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 
-FOR_BITS, AGAINST_BITS = 4.0, 2.5  # the evidence of one pair that its records are the same, or not, at most
-MOST_ROWS = 1000  # of a chain; the work grows with the cube. Longer chains lose their weakest links first
+# the evidence of one pair that its records are the same, or not, at most
+FOR_BITS = 4.0
+AGAINST_BITS = 2.5
+# Of a chain; the work grows with the cube. Longer chains lose their weakest links first.
+MOST_ROWS = 1000
 DENSE = 0.5  # longer chains in which this part of the pairs are links stay whole
 MOST_PAIRS = 4_000_000  # within all chains together
 PAIRS_A_LINK = 4.0  # within all chains together, also allowed for each link
@@ -85,7 +90,8 @@ def cluster_rows(
 
     Examples
     --------
-    Rows 0, 1 and 2 are alike, and so are 3 and 4. The weak link of 2 and 3 is contradicted by all other pairs.
+    Rows 0, 1 and 2 are alike, and so are 3 and 4. The weak link of 2 and 3 is contradicted by all
+    other pairs.
 
     >>> import numpy as np
     >>> i, j = np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4])
@@ -94,13 +100,16 @@ def cluster_rows(
     >>> found.labels.tolist(), found.cut
     ([0, 0, 0, 3, 3], 1)
     """
-    left = np.arange(len(i), dtype=np.int64)  # links that are not cut because their chain is too long
-    most, longest = most_pairs + PAIRS_A_LINK * len(i), most_rows
+    # Links that are not cut because their chain is too long.
+    left = np.arange(len(i), dtype=np.int64)
+    most = most_pairs + PAIRS_A_LINK * len(i)
+    longest = most_rows
     while True:
         labels = components(i[left], j[left], n)
         sizes = np.bincount(labels, minlength=n)
         inner = np.flatnonzero(labels[i] == labels[j])
-        joined, pairs = np.bincount(labels[i[inner]], minlength=n), sizes * (sizes - 1) // 2
+        joined = np.bincount(labels[i[inner]], minlength=n)
+        pairs = sizes * (sizes - 1) // 2
         open_chains = (joined < pairs) & ((sizes <= most_rows) | (joined < DENSE * pairs))
         if pairs[open_chains].sum() > most:
             longest = min(longest, int(sizes[open_chains].max()) // 2)
@@ -110,11 +119,15 @@ def cluster_rows(
         left = left[~_weakest(labels[i[left]], gains[left], long)]
     if open_chains.any():
         own = inner[open_chains[labels[i[inner]]]]
-        labels = _grouped(labels, np.flatnonzero(open_chains), sizes, (i[own], j[own], gains[own]), evidence)
+        labels = _grouped(
+            labels, np.flatnonzero(open_chains), sizes, (i[own], j[own], gains[own]), evidence
+        )
     return Clusters(labels, int((labels[i] != labels[j]).sum()))
 
 
-def _weakest(chain: Int64Array, gains: Float64Array, long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _weakest(
+    chain: Int64Array, gains: Float64Array, long: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
     """Return whether each link is among the weakest of a long chain, at least one of each."""
     found = np.zeros(len(chain), bool)
     own = np.flatnonzero(long[chain])
@@ -144,8 +157,11 @@ def _grouped(
         a, b = np.triu_indices(size, 1)
         batch = max(1, BATCH_CELLS // size**2)
         for start in range(0, len(same), batch):
-            rows = order[starts[same[start : start + batch]][:, None] + np.arange(size, dtype=np.int64)]
-            i, j = rows[:, a].reshape(-1), rows[:, b].reshape(-1)
+            rows = order[
+                starts[same[start : start + batch]][:, None] + np.arange(size, dtype=np.int64)
+            ]
+            i = rows[:, a].reshape(-1)
+            j = rows[:, b].reshape(-1)
             gains = _gains(i, j, known, evidence)
             means = np.full((len(rows), size, size), -np.inf, np.float64)
             means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(len(rows), -1)
@@ -156,11 +172,17 @@ def _grouped(
 
 
 def _gains(
-    i: Int64Array, j: Int64Array, links: tuple[Int64Array, Int64Array, Float64Array], evidence: Evidence
+    i: Int64Array,
+    j: Int64Array,
+    links: tuple[Int64Array, Int64Array, Float64Array],
+    evidence: Evidence,
 ) -> Float64Array:
-    """Return the gains of pairs of rows; those of the links, which are sorted by (i, j), are known."""
+    """Return the gains of pairs of rows; those of the links, which are sorted by (i, j),
+    are known.
+    """
     rows = int(links[1].max(initial=0)) + 1
-    keys, pairs = links[0] * rows + links[1], i * rows + j
+    keys = links[0] * rows + links[1]
+    pairs = i * rows + j
     place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
     known = (keys[place] == pairs) & (j < rows)
     found = np.where(known, links[2][place], 0.0)
@@ -175,8 +197,8 @@ def average_linkage(means: Float64Array) -> Int64Array:
     Parameters
     ----------
     means : ndarray of float64, shape (k, s, s)
-        The evidence between the rows of k separate sets of s rows: symmetric, with -inf on the diagonal. It is
-        overwritten.
+        The evidence between the rows of k separate sets of s rows: symmetric, with -inf on the
+        diagonal. It is overwritten.
 
     Returns
     -------
@@ -187,7 +209,9 @@ def average_linkage(means: Float64Array) -> Int64Array:
     --------
     >>> import numpy as np
     >>> none = -np.inf
-    >>> average_linkage(np.array([[[none, 9.0, 1.0], [9.0, none, -3.0], [1.0, -3.0, none]]])).tolist()
+    >>> average_linkage(
+    ...     np.array([[[none, 9.0, 1.0], [9.0, none, -3.0], [1.0, -3.0, none]]])
+    ... ).tolist()
     [[0, 0, 2]]
     """
     count, size = means.shape[:2]
@@ -198,11 +222,14 @@ def average_linkage(means: Float64Array) -> Int64Array:
         best = means[sets].reshape(len(sets), -1) if len(sets) < count else means.reshape(count, -1)
         place = best.argmax(axis=1)
         open_sets = best[np.arange(len(sets), dtype=np.int64), place] > 0
-        sets, place = sets[open_sets], place[open_sets]
+        sets = sets[open_sets]
+        place = place[open_sets]
         if not len(sets):
             break
-        a, b = np.divmod(place, size)  # a < b: the matrix is symmetric, and the first of equal means is taken
-        first, second = weights[sets, a][:, None], weights[sets, b][:, None]
+        # A < b: the matrix is symmetric, and the first of equal means is taken.
+        a, b = np.divmod(place, size)
+        first = weights[sets, a][:, None]
+        second = weights[sets, b][:, None]
         joined = (first * means[sets, a] + second * means[sets, b]) / (first + second)
         joined[np.arange(len(sets), dtype=np.int64), a] = -np.inf
         means[sets, a] = means[sets, :, a] = joined

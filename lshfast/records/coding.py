@@ -1,4 +1,6 @@
-"""The fields of a run with codes for their values, and what is decided by several of them together."""
+"""The fields of a run with codes for their values, and what is decided by several of them
+together.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from lshfast.records.missing import MissingValues
 from lshfast.records.tables import CodedField, RecordTable, code_field, without_values
 
 UNIQUE = 0.8  # least part of the values of a field that are different, if it tells records apart
-FAR = 5  # how many times as often as the next one a value occurs that nearly no other record should have
+# How many times as often as the next one a value occurs that nearly no other record should have.
+FAR = 5
 FEWEST = 5  # times that it occurs at least
 MOST = 20  # such values of a field
 SAMPLE = 1000  # rows with such a value
@@ -24,13 +27,17 @@ SHOWN_CHARACTERS = 40  # of an example
 
 
 def code_fields(
-    a: RecordTable, b: RecordTable | None, fields: Sequence[Field], missing: MissingValues, threads: int
+    a: RecordTable,
+    b: RecordTable | None,
+    fields: Sequence[Field],
+    missing: MissingValues,
+    threads: int,
 ) -> list[CodedField]:
     """Number the values of fields in two tables, or in one.
 
-    A word that may be a name counts as missing if it does in another field. A code, telephone, date or e-mail address
-    counts as missing if it is far more frequent than the next ones in a field of nearly unique values, although other
-    fields tell the records apart that have it.
+    A word that may be a name counts as missing if it does in another field. A code, telephone, date
+    or e-mail address counts as missing if it is far more frequent than the next ones in a field of
+    nearly unique values, although other fields tell the records apart that have it.
     """
     coded = list(ordered_map(lambda field: code_field(field, a, b, missing), fields, threads))
     if not missing.recognised:
@@ -44,24 +51,34 @@ def code_fields(
 
 
 def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> npt.NDArray[np.bool_]:
-    """Return which values are far too frequent for a field, and shared by records that other fields tell apart."""
+    """Return which values are far too frequent for a field, and shared by records that other fields
+    tell apart.
+    """
     dropped = np.zeros(len(coded.values), bool)
     if coded.kind not in ("code", "phone", "date") and not _are_addresses(coded.values):
         return dropped
-    others = [own for own in fields if own is not coded and own.field.column_of(0) != coded.field.column_of(0)]
+    others = [
+        own
+        for own in fields
+        if own is not coded and own.field.column_of(0) != coded.field.column_of(0)
+    ]
     sides = (0,) if coded.codes[0] is coded.codes[1] else (0, 1)
     for side in sides:
         codes = coded.codes[side]
         counts = np.bincount(codes[codes >= 0], minlength=len(coded.values))
         for code in _frequent_values(counts):
             rows = np.flatnonzero(codes == code)
-            shares = [_different(own.codes[side], rows) for own in others if _is_unique(own.codes[side])]
+            shares = [
+                _different(own.codes[side], rows) for own in others if _is_unique(own.codes[side])
+            ]
             dropped[code] |= bool(shares) and float(np.mean(shares)) >= TOLD_APART
     return dropped
 
 
 def _are_addresses(values: Sequence[str]) -> bool:
-    """Return whether most of some values are e-mail addresses, which end in a top-level domain in normal form."""
+    """Return whether most of some values are e-mail addresses, which end in a top-level domain in
+    normal form.
+    """
     sample = values[:: max(1, len(values) // 100)]
     ends = (
         "com",
@@ -131,11 +148,15 @@ def value_warnings(fields: Sequence[CodedField], names: Sequence[str]) -> list[s
         ]
         if shares:
             shown = ", ".join(repr(text[:SHOWN_CHARACTERS]) for text in coded.examples)
-            what = {"date": "dates", "number": "numbers", "age": "ages or dates"}.get(coded.kind, "letters or digits")
+            what = {"date": "dates", "number": "numbers", "age": "ages or dates"}.get(
+                coded.kind, "letters or digits"
+            )
             found.append(
                 visible(
-                    f"{coded.field.name}: values that are no {what} count as missing, {' and '.join(shares)}, such as "
-                    f"{shown}; --field {coded.field.name}:text (fields=) compares them as they are written"
+                    f"{coded.field.name}: values that are no {what} count as missing, "
+                    f"{' and '.join(shares)}, such as "
+                    f"{shown}; --field {coded.field.name}:text (fields=) compares them as they "
+                    "are written"
                 )
             )
     return found

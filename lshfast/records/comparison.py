@@ -1,6 +1,8 @@
-"""Comparison of values: levels of agreement, and numbers of edits. rapidfuzz computes the distances of strings.
+"""Comparison of values: levels of agreement, and numbers of edits. rapidfuzz computes the distances
+of strings.
 
-All functions here take the codes of values, so that two values are compared once however many records have them.
+All functions here take the codes of values, so that two values are compared once however many
+records have them.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms, words_of
 from lshfast.records.tables import CodedField
 
-# Longer values are compared in time that is proportional to their length: names by so many characters, and by so many
-# edits at most; synonyms do not replace their words. Records of adversaries may have values of megabytes.
+# Longer values are compared in time that is proportional to their length: names by so many
+# characters, and by so many edits at most; synonyms do not replace their words. Records of
+# adversaries may have values of megabytes.
 LONG = 1000
 
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
@@ -37,7 +40,8 @@ class Agreement(NamedTuple):
     ----------
     levels : ndarray of uint8, shape (pairs,)
     similarities : ndarray of float32, shape (pairs,), or None
-        Those of different names, texts or numbers; see `FieldComparer.similarities`. None for other kinds.
+        Those of different names, texts or numbers; see `FieldComparer.similarities`. None for other
+        kinds.
     """
 
     levels: npt.NDArray[np.uint8]
@@ -60,7 +64,9 @@ class FieldComparer:
     labels: tuple[str, ...]
 
     def __init__(self, coded: CodedField, synonyms: Synonyms, threads: int = 1) -> None:
-        self.coded, self._synonyms, self._threads = coded, synonyms, threads
+        self.coded = coded
+        self._synonyms = synonyms
+        self._threads = threads
         self.field_levels = FieldLevels.of(coded)
         self.labels = self.field_levels.labels
         values = coded.values
@@ -97,7 +103,9 @@ class FieldComparer:
         return self._agreement(a, b, graded=False).levels
 
     def agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Agreement:
-        """Return the levels and the similarities of pairs of codes; each pair of values is compared once."""
+        """Return the levels and the similarities of pairs of codes; each pair of values is compared
+        once.
+        """
         return self._agreement(a, b, graded=self.coded.kind in GRADED)
 
     def _agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any], graded: bool) -> Agreement:
@@ -118,7 +126,9 @@ class FieldComparer:
         return Agreement(levels, similarities)
 
     def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which pairs of different names or codes may have another level than the last, by their letters."""
+        """Return which pairs of different names or codes may have another level than the last, by
+        their letters.
+        """
         if self.coded.kind == "name":
             least = LEVELS["name"][1][-1]
             if self._names is not None:
@@ -131,8 +141,8 @@ class FieldComparer:
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
 
-        Those of names are 0 below .75. Those of numbers are 1 less the difference, relative to the greater one or, of
-        crowded numbers, to the unit of their limits; at least 0.
+        Those of names are 0 below .75. Those of numbers are 1 less the difference, relative to the
+        greater one or, of crowded numbers, to the unit of their limits; at least 0.
         """
         first, second, place = self._distinct(a, b)
         return self._similarities(first, second)[place].astype(np.float64)
@@ -142,11 +152,12 @@ class FieldComparer:
     ) -> Float64Array:
         """Return the differences of pairs of codes in edits; 0 for equal codes, NaN if one is -1.
 
-        Strings: the least number of insertions, deletions and replacements of characters and exchanges of
-        neighbouring characters; a word that a synonym replaces is one edit. In strings of more than 1,000 characters,
-        an exchange is two edits, synonyms do not count, and more than 1,000 edits count as 1,001. If `most` is given,
-        more than `most` edits count as any number above it, which takes less time. Numbers and dates: the difference
-        in units. Categories: infinite.
+        Strings: the least number of insertions, deletions and replacements of characters and
+        exchanges of neighbouring characters; a word that a synonym replaces is one edit. In strings
+        of more than 1,000 characters, an exchange is two edits, synonyms do not count, and more
+        than 1,000 edits count as 1,001. If `most` is given, more than `most` edits count as any
+        number above it, which takes less time. Numbers and dates: the difference in units.
+        Categories: infinite.
         """
         found = np.zeros(len(a), np.float64)
         missing = (a < 0) | (b < 0)
@@ -157,10 +168,15 @@ class FieldComparer:
             found[open_pairs] = self._edits(first, second, unit, most)[place]
         return found
 
-    def _distinct(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Return the distinct pairs of codes, the smaller one first, and the place of each pair among them."""
+    def _distinct(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any]
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Return the distinct pairs of codes, the smaller one first, and the place of each pair
+        among them.
+        """
         count = max(1, len(self.coded.values))
-        low, high = np.minimum(a, b).astype(np.int64), np.maximum(a, b)
+        low = np.minimum(a, b).astype(np.int64)
+        high = np.maximum(a, b)
         keys, place = distinct_numbers(low * count + high)
         first, second = np.divmod(keys, count)
         return first, second, place
@@ -168,7 +184,9 @@ class FieldComparer:
     def _levels(
         self, a: Int64Array, b: Int64Array, similarities: npt.NDArray[np.float32] | None
     ) -> npt.NDArray[np.uint8]:
-        """Return the levels of different values; of names and texts, from their similarities if they are known."""
+        """Return the levels of different values; of names and texts, from their similarities if
+        they are known.
+        """
         kind = self.coded.kind
         limits = self.field_levels.limits
         if kind in ("name", "text"):
@@ -185,13 +203,17 @@ class FieldComparer:
             days = self._difference(a, b)
             typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
             finer = self.field_levels.days
-            levels = 2 + len(finer) + np.where(typed, 0, 1 + np.searchsorted(limits, days, side="left"))
+            levels = (
+                2 + len(finer) + np.where(typed, 0, 1 + np.searchsorted(limits, days, side="left"))
+            )
             near = np.searchsorted(finer, days, side="left")
             levels = np.where(near < len(finer), 2 + near, levels)
         return levels.astype(np.uint8)
 
     def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the similarity of names, texts or numbers, in [0, 1]; of names, 0 below the last limit."""
+        """Return the similarity of names, texts or numbers, in [0, 1]; of names, 0 below the last
+        limit.
+        """
         if self.coded.kind == "text":
             return self._texts.of(a, b)
         if self.coded.kind == "number":
@@ -209,17 +231,25 @@ class FieldComparer:
         return found
 
     def _whole_similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the similarity of names as they are; that of nicknames is at least the first limit."""
-        scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
+        """Return the similarity of names as they are; that of nicknames is at least the first
+        limit.
+        """
+        scorer = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
+        limits = LEVELS["name"][1]
         found = np.zeros(len(a), np.float32)
         near = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
-        found[near] = self._batch(scorer, self._beginnings[a[near]], self._beginnings[b[near]], limits[-1])
+        found[near] = self._batch(
+            scorer, self._beginnings[a[near]], self._beginnings[b[near]], limits[-1]
+        )
         for at, first, second, _ in self._rewritten(a, b):
             found[at] = max(found[at], limits[0] if first == second else scorer(first, second))
         return found
 
-    def _edits(self, a: Int64Array, b: Int64Array, unit: float | None, most: int | None) -> Float64Array:
-        kind, numbers = self.coded.kind, self.coded.numbers
+    def _edits(
+        self, a: Int64Array, b: Int64Array, unit: float | None, most: int | None
+    ) -> Float64Array:
+        kind = self.coded.kind
+        numbers = self.coded.numbers
         if kind == "category":
             return np.full(len(a), np.inf)
         if kind == "number":
@@ -237,12 +267,17 @@ class FieldComparer:
         return found
 
     def _rewritten(self, a: Int64Array, b: Int64Array) -> list[tuple[int, str, str, int]]:
-        """Return the pairs in which synonyms replace words: their place, both strings, and the replacements."""
+        """Return the pairs in which synonyms replace words: their place, both strings, and the
+        replacements.
+        """
         if self._known is None:
             return []
         found = []
-        for at in np.flatnonzero(self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]).tolist():
-            first, second = self._values[a[at]], self._values[b[at]]
+        for at in np.flatnonzero(
+            self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]
+        ).tolist():
+            first = self._values[a[at]]
+            second = self._values[b[at]]
             changed, count = self._synonyms.rewritten(first, second)
             if count:
                 found.append((at, changed, second, count))
@@ -251,7 +286,8 @@ class FieldComparer:
     def _osa(self, a: Int64Array, b: Int64Array, most: int | None) -> npt.NDArray[Any]:
         """Return numbers of edits; beyond `most`, they are `most` + 1.
 
-        Of long values, an exchange is two edits, and there are at most `LONG` + 1: more would take quadratic time.
+        Of long values, an exchange is two edits, and there are at most `LONG` + 1: more would take
+        quadratic time.
         """
         distances = optional("rapidfuzz.distance", "records")
         long = self._long[a] | self._long[b]
@@ -263,15 +299,25 @@ class FieldComparer:
             near &= self._letters.least_edits(a, b) <= most
         for rows, scorer, cutoff in (
             (np.flatnonzero(near), distances.OSA.distance, most),
-            (np.flatnonzero(long), distances.Levenshtein.distance, LONG if most is None else min(most, LONG)),
+            (
+                np.flatnonzero(long),
+                distances.Levenshtein.distance,
+                LONG if most is None else min(most, LONG),
+            ),
         ):
             if len(rows):
-                found[rows] = self._batch(scorer, self._values[a[rows]], self._values[b[rows]], cutoff)
+                found[rows] = self._batch(
+                    scorer, self._values[a[rows]], self._values[b[rows]], cutoff
+                )
         return found
 
-    def _batch(self, scorer: Any, a: npt.NDArray[Any], b: npt.NDArray[Any], cutoff: float | None) -> npt.NDArray[Any]:
+    def _batch(
+        self, scorer: Any, a: npt.NDArray[Any], b: npt.NDArray[Any], cutoff: float | None
+    ) -> npt.NDArray[Any]:
         cpdist = optional("rapidfuzz.process", "records").cpdist
-        found: npt.NDArray[Any] = cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads)
+        found: npt.NDArray[Any] = cpdist(
+            a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads
+        )
         return found
 
     def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
@@ -287,7 +333,9 @@ class FieldComparer:
         return self._relative(a, b) if unit is None else self._difference(a, b) / unit
 
     def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the differences of numbers, relative to the greater absolute value; different numbers are not 0."""
+        """Return the differences of numbers, relative to the greater absolute value; different
+        numbers are not 0.
+        """
         numbers = self.coded.numbers
         assert numbers is not None
         largest = np.maximum(np.abs(numbers[a]), np.abs(numbers[b]))

@@ -1,9 +1,11 @@
-"""Columns that follow from other columns of the same record, as a full name from a given name and a surname.
+"""Columns that follow from other columns of the same record, as a full name from a given name and a
+surname.
 
-Fields are scored as if they were independent, so such a column would count the same agreement twice. A column follows
-from others if its words are nearly always among theirs, and each of them has fewer words: what remains is the finer
-account of the record. A column that is contained in one longer column does not follow from it: a brand that also stands
-in a title says which word of it is the brand.
+Fields are scored as if they were independent, so such a column would count the same agreement
+twice. A column follows from others if its words are nearly always among theirs, and each of them
+has fewer words: what remains is the finer account of the record. A column that is contained in one
+longer column does not follow from it: a brand that also stands in a title says which word of it is
+the brand.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class DependentField:
         return visible(f"{self.name}: follows from {', '.join(self.sources)}; not counted")
 
 
-def dependent_fields(tables: Sequence[RecordTable], names: Sequence[str], seed: int = 1) -> list[DependentField]:
+def dependent_fields(
+    tables: Sequence[RecordTable], names: Sequence[str], seed: int = 1
+) -> list[DependentField]:
     """Return the columns that follow from others in each of the tables.
 
     Parameters
@@ -72,13 +76,20 @@ def dependent_fields(tables: Sequence[RecordTable], names: Sequence[str], seed: 
     ['full name: follows from given, surname; not counted']
     """
     samples = [_words(table, names, seed) for table in tables]
-    sizes = [float(np.mean([len(own) for sample in samples for own in sample[name] if own] or [0])) for name in names]
+    sizes = [
+        float(np.mean([len(own) for sample in samples for own in sample[name] if own] or [0]))
+        for name in names
+    ]
     found: dict[str, DependentField] = {}
     for place in sorted(range(len(names)), key=lambda p: (-sizes[p], -p)):
-        shorter = [p for p in range(len(names)) if (sizes[p], p) < (sizes[place], place) and sizes[p]]
+        shorter = [
+            p for p in range(len(names)) if (sizes[p], p) < (sizes[place], place) and sizes[p]
+        ]
         sources = _sources(samples, names[place], [names[p] for p in shorter])
         if sources:
-            found[names[place]] = DependentField(names[place], tuple(name for name in names if name in sources))
+            found[names[place]] = DependentField(
+                names[place], tuple(name for name in names if name in sources)
+            )
     return [found[name] for name in names if name in found]
 
 
@@ -86,7 +97,9 @@ def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Wor
     """Return the words of some rows of each column."""
     rows: Int64Array = np.arange(len(table), dtype=np.int64)
     if len(rows) > SAMPLE_ROWS:
-        rows = np.sort(np.random.default_rng([seed, 5]).choice(len(rows), SAMPLE_ROWS, replace=False))
+        rows = np.sort(
+            np.random.default_rng([seed, 5]).choice(len(rows), SAMPLE_ROWS, replace=False)
+        )
     found = {}
     for name in names:
         column = table.column(name)
@@ -106,7 +119,9 @@ def _distinct_words(text: str) -> frozenset[str]:
 
 
 def _sources(samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]) -> set[str]:
-    """Return the columns that contain the words of a column in all tables that have its values; none if they do not."""
+    """Return the columns that contain the words of a column in all tables that have its values;
+    none if they do not.
+    """
     sources: set[str] = set()
     for sample in samples:
         places = list({own: row for row, own in enumerate(sample[name]) if own}.values())
@@ -121,26 +136,36 @@ def _sources(samples: Sequence[dict[str, Words]], name: str, others: Sequence[st
     return sources
 
 
-def _covering(sample: dict[str, Words], name: str, others: Sequence[str], places: list[int]) -> set[str]:
-    """Choose columns greedily, the one that adds most words, and return them if they contain nearly all words.
+def _covering(
+    sample: dict[str, Words], name: str, others: Sequence[str], places: list[int]
+) -> set[str]:
+    """Choose columns greedily, the one that adds most words, and return them if they contain nearly
+    all words.
 
     The words of the next record say how many would be found by chance.
     """
     own = [sample[name][row] for row in places]
     following = places[1:] + places[:1]
-    left, by_chance = own, own
+    left = own
+    by_chance = own
     total = sum(map(len, own))
     chosen: set[str] = set()
     while True:
         gains = {
-            other: sum(len(words & sample[other][row]) for words, row in zip(left, places, strict=True))
-            for other in others if other not in chosen
-        }  # fmt: skip
+            other: sum(
+                len(words & sample[other][row]) for words, row in zip(left, places, strict=True)
+            )
+            for other in others
+            if other not in chosen
+        }
         best = max(gains, key=lambda other: gains[other], default=None)
         if best is None or gains[best] < LEAST_PART * total:
             break
         chosen.add(best)
         left = [words - sample[best][row] for words, row in zip(left, places, strict=True)]
-        by_chance = [words - sample[best][row] for words, row in zip(by_chance, following, strict=True)]
-    missed, missed_by_chance = sum(map(len, left)), sum(map(len, by_chance))
+        by_chance = [
+            words - sample[best][row] for words, row in zip(by_chance, following, strict=True)
+        ]
+    missed = sum(map(len, left))
+    missed_by_chance = sum(map(len, by_chance))
     return chosen if missed <= (1 - COVERED) * missed_by_chance and missed_by_chance else set()

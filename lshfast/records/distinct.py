@@ -1,4 +1,6 @@
-"""Distinct numbers and distinct rows of numbers, sorted by digits: twice as fast as numpy, which compares them."""
+"""Distinct numbers and distinct rows of numbers, sorted by digits: twice as fast as numpy, which
+compares them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from lshfast._common.types import Int64Array
 from lshfast.kernels import bands as kernels
 
 MOST_KEYS = 2**62  # keys of rows are below
-SLOTS, PIECE = 1 << 20, 1 << 17  # slots of a table of hashes, at most, and hashes that are looked up at a time
+# slots of a table of hashes, at most, and hashes that are looked up at a time
+SLOTS = 1 << 20
+PIECE = 1 << 17
 
 
 def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64Array]:
@@ -42,9 +46,11 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
 def distinct_hashes(
     hashes: npt.NDArray[np.uint64], most_slots: int = SLOTS, piece: int = PIECE
 ) -> tuple[npt.NDArray[np.uint64], Int64Array]:
-    """Return the distinct hashes, ascending, and the place of each hash among them; fast if few are distinct.
+    """Return the distinct hashes, ascending, and the place of each hash among them; fast if few are
+    distinct.
 
-    A table has a slot for the last bits of a hash. Hashes whose slot another one has taken are sorted.
+    A table has a slot for the last bits of a hash. Hashes whose slot another one has taken are
+    sorted.
 
     Parameters
     ----------
@@ -59,18 +65,28 @@ def distinct_hashes(
     >>> numbers.tolist(), places.tolist()
     ([3, 5, 1099511627779], [1, 0, 1, 2])
     """
-    places, parts = np.empty(len(hashes), np.int64), range(0, len(hashes), piece)
+    places = np.empty(len(hashes), np.int64)
+    parts = range(0, len(hashes), piece)
     size = min(most_slots, 2 << len(hashes).bit_length())
-    mask, table, used = np.uint64(size - 1), np.zeros(size, np.uint64), np.zeros(size, bool)
+    mask = np.uint64(size - 1)
+    table = np.zeros(size, np.uint64)
+    used = np.zeros(size, bool)
     for start in parts:
         own = hashes[start : start + piece]
         slots = (own & mask).astype(np.int64)
-        table[slots], used[slots], places[start : start + piece] = own, True, slots
+        table[slots] = own
+        used[slots] = True
+        places[start : start + piece] = slots
     apart = [places[:0]]
     for start in parts:
-        apart.append(start + np.flatnonzero(table[places[start : start + piece]] != hashes[start : start + piece]))
+        apart.append(
+            start
+            + np.flatnonzero(table[places[start : start + piece]] != hashes[start : start + piece])
+        )
     others = np.concatenate(apart)
-    distinct = kernels.sorted_numbers(np.concatenate([table[used], distinct_numbers(hashes[others])[0]]))
+    distinct = kernels.sorted_numbers(
+        np.concatenate([table[used], distinct_numbers(hashes[others])[0]])
+    )
     slots = (distinct & mask).astype(np.int64)
     has_slot = np.flatnonzero(table[slots] == distinct)
     numbers = np.zeros(size, np.int64)
@@ -81,15 +97,19 @@ def distinct_hashes(
     return distinct, places
 
 
-def distinct_rows(columns: Sequence[npt.NDArray[Any]], most_keys: int = MOST_KEYS) -> tuple[Int64Array, Int64Array]:
-    """Return, for the distinct rows of some columns in their order, where each occurs, and the place of each row.
+def distinct_rows(
+    columns: Sequence[npt.NDArray[Any]], most_keys: int = MOST_KEYS
+) -> tuple[Int64Array, Int64Array]:
+    """Return, for the distinct rows of some columns in their order, where each occurs, and the
+    place of each row.
 
     Parameters
     ----------
     columns : sequence of ndarray of integers, shape (n,)
         At least -1. Rows are ordered by the first column, then by the second, and so on.
     most_keys : int
-        Rows are told apart by keys below this number, or below the number of distinct rows so far times that of values.
+        Rows are told apart by keys below this number, or below the number of distinct rows so far
+        times that of values.
 
     Examples
     --------
@@ -98,13 +118,15 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]], most_keys: int = MOST_KEY
     >>> places.tolist()
     [1, 0, 1]
     """
-    keys, size = np.zeros(len(columns[0]), np.int64), 1
+    keys = np.zeros(len(columns[0]), np.int64)
+    size = 1
     for column in columns:
         count = int(column.max()) + 2 if len(column) else 1
         if size * count >= most_keys:  # the combinations that occur are fewer
             distinct, keys = distinct_numbers(keys)
             size = len(distinct)
-        keys, size = keys * count + (column.astype(np.int64) + 1), size * count
+        keys = keys * count + (column.astype(np.int64) + 1)
+        size = size * count
     distinct, places = distinct_numbers(keys)
     where = np.empty(len(distinct), np.int64)
     where[places] = np.arange(len(places), dtype=np.int64)

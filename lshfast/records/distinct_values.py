@@ -1,4 +1,6 @@
-"""The distinct values of columns, and their strings: one string for one value, however a library stores it."""
+"""The distinct values of columns, and their strings: one string for one value, however a library
+stores it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Int32Array: TypeAlias = npt.NDArray[np.int32]
 MISSING = -1  # the code of a missing value
 NO_HASH = 2**64 - 1  # of a missing value
 BETWEEN = ", "  # the values of a list
-WHOLE = 0.95  # least part of the decimals of a column that end in .0, if these are whole numbers that were floats
+# Least part of the decimals of a column that end in .0, if these are whole numbers that were
+# floats.
+WHOLE = 0.95
 SAMPLE = 1000  # values of which so few end in .0 that no others are looked at
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 _WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
@@ -47,8 +51,8 @@ def is_missing(value: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return a value as a string; a missing one as an empty string.
 
-    A whole number of any type is written as an integer, a moment at midnight as a date, and a list as the set of its
-    values. A string is returned as it is.
+    A whole number of any type is written as an integer, a moment at midnight as a date, and a list
+    as the set of its values. A string is returned as it is.
 
     Raises
     ------
@@ -72,18 +76,29 @@ def as_text(value: Any) -> str:
     if isinstance(value, LISTS):
         return _list_text(value)
     if isinstance(value, (np.floating, np.datetime64)):
-        value = float(str(value)) if isinstance(value, np.floating) else value.astype("datetime64[us]").item()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:  # of integers with missing values
+        value = (
+            float(str(value))
+            if isinstance(value, np.floating)
+            else value.astype("datetime64[us]").item()
+        )
+    # Of integers with missing values.
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, Decimal):
-        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+        return (
+            str(int(value))
+            if value == value.to_integral_value()
+            else format(value.normalize(), "f")
+        )
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
     return str(value)
 
 
 def _list_text(values: Iterable[Any]) -> str:
-    """Return the different values of a list in their order, which is that of a set: lists are sets of values."""
+    """Return the different values of a list in their order, which is that of a set: lists are sets
+    of values.
+    """
     texts = set[str]()
     for value in values:
         if isinstance(value, LISTS):
@@ -94,13 +109,15 @@ def _list_text(values: Iterable[Any]) -> str:
 
 def _unusable(what: str) -> str:
     return (
-        f"values must be strings, numbers or dates, not {what}; make a column of each of its parts, or leave the "
+        f"values must be strings, numbers or dates, not {what}; make a column of each of its "
+        "parts, or leave the "
         "column out (ignore=, --ignore)"
     )
 
 
 def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Array], list[Any]]:
-    """Return, for several columns, the number of each value and the distinct values, in the order of occurrence.
+    """Return, for several columns, the number of each value and the distinct values, in the order
+    of occurrence.
 
     With `lists`, lists are strings; otherwise they are an error.
     """
@@ -113,12 +130,19 @@ def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Arr
     for column in columns:
         values = objects_of(column, "a column")
         values = _hashable(values) if lists else values
-        listed = (MISSING if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
+        listed = (
+            MISSING if is_missing(value) else numbers.setdefault(value, len(numbers))
+            for value in values
+        )
         try:
             codes.append(np.fromiter(listed, np.int64, len(values)))
         except TypeError:
-            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)} or {"arrays"}
-            raise TypeError(f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}") from None
+            kinds = {
+                type(value).__name__ for value in values if not isinstance(value, Hashable)
+            } or {"arrays"}
+            raise TypeError(
+                f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}"
+            ) from None
     return codes, [*numbers]
 
 
@@ -130,7 +154,9 @@ def _hashable(values: list[Any]) -> list[Any]:
 
 
 def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
-    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have several types."""
+    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have
+    several types.
+    """
     try:
         pa = optional("pyarrow")
     except ImportError:
@@ -138,7 +164,11 @@ def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] 
     try:
         arrays: list[Any] = []
         for column in columns:
-            array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=True)
+            array = (
+                column
+                if isinstance(column, (pa.Array, pa.ChunkedArray))
+                else pa.array(column, from_pandas=True)
+            )
             is_text = pa.types.is_string(array.type) or str(array.type) == "string_view"
             arrays.append(array.cast(pa.large_string()) if is_text else array)
         kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
@@ -160,14 +190,17 @@ def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
     encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
     codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary.to_pylist()
-    nothing = [place for place, value in enumerate(values) if isinstance(value, float) and value != value]
+    nothing = [
+        place for place, value in enumerate(values) if isinstance(value, float) and value != value
+    ]
     if nothing:
         codes[np.isin(codes, nothing)] = MISSING
     return codes, values
 
 
 def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
-    """Return the same for strings, which are told apart by hashes under a secret key: up to twice as fast.
+    """Return the same for strings, which are told apart by hashes under a secret key: up to twice
+    as fast.
 
     None if two different ones have the same hash, which is improbable.
     """
@@ -177,7 +210,10 @@ def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
         hashes[column.is_null().to_numpy()] = NO_HASH
     codes, _, firsts = codes_of_keys(hashes, hashes[:0], NO_HASH)
     rows = np.flatnonzero(codes >= 0)
-    if len(rows) + column.null_count < len(codes) or not texts.equal(firsts[codes[rows]], rows).all():
+    if (
+        len(rows) + column.null_count < len(codes)
+        or not texts.equal(firsts[codes[rows]], rows).all()
+    ):
         return None
     return codes, column.take(firsts).to_pylist()
 
@@ -189,11 +225,12 @@ def _chunks(array: Any) -> list[Any]:
 def distinct_texts(
     columns: Iterable[Any], rewrite: Callable[[Sequence[str]], list[str]] | None = None
 ) -> tuple[list[Int64Array], list[str]]:
-    """Return, for several columns, the number of each value and the different strings of the values.
+    """Return, for several columns, the number of each value and the different strings of the
+    values.
 
-    A whole number is one string, whether it is an integer, a float or a string of either, as in a file that a library
-    wrote from floats. So are a list and a string of JSON with the same values. A number is -1 for None, NaN and NA.
-    Strings may be empty.
+    A whole number is one string, whether it is an integer, a float or a string of either, as in a
+    file that a library wrote from floats. So are a list and a string of JSON with the same values.
+    A number is -1 for None, NaN and NA. Strings may be empty.
 
     Parameters
     ----------
@@ -232,7 +269,9 @@ def _text_of_json(text: str) -> str:
 
 
 def _without_zeros(texts: list[str], codes: Int64Array) -> list[str]:
-    """Return the strings of a column without the .0 of whole numbers, if nearly all of its decimals end in it."""
+    """Return the strings of a column without the .0 of whole numbers, if nearly all of its decimals
+    end in it.
+    """
     used = _used(codes, len(texts)).tolist()
     for sample in (used[:SAMPLE], used):
         decimals = [place for place in sample if _DECIMAL.fullmatch(texts[place])]
@@ -250,8 +289,12 @@ def _used(codes: Int64Array, size: int) -> Int64Array:
     return np.flatnonzero(np.bincount(codes + 1, minlength=size + 1)[1:])
 
 
-def _merged(codes: Sequence[Int64Array], sides: Sequence[Sequence[str]]) -> tuple[list[Int64Array], list[str]]:
-    """Return the codes of the different strings of several columns, from codes and strings of which some are equal."""
+def _merged(
+    codes: Sequence[Int64Array], sides: Sequence[Sequence[str]]
+) -> tuple[list[Int64Array], list[str]]:
+    """Return the codes of the different strings of several columns, from codes and strings of which
+    some are equal.
+    """
     numbers: dict[str, int] = {}
     new = []
     for part, texts in zip(codes, sides, strict=True):

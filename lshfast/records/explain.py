@@ -24,7 +24,8 @@ SHOWN_LINKS = 3  # of a record, to other records
 
 
 def row_of(table: RecordTable, key: Any) -> int:
-    """Return the row of an id; a string is also the id that is written so, such as "7" for the integer 7.
+    """Return the row of an id; a string is also the id that is written so, such as "7" for the
+    integer 7.
 
     Raises
     ------
@@ -41,7 +42,9 @@ def row_of(table: RecordTable, key: Any) -> int:
     return RecordIds(table).row_of(key)
 
 
-def rows_of_pair(tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any) -> tuple[int, int]:
+def rows_of_pair(
+    tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any
+) -> tuple[int, int]:
     """Return the rows of two ids in two tables, or in one, the smaller first.
 
     Raises
@@ -50,7 +53,8 @@ def rows_of_pair(tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b
         If no record has one of the ids, or both are the same record.
     """
     a, b = tables
-    first, second = row_of(a, id_a), row_of(a if b is None else b, id_b)
+    first = row_of(a, id_a)
+    second = row_of(a if b is None else b, id_b)
     if b is not None:
         return first, second
     if first == second:
@@ -125,12 +129,19 @@ class Explainer:
     labels: PairLabels = NO_LABELS
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
-        """Return ids and score, the verdict, and for each field both values and the score, as lines."""
-        lines = [f"{self._ids(pair.rows)}: {self._score(pair.score)}", *(f"  {line}" for line in verdict)]
+        """Return ids and score, the verdict, and for each field both values and the score, as
+        lines.
+        """
+        lines = [
+            f"{self._ids(pair.rows)}: {self._score(pair.score)}",
+            *(f"  {line}" for line in verdict),
+        ]
         for field in self.compared(pair):
             line = f"  {field.name:<20}{field.score:>+8.2f}  {field.how}"
             if field.values is not None:
-                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in field.values)
+                line += ": " + " | ".join(
+                    "missing" if is_missing(value) else repr(value) for value in field.values
+                )
             lines.append(line)
         return "\n".join(map(visible, lines))
 
@@ -140,7 +151,9 @@ class Explainer:
         fields = []
         for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
             coded = scorer.comparer.coded
-            values = self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
+            values = (
+                self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
+            )
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
             fields.append(ComparedField(coded.field.name, part, how, values))
         return fields
@@ -167,7 +180,8 @@ class Explainer:
 
     def verdict(self, pair: PairScore) -> list[str]:
         """Return why two records were linked or not, as lines."""
-        least, reaches = self.least, pair.score >= self.least
+        least = self.least
+        reaches = pair.score >= self.least
         compared = f"the score is {'at least' if reaches else 'below'} the threshold of {least:.2f}"
         rules = self._rules(pair.rows)
         mark = self.labels.answer(pair.rows)
@@ -176,7 +190,10 @@ class Explainer:
             lines = [f"{linked}: the pair is marked {mark}", compared]
             return lines if rules is None else [*lines, f"compared because of {', '.join(rules)}"]
         if rules is None:
-            lines = ["not linked: no blocking rule brought this pair, so it was not compared", compared]
+            lines = [
+                "not linked: no blocking rule brought this pair, so it was not compared",
+                compared,
+            ]
             skipped = sum(report.skipped for report in self.candidates.reports)
             if skipped:
                 lines.append(f"the rules left out {counted(skipped, 'block')} above the cap")
@@ -187,13 +204,18 @@ class Explainer:
         if not reaches:
             return [f"not linked: {compared}", brought, *self._group(pair.rows)]
         rivals = self._rivals(pair.rows)
-        why = "other links were better" if rivals else "several other pairs of these records are as good"
+        why = (
+            "other links were better"
+            if rivals
+            else "several other pairs of these records are as good"
+        )
         return [f"not linked, although {compared}: {why}", brought, *rivals]
 
     @property
     def tables(self) -> tuple[RecordTable, RecordTable]:
         """The two tables; for links within one table, both are this one."""
-        a, b = self.linkage.a, self.linkage.b
+        a = self.linkage.a
+        b = self.linkage.b
         return a, a if b is None else b
 
     def _ids(self, rows: tuple[int, int]) -> str:
@@ -203,7 +225,11 @@ class Explainer:
     def _score(self, score: float) -> str:
         """Return a score with its unit, and the probability of a match."""
         probability = self.probability(score)
-        return f"{score:.2f} points" if probability is None else f"{score:.2f} bits, probability {probability:.4f}"
+        return (
+            f"{score:.2f} points"
+            if probability is None
+            else f"{score:.2f} bits, probability {probability:.4f}"
+        )
 
     def _rules(self, rows: tuple[int, int]) -> list[str] | None:
         """Return the rules that brought a pair; None if it was not compared."""
@@ -213,14 +239,20 @@ class Explainer:
         if at == len(candidates) or candidates.places[at] != place:
             return None
         mask = candidates.masks[at : at + 1]
-        return [report.rule for rule, report in enumerate(candidates.reports) if rules_of(mask, rule)[0]]
+        return [
+            report.rule for rule, report in enumerate(candidates.reports) if rules_of(mask, rule)[0]
+        ]
 
     def _group(self, rows: tuple[int, int]) -> list[str]:
         """Return a line if two records of one table are in one group."""
         if self.linkage.b is not None:
             return []
         groups = self.groups()
-        return ["links to other records put both in one group"] if groups[rows[0]] == groups[rows[1]] else []
+        return (
+            ["links to other records put both in one group"]
+            if groups[rows[0]] == groups[rows[1]]
+            else []
+        )
 
     def _rivals(self, rows: tuple[int, int]) -> list[str]:
         """Return the best links of two records to others as lines."""
@@ -230,6 +262,7 @@ class Explainer:
         rivals = np.flatnonzero(shares_record)
         best = rivals[np.argsort(-self.scores[rivals], kind="stable")][:SHOWN_LINKS]
         return [
-            f"linked instead: {self._ids((int(self.i[link]), int(self.j[link])))}, {self._score(self.scores[link])}"
+            f"linked instead: {self._ids((int(self.i[link]), int(self.j[link])))}, "
+            f"{self._score(self.scores[link])}"
             for link in best.tolist()
         ]

@@ -49,9 +49,11 @@ class PairColumns(NamedTuple):
 
 
 def columns_of_field(field: Field) -> PairColumns:
-    """Return the columns of a field: ``a.given`` and ``b.given``, or ``b.given=name`` if its column is another in b.
+    """Return the columns of a field: ``a.given`` and ``b.given``, or ``b.given=name`` if its column
+    is another in b.
 
-    The names of fields are different, so these names are too, also if two fields have one column of b.
+    The names of fields are different, so these names are too, also if two fields have one column of
+    b.
 
     Examples
     --------
@@ -65,11 +67,17 @@ def columns_of_field(field: Field) -> PairColumns:
 
 
 def columns_of_pairs(columns: Iterable[str]) -> list[PairColumns]:
-    """Return the columns of the fields in a table of pairs; a column without its counterpart is left out.
+    """Return the columns of the fields in a table of pairs; a column without its counterpart is
+    left out.
 
     Examples
     --------
-    >>> [pair.name for pair in columns_of_pairs(["id_a", "a.given", "b.given=name", "a.surname", "b.surname=name"])]
+    >>> [
+    ...     pair.name
+    ...     for pair in columns_of_pairs(
+    ...         ["id_a", "a.given", "b.given=name", "a.surname", "b.surname=name"]
+    ...     )
+    ... ]
     ['given=name', 'surname=name']
     """
     names = list(columns)
@@ -78,8 +86,14 @@ def columns_of_pairs(columns: Iterable[str]) -> list[PairColumns]:
     for place, left in enumerate(names):
         if not left.startswith("a."):
             continue
-        candidates = [*names[place + 1 : place + 2], *unused]  # the next column is its counterpart if nothing was moved
-        right = next((name for name in candidates if name in unused and _belongs(left[2:], name[2:])), None)
+        # The next column is its counterpart if nothing was moved.
+        candidates = [
+            *names[place + 1 : place + 2],
+            *unused,
+        ]
+        right = next(
+            (name for name in candidates if name in unused and _belongs(left[2:], name[2:])), None
+        )
         if right is not None:
             unused.remove(right)
             pairs.append(PairColumns(right[2:], left, right))
@@ -96,6 +110,11 @@ def text_of(value: Any) -> str | None:
 
 
 def field_pairs(columns: Sequence[PairColumns], table: Any, row: int) -> list[FieldPair]:
-    """Return the fields of a row of a table of pairs, a mapping of columns, that are not missing in both records."""
-    pairs = (FieldPair(own.name, text_of(table[own.left][row]), text_of(table[own.right][row])) for own in columns)
+    """Return the fields of a row of a table of pairs, a mapping of columns, that are not missing in
+    both records.
+    """
+    pairs = (
+        FieldPair(own.name, text_of(table[own.left][row]), text_of(table[own.right][row]))
+        for own in columns
+    )
     return [pair for pair in pairs if not pair.missing]

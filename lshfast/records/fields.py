@@ -1,4 +1,6 @@
-"""The fields that are compared: their columns in the two tables, and what kind of values they have."""
+"""The fields that are compared: their columns in the two tables, and what kind of values
+they have.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,30 @@ from lshfast.records.full_names import SEVERAL_WORDS, are_full_names
 from lshfast.records.phones import check_region
 from lshfast.records.values import NumberForm, normal_forms, number_in
 
-Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category", "age", "phone", "address"]
+Kind: TypeAlias = Literal[
+    "name", "text", "code", "number", "date", "category", "age", "phone", "address"
+]
 
 KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequent ones
-MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have one of the values of a category
+# Least part of the rows that are dates or numbers, or have one of the values of a category.
+MOST_PARSED = 0.9
 WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
 UNGROUPED = NumberForm(grouped=False)
 _DIGIT = re.compile(r"\d")
-_FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
+_FIELD = re.compile(
+    r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)"
+)
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
-    "points": float, "penalty": float, "unit": float, "region": str, "order": str,
+    "points": float,
+    "penalty": float,
+    "unit": float,
+    "region": str,
+    "order": str,
     "latin": {"yes": True, "no": False}.__getitem__,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -47,39 +58,47 @@ class Field:
         Name of the column in the first table.
     other : str, optional
         Name of the column in the second table, if it has another name there.
-    kind : {"name", "text", "code", "number", "date", "category", "age", "phone", "address"}, optional
-        How values are compared; by default it is guessed from them, as any but phone and address. Values are equal if
-        their normal forms are: in lower case, without accents and punctuation. Other values are compared
+    kind : str, optional
+        How values are compared: "name", "text", "code", "number", "date", "category", "age",
+        "phone" or "address"; by default it is guessed from them, as any but phone and address.
+        Values are equal if their normal forms are: in lower case, without accents and punctuation.
+        Other values are compared
 
-        - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings. Full names are
-          compared word by word, in any order, and the least similar words decide; an initial is near its name,
-        - text: by their words and character trigrams, of which rare ones weigh more: the mean of the two cosines; for
-          titles, addresses and lists of names,
-        - code: by typing errors (insertion, deletion, replacement, exchange of neighbours); for numbers of documents,
-          telephones and houses, and postcodes,
-        - number: by the difference relative to the greater one, or by the difference of numbers that are crowded, such
-          as coordinates; for prices and other amounts,
+        - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short
+          strings. Full names are compared word by word, in any order, and the least similar words
+          decide; an initial is near its name,
+        - text: by their words and character trigrams, of which rare ones weigh more: the mean of
+          the two cosines; for titles, addresses and lists of names,
+        - code: by typing errors (insertion, deletion, replacement, exchange of neighbours); for
+          numbers of documents, telephones and houses, and postcodes,
+        - number: by the difference relative to the greater one, or by the difference of numbers
+          that are crowded, such as coordinates; for prices and other amounts,
         - date: by typing errors of its digits, and by the difference in days,
         - category: not at all; for a few values such as states,
-        - age: by the difference in years; for ages, or years of birth, in one table and dates of birth in the other,
-        - phone: as codes, after numbers are written with their country codes and without extensions (E.164); it needs
-          phonenumbers,
-        - address: as several fields, such as ``home.street`` for a field ``home``, which share its points: number,
-          street, unit, city, state and zip; for addresses of the United States. It needs usaddress.
+        - age: by the difference in years; for ages, or years of birth, in one table and dates of
+          birth in the other,
+        - phone: as codes, after numbers are written with their country codes and without extensions
+          (E.164); it needs phonenumbers,
+        - address: as several fields, such as ``home.street`` for a field ``home``, which share its
+          points: number, street, unit, city, state and zip; for addresses of the United States. It
+          needs usaddress.
     points : float, default 100
         The weight of the field if records are scored by points, above 0.
     penalty : float, default 1
-        Points that one edit costs if records are scored by points; d edits cost d**2 times as many. At least 0.
+        Points that one edit costs if records are scored by points; d edits cost d**2 times as many.
+        At least 0.
     unit : float, optional
-        The difference of numbers, or of dates in days, that counts as one edit if records are scored by points, above
+        The difference of numbers, or of dates in days, that counts as one edit if records are
+        scored by points, above
         0. The default is 1 for dates; for numbers, it is one per cent of the greater one.
     region : str, optional
-        The country of telephone numbers that have no country code, as two letters of ISO 3166-1, for the kind phone. By
-        default it is guessed for each table: the one in which most of its numbers are valid.
+        The country of telephone numbers that have no country code, as two letters of ISO 3166-1,
+        for the kind phone. By default it is guessed for each table: the one in which most of its
+        numbers are valid.
     order : {"dmy", "mdy", "ymd"}, optional
-        The order of day, month and year, for the kind date; dates in another order are missing then. Dates that begin
-        with a year of four digits are read in any case. By default, each table has the order in which most of its dates
-        can be read.
+        The order of day, month and year, for the kind date; dates in another order are missing
+        then. Dates that begin with a year of four digits are read in any case. By default, each
+        table has the order in which most of its dates can be read.
     latin : bool, default False
         Whether letters of other scripts are written in Latin ones first; it needs anyascii.
 
@@ -126,16 +145,26 @@ class Field:
                 continue
             number = check_number(what, value)
             if not (number > 0 or (number == 0 and not open_end)) or number == float("inf"):
-                raise ValueError(f"{what} must be {'above' if open_end else 'at least'} 0 and finite, not {value}")
+                raise ValueError(
+                    f"{what} must be {'above' if open_end else 'at least'} 0 and finite, not "
+                    f"{value}"
+                )
             object.__setattr__(self, what, number)
         check_bool("latin", self.latin)
         if self.region is not None:
             check_region(self.region)
         if self.order is not None and self.order not in get_args(DateOrder):
-            raise ValueError(f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}")
+            raise ValueError(
+                f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}"
+            )
         for what, kind in (("region", "phone"), ("order", "date")):
-            if getattr(self, what) is not None and self.kind not in (kind, "age" if what == "order" else kind):
-                raise ValueError(f"{what} belongs to the kind {kind}, not to {self.kind or 'a guessed one'}")
+            if getattr(self, what) is not None and self.kind not in (
+                kind,
+                "age" if what == "order" else kind,
+            ):
+                raise ValueError(
+                    f"{what} belongs to the kind {kind}, not to {self.kind or 'a guessed one'}"
+                )
 
     @classmethod
     def parse(cls, text: str) -> Field:
@@ -150,19 +179,30 @@ class Field:
         for option in found["options"].split(":")[1:]:
             name, _, value = option.partition("=")
             if name not in PARSED:
-                raise ValueError(f"field {text!r}: no option {name!r}; options are: {', '.join(PARSED)}")
+                raise ValueError(
+                    f"field {text!r}: no option {name!r}; options are: {', '.join(PARSED)}"
+                )
             try:
                 options[name] = PARSED[name](value)
             except (ValueError, KeyError):
                 wanted = "yes or no" if name == "latin" else "a number"
-                raise ValueError(f"field {text!r}: {name} must be {wanted}, not {value!r}") from None
+                raise ValueError(
+                    f"field {text!r}: {name} must be {wanted}, not {value!r}"
+                ) from None
         return cls(found["name"], found["other"], found["kind"], **options)  # type: ignore[arg-type] # checked there
 
     @property
     def notation(self) -> str:
         """The field as `parse` reads it, without points."""
-        options = {"region": self.region, "order": self.order, "latin": "yes" if self.latin else None}
-        parts = [self.name + (f"={self.other}" if self.other else ""), *([self.kind] if self.kind else [])]
+        options = {
+            "region": self.region,
+            "order": self.order,
+            "latin": "yes" if self.latin else None,
+        }
+        parts = [
+            self.name + (f"={self.other}" if self.other else ""),
+            *([self.kind] if self.kind else []),
+        ]
         return ":".join([*parts, *(f"{name}={value}" for name, value in options.items() if value)])
 
     def column_of(self, table: int) -> str:
@@ -191,11 +231,14 @@ def checked_fields(fields: Iterable[Any]) -> list[Field]:
     return found
 
 
-def kind_by_dates(tables: Sequence[tuple[Sequence[str], npt.NDArray[np.integer[Any]]]]) -> Kind | None:
-    """Return the kind of a field with dates in one of two tables only, from the distinct values of each and their rows.
+def kind_by_dates(
+    tables: Sequence[tuple[Sequence[str], npt.NDArray[np.integer[Any]]]],
+) -> Kind | None:
+    """Return the kind of a field with dates in one of two tables only, from the distinct values of
+    each and their rows.
 
-    It is an age if the other table has ages or years, and otherwise a date, so that the run warns of values that are no
-    dates. None if both tables have dates or none has.
+    It is an age if the other table has ages or years, and otherwise a date, so that the run warns
+    of values that are no dates. None if both tables have dates or none has.
     """
     samples = [_frequent(values, counts, FEW_VALUES) for values, counts in tables]
     sides = [written_as(sample) for sample in samples]
@@ -214,7 +257,8 @@ def _frequent(values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most:
 
 
 def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> Kind:
-    """Guess the kind of a column from its distinct values, none of them empty, and the number of rows of each.
+    """Guess the kind of a column from its distinct values, none of them empty, and the number of
+    rows of each.
 
     The most frequent values decide: dates and numbers with typing errors are rare.
     """
@@ -229,12 +273,15 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     if share(has_digit) >= MOST_PARSED:
         form = date_forms([chosen])[0][0]
         if (
-            share(has_whole_year(value) for value in chosen) >= WHOLE_YEARS  # without, some are versions or parts
+            share(has_whole_year(value) for value in chosen)
+            >= WHOLE_YEARS  # without, some are versions or parts
             and share(day_of(value, form) is not None for value in chosen) >= MOST_PARSED
         ):
             return "date"
         numbers = [number_in(value, UNGROUPED) is not None for value in chosen]
-        if share(numbers) >= MOST_PARSED and not all(map(str.isdigit, map(str.strip, compress(chosen, numbers)))):
+        if share(numbers) >= MOST_PARSED and not all(
+            map(str.isdigit, map(str.strip, compress(chosen, numbers)))
+        ):
             return "number"
     normal = normal_forms(chosen)
     words = share(form.count(" ") + 1 for form in normal)
@@ -243,7 +290,12 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     if words <= CODE_WORDS and share(digits) > 0.5 * letters:
         return "code"
     if words > SEVERAL_WORDS:
-        return "name" if are_full_names(chosen, weights, len(values) / int(counts.sum())) else "text"
+        return (
+            "name" if are_full_names(chosen, weights, len(values) / int(counts.sum())) else "text"
+        )
     rows = int(counts.sum())
-    covering = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1], dtype=np.int64), MOST_PARSED * rows)) + 1
+    covering = (
+        int(np.searchsorted(np.cumsum(np.sort(counts)[::-1], dtype=np.int64), MOST_PARSED * rows))
+        + 1
+    )
     return "category" if covering <= min(FEW_VALUES, rows**0.5) else "name"

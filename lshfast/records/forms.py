@@ -1,4 +1,6 @@
-"""The normal forms of the values of a field, by its kind. Dates and telephones are read by what their column is."""
+"""The normal forms of the values of a field, by its kind. Dates and telephones are read by what
+their column is.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +43,16 @@ def latin_texts(texts: Sequence[str]) -> list[str]:
 
 
 def readers_of(field: Field, columns: Sequence[Sequence[str]]) -> list[tuple[Reader, str]]:
-    """Return for each table how its strings become normal forms, and a note on what was decided by its values.
+    """Return for each table how its strings become normal forms, and a note on what was decided by
+    its values.
 
     Parameters
     ----------
     field : Field
         With its kind.
     columns : sequence of sequences of str
-        The distinct values of each table; for ages, each value as often as it occurs. Tables with equal readers have
-        the same object.
+        The distinct values of each table; for ages, each value as often as it occurs. Tables with
+        equal readers have the same object.
     """
     if field.kind == "date":
         return [(_date_reader(form), note) for form, note in date_forms(columns, field.order)]
@@ -80,7 +83,9 @@ def _phone_reader(region: str | None) -> Reader:
 
 def _date_forms(texts: list[str], form: DateForm) -> list[str]:
     compact = [_compact(text) for text in texts]
-    forms = [text if day else "" for text, day in zip(compact, days_of(compact).tolist(), strict=True)]
+    forms = [
+        text if day else "" for text, day in zip(compact, days_of(compact).tolist(), strict=True)
+    ]
     for place, text in enumerate(compact):
         if not text and (day := day_of(texts[place], form)) is not None:
             forms[place] = date.fromordinal(day).strftime("%Y%m%d")
@@ -92,7 +97,9 @@ def _age_forms(texts: list[str], form: AgeForm) -> list[str]:
 
 
 def _compact(text: str) -> str:
-    """Return YYYYMMDD of a date that is written so, or as YYYY-MM-DD with or without a time; else an empty string."""
+    """Return YYYYMMDD of a date that is written so, or as YYYY-MM-DD with or without a time; else
+    an empty string.
+    """
     if len(text) >= 10 and text[4] == text[7] == "-" and (len(text) == 10 or text[10] in "T "):
         text = text[:4] + text[5:7] + text[8:10]
     return text if len(text) == 8 and text.isascii() and text.isdigit() else ""
@@ -115,7 +122,9 @@ def _number_forms(texts: list[str], form: NumberForm) -> list[str]:
 
 
 def _code_forms(texts: list[str]) -> list[str]:
-    """Return codes without spaces, and numbers without leading zeros, which tables of numbers lose."""
+    """Return codes without spaces, and numbers without leading zeros, which tables of
+    numbers lose.
+    """
     forms = normal_forms(texts)
     joined = "\n".join(forms)
     if " " in joined:
@@ -124,11 +133,16 @@ def _code_forms(texts: list[str]) -> list[str]:
         return forms
     if forms is texts:
         return _ZEROS.sub("", joined).split("\n")
-    return [_ZEROS.sub("", form) if text.strip().isdigit() else form for text, form in zip(texts, forms, strict=True)]
+    return [
+        _ZEROS.sub("", form) if text.strip().isdigit() else form
+        for text, form in zip(texts, forms, strict=True)
+    ]
 
 
 def numbers_of(field: Field, forms: Sequence[str]) -> Float64Array | None:
-    """Return the numbers of normal forms, which are days for dates; None for a kind without numbers."""
+    """Return the numbers of normal forms, which are days for dates; None for a kind without
+    numbers.
+    """
     if field.kind in ("number", "age"):
         return np.array(list(map(float, forms)), np.float64)
     if field.kind == "date":

@@ -1,7 +1,8 @@
 """Full names: which columns hold them, and how near two of them are.
 
-A full name is compared word by word, since its parts may be exchanged, written as initials or left out. The least
-similar of the words decides: the given names of two members of a family differ, but most letters are equal.
+A full name is compared word by word, since its parts may be exchanged, written as initials or left
+out. The least similar of the words decides: the given names of two members of a family differ, but
+most letters are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ SEVERAL_WORDS = 1.5  # on average
 LEAST_SHARE = 0.9  # of the values: two to four words of letters
 LEAST_DIFFERENT = 0.3  # of the rows: two equal tables have half
 MOST_NEW = 0.7  # different words among all words: names consist of names that others have, too
-FREQUENT, MOST_FREQUENT = 0.1, 0.5  # part of the values with a word, and with any such word, as of streets and schools
+# part of the values with a word, and with any such word, as of streets and schools
+FREQUENT = 0.1
+MOST_FREQUENT = 0.5
 MOST_GRAMMAR = 0.25  # of the values with a stop word, as of titles
 MOST_LISTS = 0.1  # of the values with several words on both sides of a comma, as of lists of names
 INITIAL = 0.86  # similarity of an initial and a word: clearly near, as those of two typing errors
@@ -55,7 +58,9 @@ def are_full_names(values: Sequence[str], shares: Float64Array, different: float
         return False
     parts_of = [{part.strip(".,") for part in parts} for parts in words]
     counts = Counter(part for parts in parts_of for part in parts)
-    frequent = {part for part, count in counts.items() if len(part) > 1 and count > FREQUENT * len(words)}
+    frequent = {
+        part for part, count in counts.items() if len(part) > 1 and count > FREQUENT * len(words)
+    }
     grammar = {word for word in stop_words_of(None).words if len(word) > 1}
     return (
         len(counts) <= MOST_NEW * counts.total()
@@ -66,7 +71,9 @@ def are_full_names(values: Sequence[str], shares: Float64Array, different: float
 
 
 def have_several_words(values: Sequence[str]) -> bool:
-    """Return whether names in normal form have several words, more than one and a half on average."""
+    """Return whether names in normal form have several words, more than one and a half on
+    average.
+    """
     return sum(value.count(" ") for value in values) > (SEVERAL_WORDS - 1) * len(values)
 
 
@@ -85,7 +92,9 @@ def _is_name(word: str) -> bool:
 
 
 def _is_list(value: str) -> bool:
-    """Return whether there are several words on both sides of a comma or another sign between names."""
+    """Return whether there are several words on both sides of a comma or another sign between
+    names.
+    """
     parts = [part.split() for part in re.split(r"[,;/&]", value)]
     return sum(len(part) > 1 for part in parts) > 1
 
@@ -110,7 +119,9 @@ class FullNames:
         for place, value in enumerate(values):
             parts = value.split()
             if len(parts) <= MOST_WORDS and len(value) <= longest:
-                self._words[place, : len(parts)] = [number.setdefault(part, len(number)) for part in parts]
+                self._words[place, : len(parts)] = [
+                    number.setdefault(part, len(number)) for part in parts
+                ]
         self._counts = (self._words >= 0).sum(axis=1)
         self._texts = np.fromiter(number, object, len(number))
         self._firsts = np.fromiter((word[0] for word in number), object, len(number))
@@ -126,7 +137,9 @@ class FullNames:
         return np.asarray((self._counts[a] > 0) & (self._counts[b] > 0))
 
     def may_be_similar(self, a: Int64Array, b: Int64Array, least: float) -> BoolArray:
-        """Return which pairs may have at least a similarity, by their letters, or by an initial and an equal word."""
+        """Return which pairs may have at least a similarity, by their letters, or by an initial and
+        an equal word.
+        """
         may = self._letters.may_be_similar(a, b, least)
         places = np.flatnonzero(~may & (self._initials[a] | self._initials[b]))
         words = self._words[a[places], :, None]
@@ -134,7 +147,8 @@ class FullNames:
         return may
 
     def similarities(self, a: Int64Array, b: Int64Array, least: float) -> npt.NDArray[np.float32]:
-        """Return the similarity of the least similar words of pairs of names, in [0, 1]; 0 below `least`.
+        """Return the similarity of the least similar words of pairs of names, in [0, 1]; 0 below
+        `least`.
 
         Words are assigned to each other, the most similar first, in any order.
         """
@@ -157,8 +171,12 @@ class FullNames:
         similarity = np.minimum(similarity, most)
         return np.where(similarity < least, 0, similarity).astype(np.float32)
 
-    def _word_similarities(self, a: Int64Array, b: Int64Array, least: float) -> npt.NDArray[np.float32]:
-        """Return the similarities of all words of pairs of names, float32 (pairs, words, words); -1 without a word."""
+    def _word_similarities(
+        self, a: Int64Array, b: Int64Array, least: float
+    ) -> npt.NDArray[np.float32]:
+        """Return the similarities of all words of pairs of names, float32 (pairs, words, words); -1
+        without a word.
+        """
         shape = (len(a), MOST_WORDS, MOST_WORDS)
         first = np.broadcast_to(a[:, :, None], shape).reshape(-1)
         second = np.broadcast_to(b[:, None, :], shape).reshape(-1)
@@ -170,11 +188,18 @@ class FullNames:
         unequal = np.flatnonzero(left != right)
         scorer = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
         cpdist = optional("rapidfuzz.process", "records").cpdist
-        left, right = left[unequal], right[unequal]
+        left = left[unequal]
+        right = right[unequal]
         similar[unequal] = cpdist(
-            self._texts[left], self._texts[right], scorer=scorer, score_cutoff=least, workers=self._threads
+            self._texts[left],
+            self._texts[right],
+            scorer=scorer,
+            score_cutoff=least,
+            workers=self._threads,
         )
-        initial = (self._single[left] | self._single[right]) & (self._firsts[left] == self._firsts[right])
+        initial = (self._single[left] | self._single[right]) & (
+            self._firsts[left] == self._firsts[right]
+        )
         similar[unequal] = np.where(initial, INITIAL, similar[unequal])
         found = np.full(len(first), -1, np.float32)
         found[present] = similar[place]

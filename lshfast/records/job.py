@@ -128,7 +128,9 @@ class LinkAccount(Account):
 
     def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
-            parts = " + ".join(f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True))
+            parts = " + ".join(
+                f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True)
+            )
             yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
         yield from (line for line in self.summary.figures() if line.name not in left_out)
         if self.clusters is not None:
@@ -172,7 +174,11 @@ def link_files(
     job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
-    marks = [mark for path, table in zip(inputs.labels, labels, strict=True) for mark in marks_of(path, table)]
+    marks = [
+        mark
+        for path, table in zip(inputs.labels, labels, strict=True)
+        for mark in marks_of(path, table)
+    ]
     tables = [job.add(table) for table in inputs.read(progress)]
     files = [file.location for table in (*tables, *labels) for file in table.files]
     for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
@@ -257,7 +263,10 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
     earlier = {*clusters.earlier.keys, *second.ids}
     taken = next((key for key in keys if key in earlier), None)
     if taken is not None:
-        raise ValueError(f"{first.name}: id {taken!r} is that of an earlier record; those of new records must be new")
+        raise ValueError(
+            f"{first.name}: id {taken!r} is that of an earlier record; those of new "
+            "records must be new"
+        )
     links = [second.ids[row] for row in result.j.tolist()]
     return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
 

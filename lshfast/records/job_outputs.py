@@ -86,10 +86,16 @@ class RecordOutputs:
         check_int("review_pairs", self.reviewed, 1)
         KeepRule.parse(self.keep_rule)
         if self.keep_record is not None and self.merged is None:
-            raise ValueError("keep_record (--keep-record) needs merged (--merged), whose records it chooses")
-        styled = any(isinstance(path, Output) and (path.delimiter or path.bom) for path in job.paths)
+            raise ValueError(
+                "keep_record (--keep-record) needs merged (--merged), whose records it chooses"
+            )
+        styled = any(
+            isinstance(path, Output) and (path.delimiter or path.bom) for path in job.paths
+        )
         if styled and not any(output_format(path)[0] in ("csv", "tsv") for path in job.paths):
-            raise ValueError("output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv")
+            raise ValueError(
+                "output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv"
+            )
         if self.plot is not None:
             check_plot(self.plot)
             check_place(self.plot, overwrite=self.overwrite)
@@ -107,7 +113,9 @@ def write_outputs(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
     if outputs.links is not None:
         job.write(outputs.links, link_columns(result), kinds)
     if outputs.groups is not None:
-        job.write(outputs.groups, group_columns(result), dict.fromkeys(("id", "group"), kinds["id_a"]))
+        job.write(
+            outputs.groups, group_columns(result), dict.fromkeys(("id", "group"), kinds["id_a"])
+        )
     if outputs.review is not None:
         review = result.review(outputs.reviewed)
         texts = [name for name in review if name == "answer" or name.startswith(("a.", "b."))]
@@ -146,10 +154,14 @@ def group_columns(result: LinkResult) -> dict[str, Any]:
 def _write_merged(job: Job, result: LinkResult, path: str, keep_rule: str) -> None:
     """Write one list of all records, with the types that the format can hold."""
     format = output_format(path)[0]
-    merged = {name: written_values(values, format) for name, values in result.merged(keep_rule).items()}
+    merged = {
+        name: written_values(values, format) for name, values in result.merged(keep_rule).items()
+    }
     empty = [name for name, values in merged.items() if all(value is None for value in values)]
     ids = {"id": _id_kinds(result)["id_a"]} if result.single else _id_kinds(result)
-    kinds = dict.fromkeys(empty, "string") | {name: kind for name, kind in ids.items() if name in merged}
+    kinds = dict.fromkeys(empty, "string") | {
+        name: kind for name, kind in ids.items() if name in merged
+    }
     job.write(path, merged, kinds)
 
 

@@ -1,9 +1,11 @@
-"""Columns that number the records, or name them in one table only: they do not show that two records are the same.
+"""Columns that number the records, or name them in one table only: they do not show that two
+records are the same.
 
-Equal row numbers of two tables pair records by chance. Equal numbers of books or persons pair the right records. The
-other fields distinguish these cases: if numbers mean something, records with equal numbers are more alike in the other
-fields than records with neighbouring numbers. Neighbours are the control, because tables may be sorted. Samples of the
-values and of the pairs are used: .07 s for two tables of 200,000 records.
+Equal row numbers of two tables pair records by chance. Equal numbers of books or persons pair the
+right records. The other fields distinguish these cases: if numbers mean something, records with
+equal numbers are more alike in the other fields than records with neighbouring numbers. Neighbours
+are the control, because tables may be sorted. Samples of the values and of the pairs are used: .07
+s for two tables of 200,000 records.
 """
 
 from __future__ import annotations
@@ -24,19 +26,26 @@ from lshfast.records.tables import CodedField, Int32Array
 from lshfast.shingling import shingle
 
 DIFFERENT = 0.95  # least part of the values of a column that differ
-FEWEST_ROWS, FEWEST_RUNNING, FEWEST_IN_ORDER = 100, 20, 5  # with values: for codes, for running numbers, for 1, 2, 3...
+# with values: for codes, for running numbers, for 1, 2, 3...
+FEWEST_ROWS = 100
+FEWEST_RUNNING = 20
+FEWEST_IN_ORDER = 5
 SAMPLE_VALUES = 2000  # of a column
 CODE_LIKE = 0.95  # least part of them that are single words with a digit
 DENSE = 0.5  # least part of the numbers of a range that occur
 TRIMMED = 0.01  # the part of the numbers at each end of the range that does not count
 MOST_SORTED = 100_000  # values
 SAMPLE_PAIRS = 400  # with equal values
-NEIGHBOURS = (-3, -2, -1, 1, 2, 3)  # in the order of the values, whose records are compared with those of equal values
-ALIKE = 0.65  # least probability that a pair with equal values is more alike than one with neighbouring values
+# In the order of the values, whose records are compared with those of equal values.
+NEIGHBOURS = (-3, -2, -1, 1, 2, 3)
+# Least probability that a pair with equal values is more alike than one with neighbouring values.
+ALIKE = 0.65
 ERRORS = 2.5  # standard errors by which this probability is above a half
 LONGEST = 100  # characters of a running number or code
 COMPARED = 60  # characters of a value, at most
-ROWS, RUNNING, CODES = "row numbers", "running numbers", "codes"
+ROWS = "row numbers"
+RUNNING = "running numbers"
+CODES = "codes"
 _RUNNING = re.compile(r"(\D*)(\d{1,15})(\D*)")
 
 
@@ -61,17 +70,22 @@ class LeftOut:
 
     def __str__(self) -> str:
         shown = f"{self.name}: {self.reason}, not compared"
-        if CODES in self.reason:  # which may differ in typing errors, so that a person may know better
-            shown += f"; fields (--field {self.name}) or a rule (--block key:{self.name}) that names it keeps it"
+        # Which may differ in typing errors, so that a person may know better.
+        if CODES in self.reason:
+            shown += (
+                f"; fields (--field {self.name}) or a rule (--block key:{self.name}) that "
+                "names it keeps it"
+            )
         return visible(shown)
 
 
 def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]:
     """Return the fields that number or name records and say nothing about other records.
 
-    These are fields whose values are nearly all different in each table, and are running numbers, or single words with
-    digits (codes). Within one table, running numbers are left out, and codes of which no two are equal. Equal values of
-    other codes, and of both in two tables, must belong to records that are alike in the other fields.
+    These are fields whose values are nearly all different in each table, and are running numbers,
+    or single words with digits (codes). Within one table, running numbers are left out, and codes
+    of which no two are equal. Equal values of other codes, and of both in two tables, must belong
+    to records that are alike in the other fields.
 
     Parameters
     ----------
@@ -100,7 +114,11 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
         for name, coded in linkage.fields.items()
         if name not in keep and (reason := _suspected(linkage, coded)) is not None
     }
-    others = [coded for name, coded in linkage.fields.items() if name not in suspects and len(coded.values)]
+    others = [
+        coded
+        for name, coded in linkage.fields.items()
+        if name not in suspects and len(coded.values)
+    ]
     if not suspects or not others:
         return []
     found = []
@@ -119,7 +137,9 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
 
 
 def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
-    """Return what the values of a field are that are nearly all different in each table; None if they may vary."""
+    """Return what the values of a field are that are nearly all different in each table; None if
+    they may vary.
+    """
     if coded.kind in ("date", "category"):
         return None
     kinds = []
@@ -163,7 +183,9 @@ def _running(coded: CodedField, codes: Int32Array, used: Int64Array) -> str | No
 
 
 def _numbers(coded: CodedField, codes: Int64Array | Int32Array) -> tuple[str, Float64Array | None]:
-    """Return the integers of values that differ in an integer only, such as A001 and A002; None for other values."""
+    """Return the integers of values that differ in an integer only, such as A001 and A002; None for
+    other values.
+    """
     if coded.numbers is not None:
         numbers = coded.numbers[codes]
         return ROWS, numbers if (numbers == np.floor(numbers)).all() else None
@@ -175,21 +197,30 @@ def _numbers(coded: CodedField, codes: Int64Array | Int32Array) -> tuple[str, Fl
     common, count = around.most_common(1)[0]
     if count < (1 - TRIMMED) * len(codes):
         return RUNNING, None
-    numbers = np.array([int(found[2]) for found in matches if (found[1], found[3]) == common], np.float64)
+    numbers = np.array(
+        [int(found[2]) for found in matches if (found[1], found[3]) == common], np.float64
+    )
     return RUNNING if any(common) else ROWS, numbers
 
 
 def _code_like(column: Sequence[object], codes: Int32Array) -> bool:
-    """Return whether nearly all values, as they were read, are single words of ASCII that have a digit."""
+    """Return whether nearly all values, as they were read, are single words of ASCII that have a
+    digit.
+    """
     rows = _spread(np.flatnonzero(codes >= 0), SAMPLE_VALUES // 4)
-    texts = [str(getattr(value, "as_py", lambda value=value: value)()).strip() for value in (column[r] for r in rows)]
+    texts = [
+        str(getattr(value, "as_py", lambda value=value: value)()).strip()
+        for value in (column[r] for r in rows)
+    ]
     short = [text for text in texts if len(text) <= LONGEST and text.isascii()]
     good = sum(len(text.split()) == 1 and any(map(str.isdigit, text)) for text in short)
     return good >= CODE_LIKE * len(texts)
 
 
 def _rows_of(linkage: Linkage, coded: CodedField) -> tuple[Int64Array, Int64Array]:
-    """Return for each value a row of each table that has it, -1 for none; of one table, the last and the first row."""
+    """Return for each value a row of each table that has it, -1 for none; of one table, the last
+    and the first row.
+    """
     codes, second = coded.codes
     if linkage.b is not None:
         return _last_rows(coded, codes), _last_rows(coded, second)
@@ -205,8 +236,11 @@ def _last_rows(coded: CodedField, codes: Int32Array) -> Int64Array:
     return found
 
 
-def _alike(coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Sequence[CodedField]) -> bool | None:
-    """Return whether records with equal values are more alike in other fields than those with neighbouring values.
+def _alike(
+    coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Sequence[CodedField]
+) -> bool | None:
+    """Return whether records with equal values are more alike in other fields than those with
+    neighbouring values.
 
     None if no two records have equal values.
     """
@@ -226,7 +260,8 @@ def _alike(coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Seque
     inside = (near >= 0) & (near < len(order))
     if not inside.any():
         return True
-    i, j = first[order[places]], second[order[places]]
+    i = first[order[places]]
+    j = second[order[places]]
     control = np.repeat(i, inside.sum(axis=1)), second[order[near[inside]]]
     comparable = _comparable(others, i, j)
     if not comparable.any():
@@ -239,14 +274,19 @@ def _alike(coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Seque
         if not kept.any():
             return True
     found = _similarities(others, np.append(i, control[0]), np.append(j, control[1]))
-    same, rest = found[: len(i)], np.sort(found[len(i) :])
+    same = found[: len(i)]
+    rest = np.sort(found[len(i) :])
     below = np.searchsorted(rest, same, side="left") + np.searchsorted(rest, same, side="right")
     margin = max(ALIKE - 0.5, ERRORS / (12 * len(i)) ** 0.5)
     return bool(below.mean() >= 2 * len(rest) * (0.5 + margin))
 
 
-def _comparable(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> npt.NDArray[np.bool_]:
-    """Return which pairs of records have a value of the same field; others are neither alike nor different."""
+def _comparable(
+    fields: Sequence[CodedField], i: Int64Array, j: Int64Array
+) -> npt.NDArray[np.bool_]:
+    """Return which pairs of records have a value of the same field; others are neither alike nor
+    different.
+    """
     found = np.zeros(len(i), bool)
     for own in fields:
         found |= (own.codes[0][i] >= 0) & (own.codes[1][j] >= 0)
@@ -255,16 +295,20 @@ def _comparable(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> n
 
 def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:
     """Return the values in the order of their strings; of many values, those of one range."""
-    chosen, values = codes.tolist(), coded.values
+    chosen = codes.tolist()
+    values = coded.values
     if len(chosen) > MOST_SORTED:
         sample = sorted(values[code] for code in _spread(codes, SAMPLE_VALUES).tolist())
-        low, high = sample[len(sample) // 4], sample[len(sample) // 4 + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))]
+        low = sample[len(sample) // 4]
+        high = sample[len(sample) // 4 + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))]
         chosen = [code for code in chosen if low <= values[code] <= high]
     return np.array(sorted(chosen, key=values.__getitem__), np.int64)
 
 
 def _similarities(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> Float64Array:
-    """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams weigh more."""
+    """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams
+    weigh more.
+    """
     rows, places = zip(*(np.unique(own, return_inverse=True) for own in (i, j)), strict=True)
     texts = [text for side, own in enumerate(rows) for text in _texts(fields, side, own)]
     vectors = TermVectors(shingle(texts, "char", 3), np.ones(len(texts), np.int64), 1)
@@ -274,7 +318,10 @@ def _similarities(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) ->
 def _texts(fields: Sequence[CodedField], side: int, rows: Int64Array) -> list[str]:
     """Return the beginnings of all values of some records."""
     columns = [
-        [f" {field.values[code][:COMPARED]} " if code >= 0 else "" for code in field.codes[side][rows].tolist()]
+        [
+            f" {field.values[code][:COMPARED]} " if code >= 0 else ""
+            for code in field.codes[side][rows].tolist()
+        ]
         for field in fields
     ]
     return ["".join(values) for values in zip(*columns, strict=True)]

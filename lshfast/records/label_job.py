@@ -154,7 +154,9 @@ class Review:
             "fields": [own.name for own in self.fields],
             "pairs": len(self.ids),
             "seed": seed,
-            "digest of the records": hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest(),
+            "digest of the records": hashlib.sha256(
+                json.dumps(values, default=str).encode()
+            ).hexdigest(),
         }
 
     def _texts(self, own: PairColumns) -> list[list[str | None]]:
@@ -166,7 +168,11 @@ class Review:
 
     def labelled(self, rows: Sequence[int], answers: Sequence[str]) -> dict[str, list[Any]]:
         """Return some pairs with their answers, with the columns of the review."""
-        others = {name: [values[row] for row in rows] for name, values in self.columns.items() if name != "answer"}
+        others = {
+            name: [values[row] for row in rows]
+            for name, values in self.columns.items()
+            if name != "answer"
+        }
         return {"answer": list(answers), **others}
 
 
@@ -212,7 +218,10 @@ class ReviewThreshold:
             needed = f"A threshold takes {LEAST_LABELS} labels, {LEAST_OF_AN_ANSWER} of each answer"
             yield f"{needed}; there are {same} same, {different} different."
         if len(self.estimate.thresholds):
-            yield (f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the precision")
+            yield (
+                f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the "
+                "precision"
+            )
             yield "(lshfast records --review-pairs N writes more pairs)."
         if self.option is not None:
             interval = ""
@@ -301,7 +310,9 @@ def label_records(
     option = interval = None
     if enough_labels(found):
         option = option_of(found.threshold, review)
-        ends = [end for score in found.interval or () if (end := option_of(score, review)) is not None]
+        ends = [
+            end for score in found.interval or () if (end := option_of(score, review)) is not None
+        ]
         interval = (ends[0], ends[1]) if len(ends) == 2 else None
     return ReviewThreshold(found, option, interval, review.name, highest)
 
@@ -332,14 +343,18 @@ def review_of(table: WholeTable, name: str) -> Review:
         return Review(name, [], empty, np.empty(0, np.bool_), None, columns)
     for column in ("id_a", "id_b", "linked", "score"):
         if column not in columns:
-            raise DataError(name, None, f"no column {column!r}: this is not a file of lshfast records --review")
+            raise DataError(
+                name, None, f"no column {column!r}: this is not a file of lshfast records --review"
+            )
     ids = list(zip(columns["id_a"], columns["id_b"], strict=True))
     seen = set[tuple[str, str]]()
     for row, (one, other) in enumerate(ids):
         if (str(one), str(other)) in seen:
             raise DataError(name, None, f"pair {row + 1} is there twice")
         seen.add((str(one), str(other)))
-    probabilities = _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
+    probabilities = (
+        _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
+    )
     linked = np.array([str(value).lower() not in FALSE for value in columns["linked"]], np.bool_)
     return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, columns)
 
@@ -399,7 +414,9 @@ def _numbers(
         except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not (isfinite(number) and least <= number <= most):
-            raise DataError(name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}")
+            raise DataError(
+                name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}"
+            )
         found[row] = number
     return found
 
@@ -432,8 +449,13 @@ def _check_stored(path: str, stored: Mapping[str, Any]) -> None:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
         before = dict(json.loads(data)["review"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FormatError(f"{printable(name)}: what the labels belong to is damaged: {error}") from None
+        raise FormatError(
+            f"{printable(name)}: what the labels belong to is damaged: {error}"
+        ) from None
     for key, value in stored.items():
         if before.get(key) != value:
-            reason = f"{KIND.others}: {key} is {shortened(before.get(key))} there, not {shortened(value)}"
+            reason = (
+                f"{KIND.others}: {key} is {shortened(before.get(key))} there, not "
+                f"{shortened(value)}"
+            )
             raise DataError(printable(path), None, reason)

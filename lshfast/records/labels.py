@@ -1,7 +1,8 @@
-"""What people have decided: pairs of records that are marked the same or different bind the links of a run.
+"""What people have decided: pairs of records that are marked the same or different bind the links
+of a run.
 
-A pair that is marked the same is a link, whatever its score is and whether a rule brought it. A pair that is marked
-different is no link, and its records are in different groups.
+A pair that is marked the same is a link, whatever its score is and whether a rule brought it. A
+pair that is marked different is no link, and its records are in different groups.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast._common.errors import DataError
-from lshfast._common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 from lshfast.records.record_ids import RecordIds
@@ -27,7 +28,9 @@ COLUMNS = "id_a", "id_b", "answer"
 
 
 class MarkedPair(NamedTuple):
-    """Two ids and what a person says of their records; `place` is where, such as ``review.csv:7``."""
+    """Two ids and what a person says of their records; `place` is where, such as
+    ``review.csv:7``.
+    """
 
     id_a: Any
     id_b: Any
@@ -63,6 +66,10 @@ class PairLabels:
         chosen = self.same == same
         return self.i[chosen], self.j[chosen]
 
+    def places(self, width: int) -> UInt64Array:
+        """Return the places i * width + j of the pairs, ascending."""
+        return self.i.astype(np.uint64) * np.uint64(width) + self.j.astype(np.uint64)
+
     def answer(self, rows: tuple[int, int]) -> Answer | None:
         """Return the mark of a pair of rows, None without a mark."""
         place = np.flatnonzero((self.i == rows[0]) & (self.j == rows[1]))
@@ -75,10 +82,13 @@ class PairLabels:
         width = 1 + max(int(rows.max(initial=0)) for rows in (j, self.j))
         return np.isin(i * width + j, self.i * width + self.j)
 
-    def leave_open(self, i: Int64Array, j: Int64Array, assign: Assignment, single: bool) -> BoolArray:
+    def leave_open(
+        self, i: Int64Array, j: Int64Array, assign: Assignment, single: bool
+    ) -> BoolArray:
         """Return whether an assignment may choose each pair.
 
-        It may not if the pair has a mark, or a record of it that may have one link is marked the same as another.
+        It may not if the pair has a mark, or a record of it that may have one link is marked the
+        same as another.
         """
         same_i, same_j = self.pairs(True)
         if single:
@@ -90,11 +100,14 @@ class PairLabels:
             taken |= np.isin(j, same_j)
         return ~taken
 
-    def bind_groups(self, groups: Int64Array, i: Int64Array, j: Int64Array, scores: Float64Array) -> Int64Array:
+    def bind_groups(
+        self, groups: Int64Array, i: Int64Array, j: Int64Array, scores: Float64Array
+    ) -> Int64Array:
         """Return groups of one table that agree with the marks.
 
-        Groups that a pair marked the same connects become one. A group that has a pair marked different is made again
-        from its links, the best first, without those that would join such a pair.
+        Groups that a pair marked the same connects become one. A group that has a pair marked
+        different is made again from its links, the best first, without those that would join such a
+        pair.
 
         Parameters
         ----------
@@ -106,7 +119,9 @@ class PairLabels:
         same_i, same_j = self.pairs(True)
         apart_i, apart_j = self.pairs(False)
         rows = np.arange(len(groups), dtype=np.int64)
-        bound = components(np.concatenate([rows, same_i]), np.concatenate([groups, same_j]), len(groups))
+        bound = components(
+            np.concatenate([rows, same_i]), np.concatenate([groups, same_j]), len(groups)
+        )
         contradicted = np.unique(bound[apart_i[bound[apart_i] == bound[apart_j]]])
         if not len(contradicted):
             return bound
@@ -127,7 +142,9 @@ NO_LABELS = PairLabels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0,
 def _joined(
     rows: Sequence[int], joins: Iterator[tuple[int, int]], enemies: Iterator[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Join rows in this order, but for joins that would put enemies together; yield rows with the first of theirs."""
+    """Join rows in this order, but for joins that would put enemies together; yield rows with the
+    first of theirs.
+    """
     group_of = {row: row for row in rows}
     members = {row: [row] for row in rows}
     enemies_of = defaultdict[int, set[int]](set)
@@ -144,14 +161,16 @@ def _joined(
     return iter(group_of.items())
 
 
-def marked_pairs(source: Any, name: str = "labels", places: Sequence[str] | None = None) -> tuple[MarkedPair, ...]:
+def marked_pairs(
+    source: Any, name: str = "labels", places: Sequence[str] | None = None
+) -> tuple[MarkedPair, ...]:
     """Return the pairs of a table that have an answer.
 
     Parameters
     ----------
     source : table, or sequence of (id_a, id_b, answer)
-        A table has the columns of `LinkResult.review`, of which id_a, id_b and answer are read. White space around an
-        answer and its case do not count; rows without one are left out.
+        A table has the columns of `LinkResult.review`, of which id_a, id_b and answer are read.
+        White space around an answer and its case do not count; rows without one are left out.
     name : str
         What errors call it.
     places : sequence of str, optional
@@ -177,7 +196,9 @@ def marked_pairs(source: Any, name: str = "labels", places: Sequence[str] | None
         return ()
     for column in COLUMNS:
         if column not in table.columns:
-            raise DataError(name, None, f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}")
+            raise DataError(
+                name, None, f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}"
+            )
     found = []
     columns = [table.column(column) for column in COLUMNS]
     for row in range(len(table)):
@@ -188,7 +209,9 @@ def marked_pairs(source: Any, name: str = "labels", places: Sequence[str] | None
         place = f"{name}: row {row + 1}" if places is None else places[row]
         mark = ANSWERS.get(word)
         if mark is None:
-            raise DataError(place, None, f"the answer must be same, different, unsure or empty, not {answer!r}")
+            raise DataError(
+                place, None, f"the answer must be same, different, unsure or empty, not {answer!r}"
+            )
         for column, value in (("id_a", id_a), ("id_b", id_b)):
             if is_missing(value):
                 raise DataError(place, None, f"{column} is missing")
@@ -197,7 +220,11 @@ def marked_pairs(source: Any, name: str = "labels", places: Sequence[str] | None
 
 
 def _is_list_of_tuples(source: Any) -> bool:
-    return isinstance(source, Sequence) and len(source) > 0 and all(isinstance(row, tuple) for row in source)
+    return (
+        isinstance(source, Sequence)
+        and len(source) > 0
+        and all(isinstance(row, tuple) for row in source)
+    )
 
 
 def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None) -> PairLabels:
@@ -206,8 +233,9 @@ def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
     Raises
     ------
     DataError
-        If no record has an id, both ids are one record, or marks contradict: a pair is marked in both ways, or pairs
-        that are marked the same connect records that are marked different. The message names the row.
+        If no record has an id, both ids are one record, or marks contradict: a pair is marked in
+        both ways, or pairs that are marked the same connect records that are marked different. The
+        message names the row.
     """
     decided = [mark for mark in marks if mark.answer != "unsure"]
     if not decided:
@@ -221,25 +249,33 @@ def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
         except ValueError as error:
             raise DataError(mark.place, None, str(error)) from None
         if b is None and rows[0] == rows[1]:
-            raise DataError(mark.place, None, f"{mark.id_a!r} and {mark.id_b!r} are the same record")
+            raise DataError(
+                mark.place, None, f"{mark.id_a!r} and {mark.id_b!r} are the same record"
+            )
         pair = (min(rows), max(rows)) if b is None else rows
         before = mark_of.setdefault(pair, mark)
         if before.answer != mark.answer:
             raise DataError(
-                mark.place, None, f"{_named(mark)} are marked {mark.answer}, but {before.answer} in {before.place}"
+                mark.place,
+                None,
+                f"{_named(mark)} are marked {mark.answer}, but {before.answer} in {before.place}",
             )
     pairs = sorted(mark_of)
     rows_of_pairs = np.array(pairs, np.int64).reshape(-1, 2)
     same = np.array([mark_of[pair].answer == "same" for pair in pairs], np.bool_)
     labels = PairLabels(rows_of_pairs[:, 0].copy(), rows_of_pairs[:, 1].copy(), same)
-    _check_consistent(labels, mark_of, 0 if b is None else len(a), len(a) + (0 if b is None else len(b)))
+    _check_consistent(
+        labels, mark_of, 0 if b is None else len(a), len(a) + (0 if b is None else len(b))
+    )
     return labels
 
 
 def _check_consistent(
     labels: PairLabels, mark_of: Mapping[tuple[int, int], MarkedPair], first_of_b: int, records: int
 ) -> None:
-    """Raise DataError if pairs that are marked the same connect records that are marked different."""
+    """Raise DataError if pairs that are marked the same connect records that are marked
+    different.
+    """
     same_i, same_j = labels.pairs(True)
     groups = components(same_i, same_j + first_of_b, records)
     apart_i, apart_j = labels.pairs(False)
@@ -247,7 +283,9 @@ def _check_consistent(
     if len(wrong):
         mark = mark_of[int(apart_i[wrong[0]]), int(apart_j[wrong[0]])]
         raise DataError(
-            mark.place, None, f"{_named(mark)} are marked different, but pairs that are marked same connect them"
+            mark.place,
+            None,
+            f"{_named(mark)} are marked different, but pairs that are marked same connect them",
         )
 
 

@@ -14,7 +14,8 @@ from lshfast._common.visible import visible
 from lshfast.records.record_texts import RecordTexts, WrittenTexts
 from lshfast.records.tables import CodedField, RecordTable, as_written, part_changed
 
-LEAST_CHANGED = 0.01  # of the values of a column, which are not in normal form, for texts as they are written
+# Of the values of a column, which are not in normal form, for texts as they are written.
+LEAST_CHANGED = 0.01
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class RulePairs:
     Attributes
     ----------
     places : ndarray of uint64
-        The place i * n + j of each pair (i, j) in a matrix of pairs with n columns, ascending, each once.
+        The place i * n + j of each pair (i, j) in a matrix of pairs with n columns, ascending, each
+        once.
     skipped, skipped_pairs : int
         The blocks that were left out because of the cap, and the pairs in them.
     largest_skipped : list of SkippedBlock
@@ -73,16 +75,26 @@ class Linkage:
 
     @cached_property
     def written_texts(self) -> WrittenTexts | None:
-        """The records of two tables as they are written; None if hardly any value differs from its normal form."""
+        """The records of two tables as they are written; None if hardly any value differs from its
+        normal form.
+        """
         fields = [as_written(field, self.a, self.b) for field in self.fields.values()]
-        if all(map(lambda own, field: part_changed(own, field) < LEAST_CHANGED, fields, self.fields.values())):
+        if all(
+            map(
+                lambda own, field: part_changed(own, field) < LEAST_CHANGED,
+                fields,
+                self.fields.values(),
+            )
+        ):
             return None
         return WrittenTexts(fields, self.threads)
 
     def field(self, name: str) -> CodedField:
         """Return a field by the name of its column in the first table."""
         if name not in self.fields:
-            raise ValueError(f"no field {name!r} to block by; fields are: {visible(', '.join(self.fields))}")
+            raise ValueError(
+                f"no field {name!r} to block by; fields are: {visible(', '.join(self.fields))}"
+            )
         return self.fields[name]
 
     def rows_of(self, places: UInt64Array) -> tuple[Int64Array, Int64Array]:

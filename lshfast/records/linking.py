@@ -32,10 +32,18 @@ from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.coding import code_fields, value_warnings
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.content import shared_content
+from lshfast.records.copies import (
+    NearPairsOfRecords,
+    RecordWords,
+    contradict_often,
+    copies_of,
+    join_families,
+)
 from lshfast.records.default_rules import compares_all, default_rules, mixture_rules
 from lshfast.records.dependent import DependentField, dependent_fields
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.fields import Field, checked_fields
+from lshfast.records.given_rules import weights_of_rules
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.labels import PairLabels, labels_of
 from lshfast.records.linkage import BlockingRule, Linkage
@@ -53,7 +61,7 @@ from lshfast.records.missing import MissingValues
 from lshfast.records.nearest import NearestBlocks
 from lshfast.records.network import Network, information_of, learn_network, suits_mixture
 from lshfast.records.options import LinkOptions
-from lshfast.records.outlook import warnings_of
+from lshfast.records.outlook import expected_precision, warnings_of
 from lshfast.records.patterns import PairPatterns
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.reach import ChosenRules, Reach, is_whole, with_reach
@@ -66,10 +74,15 @@ from lshfast.records.tables import CodedField, RecordTable, code_field
 from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
-SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
-# The part of the expected matches, of so many at least, that keys should bring without the nearest records.
-LEAST_REACHED, FEWEST_EXPECTED = 0.95, 20.0
-FEW_TEXT_MATCHES = 0.005  # of the rows: the ranks of texts are not trusted if patterns show fewer matches
+# above the threshold, or of all points, for pairs that are taken for matches
+SURE_BITS = 10.0
+SURE_POINTS = 0.95
+# The part of the expected matches, of so many at least, that keys should bring without the nearest
+# records.
+LEAST_REACHED = 0.95
+FEWEST_EXPECTED = 20.0
+# Of the rows: the ranks of texts are not trusted if patterns show fewer matches.
+FEW_TEXT_MATCHES = 0.005
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
 MOST_TELLING = 8  # fields whose patterns are counted, for the same
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
@@ -79,7 +92,15 @@ ALIKE = 0.5  # similarity of whole records, for the same
 LARGE_GROUP = 50  # records
 UNLIKELY = 0.001  # probability of the largest group
 MOST_IN_GROUPS = 0.9  # of the records in large groups
-RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
+# Candidates, and random pairs, from which the rate of true matches is estimated.
+RATE_PAIRS = 500_000
+
+
+RULES_ALONE = (
+    "no field tells matches from other pairs, so records are linked by the keys of the given "
+    "rules alone: "
+    "check some links"
+)
 
 
 class StageTimes:
@@ -121,7 +142,8 @@ def match_records(
 ) -> LinkResult:
     """Link the records of two tables that describe the same thing.
 
-    Blocking rules choose pairs of records. Each pair is scored field by field. Pairs that score enough are assigned.
+    Blocking rules choose pairs of records. Each pair is scored field by field. Pairs that score
+    enough are assigned.
 
     Parameters
     ----------
@@ -130,49 +152,58 @@ def match_records(
     id_column : str or (str, str), optional
         Column of the ids, or the columns of the two tables; the default ids are row numbers.
     fields : sequence of Field or str, optional
-        What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default, the columns that both
-        tables have, without row numbers and codes that say nothing about the other table (`LinkResult.left_out`), and
-        without those that follow from others, as a full name from its parts (`LinkResult.dependent`; only blocking
-        rules use them). A kind that is not given is guessed from the values.
+        What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default,
+        the columns that both tables have, without row numbers and codes that say nothing about the
+        other table (`LinkResult.left_out`), and without those that follow from others, as a full
+        name from its parts (`LinkResult.dependent`; only blocking rules use them). A kind that is
+        not given is guessed from the values.
     ignore : sequence of str
         Columns that are not compared.
     rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
-        Which pairs are compared; strings as for `parse_rule`. By default, rules are chosen by the values of the fields.
-        All pairs are compared if they are at most 20,000, or 1,000,000 within one table.
+        Which pairs are compared; strings as for `parse_rule`. By default, rules are chosen by the
+        values of the fields. All pairs are compared if they are at most 20,000, or 1,000,000 within
+        one table. If nothing tells matches from other pairs, keys of given rules that name one
+        record each, such as those of accounts, link records alone.
     scoring : {"weights", "points"}
-        weights: log2 of likelihood ratios, whose distributions are estimated from the data without labels. points: the
-        points of each field, less a penalty that grows with the square of the edits; a missing value has half of the
-        points.
+        weights: log2 of likelihood ratios, whose distributions are estimated from the data without
+        labels. points: the points of each field, less a penalty that grows with the square of the
+        edits; a missing value has half of the points.
     threshold : float, optional
-        The least score of a link. For weights, the probability of a match, in (0, 1), by default 0.5. For points, by
-        default three quarters of all points.
+        The least score of a link. For weights, the probability of a match, in (0, 1), by default
+        0.5. For points, by default three quarters of all points.
     assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}, optional
-        By default one-to-one, unless many pairs that score enough are lost by it: then one-to-many or many-to-one, or
-        many-to-many, as these pairs show; a warning of the summary says so. many-to-one: each record of `a` has at
-        most one link, the best; one-to-many: each record of `b`. one-to-one: both, with the greatest sum of scores
-        above the threshold among records that chains of pairs connect, or, if these are too many, chosen greedily, the
-        best first (`LinkSummary.greedy`). many-to-many: all pairs that score enough.
+        By default one-to-one, unless many pairs that score enough are lost by it: then one-to-many
+        or many-to-one, or many-to-many, as these pairs show; a warning of the summary says so.
+        many-to-one: each record of `a` has at most one link, the best; one-to-many: each record of
+        `b`. one-to-one: both, with the greatest sum of scores above the threshold among records
+        that chains of pairs connect, or, if these are too many, chosen greedily, the best first
+        (`LinkSummary.greedy`). many-to-many: all pairs that score enough.
     synonyms : Synonyms, optional
         Words that count as nearly equal; by default those of `Synonyms.english`.
     frequencies : bool, default True
-        Whether agreement on a rare value weighs more than on a frequent one, with scoring by weights.
+        Whether agreement on a rare value weighs more than on a frequent one, with scoring by
+        weights.
     held_out : str or Field, optional
-        A field that takes no part in blocking and scoring, from which the rate of true matches at each score is
-        estimated (`LinkResult.rates`).
+        A field that takes no part in blocking and scoring, from which the rate of true matches at
+        each score is estimated (`LinkResult.rates`).
     labels : table, or sequence of (id_a, id_b, answer), optional
-        Pairs that a person has marked: a table with the columns id_a, id_b and answer, as `LinkResult.review` returns,
-        or tuples of them. A pair that is marked "same" is a link, whatever its score is and whether a rule brought it.
-        A pair that is marked "different" is no link, and within one table its records are in different groups.
-        "unsure" and missing answers do not count.
+        Pairs that a person has marked: a table with the columns id_a, id_b and answer, as
+        `LinkResult.review` returns, or tuples of them. A pair that is marked "same" is a link,
+        whatever its score is and whether a rule brought it. A pair that is marked "different" is no
+        link, and within one table its records are in different groups. Marked pairs also improve
+        the weights, except those of one table that all candidates decide. "unsure" and missing
+        answers do not count.
     seed : int or "random", default 1
         In 0..2**64 - 1. It chooses samples and hash functions.
     threads : int, optional
-        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not
+        depend on it.
     missing : sequence of str, or mapping of str to sequence of str, optional
-        Values that count as missing, such as ``"9999"``, or ``"phone=0"`` for one column, besides those that are
-        recognised: words such as N/A, NULL and unknown, and numbers and dates such as 9999999999 and 1900-01-01, by
-        their form and by how often they occur (`CodedField.markers`). ``"none"`` among them ends the recognition, and
-        ``"=none"`` is this value.
+        Values that count as missing, such as ``"9999"``, or ``"phone=0"`` for one column, besides
+        those that are recognised: words such as N/A, NULL and unknown, and numbers and dates such
+        as 9999999999 and 1900-01-01, by their form and by how often they occur
+        (`CodedField.markers`). ``"none"`` among them ends the recognition, and ``"=none"`` is this
+        value.
     progress : callable, optional
         Called with (stage, steps done, all steps).
 
@@ -183,9 +214,11 @@ def match_records(
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or value, there is no such column, or an id is missing or occurs twice.
+        If an argument has the wrong type or value, there is no such column, or an id is missing or
+        occurs twice.
     DataError
-        If labels name an unknown id, have another answer, or contradict each other; the message names the row.
+        If labels name an unknown id, have another answer, or contradict each other; the message
+        names the row.
     OverflowError
         If a rule brings more than 2**27 pairs.
     ImportError
@@ -199,13 +232,16 @@ def match_records(
 
     References
     ----------
-    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. Leskovec, A. Rajaraman, J. D. Ullman,
-    "Mining of Massive Datasets", section 3.8.
+    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. Leskovec, A.
+    Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.
 
     Examples
     --------
     >>> from lshfast.records import match_records
-    >>> a = {"name": ["William Jones", "Ann Lee", "Eve Stone"], "phone": ["555 0123", "555 0199", "555 0100"]}
+    >>> a = {
+    ...     "name": ["William Jones", "Ann Lee", "Eve Stone"],
+    ...     "phone": ["555 0123", "555 0199", "555 0100"],
+    ... }
     >>> b = {"name": ["Ann Lee", "Bill Jones"], "phone": ["555-0198", "555-0123"]}
     >>> match_records(a, b, scoring="points").pairs()
     [(0, 1), (1, 0)]
@@ -254,14 +290,14 @@ def dedup_records(
 ) -> LinkResult:
     """Link the records of one table that describe the same thing.
 
-    The parameters are those of `match_records`. With ``assign="one-to-one"``, a record has at most one duplicate; the
-    default is many-to-many.
+    The parameters are those of `match_records`. With ``assign="one-to-one"``, a record has at most
+    one duplicate; the default is many-to-many.
 
     Returns
     -------
     LinkResult
-        Its `groups` gives each record the first record of its group. Links that other pairs of a group contradict do
-        not join groups.
+        Its `groups` gives each record the first record of its group. Links that other pairs of a
+        group contradict do not join groups.
 
     See Also
     --------
@@ -271,7 +307,10 @@ def dedup_records(
     Examples
     --------
     >>> from lshfast.records import dedup_records
-    >>> people = {"name": ["Ann Lee", "Eve Stone", "Anne Lee"], "born": ["1980-05-01", "1971-11-30", "1980-05-01"]}
+    >>> people = {
+    ...     "name": ["Ann Lee", "Eve Stone", "Anne Lee"],
+    ...     "born": ["1980-05-01", "1971-11-30", "1980-05-01"],
+    ... }
     >>> result = dedup_records(people, scoring="points")
     >>> result.pairs(), result.groups().tolist()
     ([(0, 2)], [0, 1, 0])
@@ -292,7 +331,9 @@ def dedup_records(
         missing,
     )
     if assign in ("many-to-one", "one-to-many"):
-        raise ValueError(f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}")
+        raise ValueError(
+            f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}"
+        )
     return link_tables(as_table(a, id_column, "a"), None, options, progress)
 
 
@@ -315,12 +356,12 @@ def link_tables(
     with times.stage("block"):
         candidates = blocked_pairs(task, options)
     with times.stage("estimate"):
-        model = learn(task, candidates, options)
+        model = learn(task, candidates, options, labels)
     if misses_many(model, linkage, options):
         with times.stage("block"):
             candidates = with_nearest(task, candidates)
         with times.stage("estimate"):
-            model = learn(task, candidates, options)
+            model = learn(task, candidates, options, labels)
     with times.stage("compare"):
         scores = model.scores(linkage, candidates, options)
     given = options
@@ -331,22 +372,74 @@ def link_tables(
     with times.stage("assign"):
         links = links_of(linkage, candidates.compared, scores, options, labels)
     relearnt = 0
-    if model.seeds is not None and b is None and not supported(task, candidates, scores, model.seeds):
+    if (
+        model.seeds is not None
+        and b is None
+        and not supported(task, candidates, scores, model.seeds)
+    ):
         relearnt = len(model.seeds)
         with times.stage("estimate"):
-            learnt = calibrate(linkage, task.comparers, model.seeds, frequencies=options.frequencies)
+            learnt = calibrate(
+                linkage, task.comparers, model.seeds, frequencies=options.frequencies
+            )
             model = replace(model, learnt=learnt)
         with times.stage("compare"):
             scores = model.scores(linkage, candidates, options)
         with times.stage("assign"):
             links = links_of(linkage, candidates.compared, scores, options, labels)
+    if not len(links.i) and options.rules is not None and scores.weights is not None:
+        with times.stage("estimate"):
+            by_rules = weights_of_rules(
+                linkage, task.comparers, candidates.chosen.rules, candidates.compared
+            )
+        if by_rules is not None:
+            model = LearntModel(by_rules, task.comparers, assign=model.assign, by_rules=True)
+            task = replace(task, doubts=[*task.doubts, RULES_ALONE])
+            with times.stage("compare"):
+                scores = model.scores(linkage, candidates, options)
+            with times.stage("assign"):
+                links = links_of(linkage, candidates.compared, scores, options, labels)
+    words = (
+        RecordWords(linkage, model.differing)
+        if may_have_copies(task, links, scores, given)
+        else None
+    )
+    if words is not None and (not len(links.i) or contradict_often(words, links, not task.mixed)):
+        with times.stage("block"):
+            nearest = candidate_pairs(linkage, [NearestBlocks()])
+        with times.stage("estimate"):
+            near = near_records(linkage, nearest)
+            families = bool(len(links.i)) and join_families(words, near, links)
+            copies = copies_of(linkage, words, near) if families or not len(links.i) else None
+        if copies is not None:
+            relearnt = 0
+            with times.stage("estimate"):
+                learnt = calibrate(
+                    linkage, task.comparers, copies.seeds, frequencies=options.frequencies
+                )
+                model = replace(
+                    model,
+                    learnt=copies.calibrated(learnt),
+                    comparers=task.comparers,
+                    seeds=copies.seeds,
+                )
+            candidates = some_pairs(nearest, copies.index)
+            scores = model.scores(linkage, candidates, options)
+        elif families:
+            task = replace(task, doubts=[*task.doubts, no_copies_text(task.scored)])
+            scores = without_pairs(scores)
+        if copies is not None or families:
+            with times.stage("assign"):
+                links = links_of(linkage, candidates.compared, scores, options, labels)
     if links.clusters is not None and scores.weights is not None:
         check_groups(links.clusters.labels, task.scored)
     rates = None
     if task.held_out is not None:
         with times.stage("rates"):
             rates = held_out_rates(task, candidates.compared, scores)
-    summary = summary_of(task, candidates, model, scores, links, labels, times.seconds, relearnt, given, options)
+    summary = summary_of(
+        task, candidates, model, scores, links, labels, times.seconds, relearnt, given, options
+    )
     return LinkResult(
         links.i,
         links.j,
@@ -382,7 +475,8 @@ class LinkTask:
     edges : set of (int, int)
         Numbers of scored fields that share their content.
     mixed : bool
-        Whether agreement patterns tell matches from strangers; if not, the ranks of whole records do.
+        Whether agreement patterns tell matches from strangers; if not, the ranks of whole records
+        do.
     synonyms : Synonyms
     markers : dict of str to dict of str to tuple of int
         Values of each field that mean that there is none, and their rows.
@@ -420,7 +514,9 @@ def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> L
     coded = {field.field.name: field for field in code_fields(a, b, chosen, missing, threads)}
     held_out_field = None if held_out is None else code_field(held_out, a, b, missing)
     markers = {
-        name: {marker.value: marker.rows for marker in field.markers} for name, field in coded.items() if field.markers
+        name: {marker.value: marker.rows for marker in field.markers}
+        for name, field in coded.items()
+        if field.markers
     }
     read = [*coded.values(), *([] if held_out_field is None else [held_out_field])]
     doubts = value_warnings(read, "a" if b is None else "ab")
@@ -441,7 +537,18 @@ def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> L
     if dependent:
         edges = shared_content(scored, seed)
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
-    return LinkTask(linkage, scored, held_out_field, left_out, dependent, edges, mixed, synonyms, markers, doubts)
+    return LinkTask(
+        linkage,
+        scored,
+        held_out_field,
+        left_out,
+        dependent,
+        edges,
+        mixed,
+        synonyms,
+        markers,
+        doubts,
+    )
 
 
 @dataclass(frozen=True)
@@ -470,7 +577,9 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
         chosen = ChosenRules.given(linkage, options.rules)
     else:
         chosen = mixture_rules(linkage) if task.mixed else default_rules(linkage)
-    training, reach = with_reach(candidate_pairs(linkage, chosen.rules, chosen.found), chosen.rules, chosen.seeds)
+    training, reach = with_reach(
+        candidate_pairs(linkage, chosen.rules, chosen.found), chosen.rules, chosen.seeds
+    )
     compared = training
     if options.rules is None and not task.mixed and compares_all(linkage):
         compared = candidate_pairs(linkage, [*chosen.rules, EveryPair()], chosen.found)
@@ -479,7 +588,9 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
 
 
 def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
-    """Return whether the keys that were chosen bring too few of the matches that are expected among all pairs."""
+    """Return whether the keys that were chosen bring too few of the matches that are expected among
+    all pairs.
+    """
     rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     network = model.learnt
     if not isinstance(network, Network) or options.rules is not None or rows > MOST_ROWS:
@@ -488,7 +599,9 @@ def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> b
 
 
 def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
-    """Return the pairs of the nearest whole records as well: they agree in no key if they have many errors."""
+    """Return the pairs of the nearest whole records as well: they agree in no key if they have many
+    errors.
+    """
     rules = [*candidates.chosen.rules, NearestBlocks()]
     chosen = ChosenRules(rules)
     compared = candidate_pairs(task.linkage, rules)
@@ -509,6 +622,10 @@ class LearntModel:
     seeds : FoundSeeds or None
     assign : str
         How links are assigned unless it is said.
+    by_rules : bool
+        Whether the rules that the user gave are all the evidence.
+    differing : tuple of str
+        Fields that differ in nearly all matches, as agreement patterns show.
     """
 
     learnt: Calibration | LinkWeights | Network | None
@@ -516,11 +633,22 @@ class LearntModel:
     patterns: PairPatterns | None = None
     seeds: FoundSeeds | None = None
     assign: Assignment = "one-to-one"
+    by_rules: bool = False
+    differing: tuple[str, ...] = ()
 
-    def scores(self, linkage: Linkage, candidates: BlockedPairs, options: LinkOptions) -> CandidateScores:
+    def scores(
+        self, linkage: Linkage, candidates: BlockedPairs, options: LinkOptions
+    ) -> CandidateScores:
         """Score the candidates."""
         if not isinstance(self.learnt, Network):
-            return scores_of(linkage, self.comparers, candidates.training, candidates.compared, self.learnt, options)
+            return scores_of(
+                linkage,
+                self.comparers,
+                candidates.training,
+                candidates.compared,
+                self.learnt,
+                options,
+            )
         network = self.learnt
         places = candidates.compared.places
         least, lowest = least_scores(options, network.weights, network)
@@ -531,11 +659,14 @@ class LearntModel:
         return CandidateScores(network.weights, network, least, *found)
 
 
-def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> LearntModel:
+def learn(
+    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
+) -> LearntModel:
     """Learn weights from the candidates, as the fields suggest.
 
-    Of one table of texts, weights are learnt from all candidates only if agreement patterns show more than a few
-    matches, or if the rules are given: the most similar texts of a table without duplicates look like its duplicates.
+    Of one table of texts, weights are learnt from all candidates only if agreement patterns show
+    more than a few matches, or if the rules are given: the most similar texts of a table without
+    duplicates look like its duplicates.
     """
     linkage = task.linkage
     comparers = task.comparers
@@ -543,32 +674,100 @@ def learn(task: LinkTask, candidates: BlockedPairs, options: LinkOptions) -> Lea
         return LearntModel(None, comparers, assign=options.assignment(linkage.b is None))
     if task.mixed:
         network, patterns = learn_network(
-            linkage, comparers, candidates.compared.places, edges=task.edges, frequencies=options.frequencies
+            linkage,
+            comparers,
+            candidates.compared.places,
+            edges=task.edges,
+            frequencies=options.frequencies,
+            labels=labels,
         )
-        return LearntModel(network, comparers, patterns, assign=options.assignment(linkage.b is None))
+        assign = options.assignment(linkage.b is None)
+        return LearntModel(network, comparers, patterns, assign=assign, differing=network.differing)
     assign = options.assignment(linkage.b is None)
-    if options.assign is None and linkage.b is not None and seeds_are_sought(linkage, candidates.training, assign):
+    if (
+        options.assign is None
+        and linkage.b is not None
+        and seeds_are_sought(linkage, candidates.training, assign)
+    ):
         assign = alike_assignment(linkage, candidates.training)
     seeds = find_seeds(linkage, candidates.training, assign, alone=candidates.chosen.alone)
+    if seeds is not None and len(labels):
+        seeds = seeds.with_marks(candidates.training.places, labels, linkage.sizes[1])
     if linkage.b is not None and seeds is not None:
         learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
         return LearntModel(learnt, comparers, seeds=seeds, assign=assign)
+    differing: tuple[str, ...] = ()
     if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         places = candidates.training.places
-        few = places[:: len(places) // MOST_COUNTED + 1]  # the others are among those that are sampled
+        # The others are among those that are sampled.
+        few = places[:: len(places) // MOST_COUNTED + 1]
         information = [-information_of(linkage, comparer.coded) for comparer in comparers]
-        telling = [comparers[place] for place in sorted(np.argsort(information, kind="stable")[:MOST_TELLING])]
+        telling = [
+            comparers[place]
+            for place in sorted(np.argsort(information, kind="stable")[:MOST_TELLING])
+        ]
         edges = shared_content([comparer.coded for comparer in telling], linkage.seed)
         network, _ = learn_network(
             linkage, telling, few, edges=edges, frequencies=options.frequencies, sampled=FEW_SAMPLED
         )
         if network.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
             return LearntModel(network, telling, assign=assign)
-    weights = estimate_weights(linkage, comparers, candidates.training, frequencies=options.frequencies)
-    return LearntModel(weights, comparers, seeds=seeds, assign=assign)
+        differing = network.differing
+    weights = estimate_weights(
+        linkage, comparers, candidates.training, frequencies=options.frequencies
+    )
+    return LearntModel(weights, comparers, seeds=seeds, assign=assign, differing=differing)
 
 
-def probable_assignment(scores: CandidateScores, candidates: CandidatePairs, linkage: Linkage) -> Assignment:
+def may_have_copies(
+    task: LinkTask, links: ChosenLinks, scores: CandidateScores, options: LinkOptions
+) -> bool:
+    """Return whether words should show which records of one table are copies: it has free texts,
+    and no rules.
+    """
+    linkage = task.linkage
+    if linkage.b is not None or scores.weights is None or options.rules is not None:
+        return False
+    texts = any(field.kind == "text" for field in linkage.fields.values())
+    usual = FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS
+    return texts and usual and (bool(len(links.i)) or not task.mixed)
+
+
+def near_records(linkage: Linkage, candidates: CandidatePairs) -> NearPairsOfRecords:
+    """Return candidates with the similarities of their whole records."""
+    i, j = linkage.rows_of(candidates.places)
+    return NearPairsOfRecords(i, j, linkage.record_texts.compared(i, j)[1], len(linkage.a))
+
+
+def some_pairs(candidates: CandidatePairs, index: Int64Array) -> BlockedPairs:
+    """Return some candidates, by their index, as those that are compared."""
+    order = np.sort(index)
+    compared = replace(candidates, places=candidates.places[order], masks=candidates.masks[order])
+    return BlockedPairs(compared, compared, None, ChosenRules([NearestBlocks()]))
+
+
+def without_pairs(scores: CandidateScores) -> CandidateScores:
+    """Return scores of no pairs, from which no matches are expected."""
+    assert scores.weights is not None
+    weights = replace(scores.weights, matches=0.0)
+    return replace(scores, weights=weights, index=scores.index[:0], scores=scores.scores[:0])
+
+
+def no_copies_text(fields: Sequence[CodedField]) -> str:
+    """Return a warning that the alike records of one table are no copies."""
+    names = visible(", ".join(field.field.name for field in fields))
+    return (
+        "the most similar records differ in numbers and words as different things do, so none are "
+        "linked by the fields "
+        f"compared ({names}): name fields that are equal for duplicates only, such as a code "
+        "(--field), or give rules "
+        "(--block)"
+    )
+
+
+def probable_assignment(
+    scores: CandidateScores, candidates: CandidatePairs, linkage: Linkage
+) -> Assignment:
     """Return the assignment that the scores of two tables suggest."""
     assert scores.weights is not None
     probable = scores.weights.probability(scores.scores) >= VERY_PROBABLE
@@ -586,10 +785,11 @@ def alike_assignment(linkage: Linkage, candidates: CandidatePairs) -> Assignment
 
 
 def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
-    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records count once.
+    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records
+    count once.
 
-    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of n groups is beyond
-    s with a probability of n times the share that is expected beyond s.
+    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of
+    n groups is beyond s with a probability of n times the share that is expected beyond s.
     """
     if not len(labels) or np.bincount(labels).max() < LARGE_GROUP:
         return
@@ -601,17 +801,23 @@ def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
     smaller = sizes[:-1]
     slope = 1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
     expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
-    everything = sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels) and len(sizes) < len(labels) ** 0.5
+    everything = (
+        sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels)
+        and len(sizes) < len(labels) ** 0.5
+    )
     if expected < UNLIKELY or everything:
         names = visible(", ".join(field.field.name for field in scored))
         raise ValueError(
-            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so the fields compared "
+            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so "
+            "the fields compared "
             f"({names}) do not tell records apart: name fields that do (--field), leave out others "
             "(--ignore), or set a higher threshold"
         )
 
 
-def held_out_rates(task: LinkTask, candidates: CandidatePairs, scores: CandidateScores) -> RateTable:
+def held_out_rates(
+    task: LinkTask, candidates: CandidatePairs, scores: CandidateScores
+) -> RateTable:
     """Estimate the rate of true matches from the field that is held out."""
     assert task.held_out is not None
     comparer = FieldComparer(task.held_out, task.synonyms, task.linkage.threads)
@@ -633,7 +839,9 @@ def summary_of(
     asked: LinkOptions,
     options: LinkOptions,
 ) -> LinkSummary:
-    """Return the figures of a run with the options that were asked for, and those that were chosen."""
+    """Return the figures of a run with the options that were asked for, and those that were
+    chosen.
+    """
     assign = options.assignment(task.linkage.b is None)
     linkage = task.linkage
     compared = candidates.compared
@@ -643,10 +851,11 @@ def summary_of(
     else:
         linked = distinct(links.i, len(linkage.a)), distinct(links.j, len(linkage.b))
     no_seeds = False
-    if not isinstance(model.learnt, Network) and model.seeds is None:
+    if not isinstance(model.learnt, Network) and model.seeds is None and not model.by_rules:
         no_seeds = seeds_are_sought(linkage, candidates.training, options.assignment(False))
         no_seeds = no_seeds and (linkage.b is not None or len(links.i) >= FEWEST_SEEDS)
     given = options.rules is not None
+    by_twos = model.learnt.by_twos if isinstance(model.learnt, Network) else ()
     warnings = warnings_of(
         task.scored,
         linkage.sizes,
@@ -658,7 +867,10 @@ def summary_of(
         seeds=relearnt,
         reach=None if given and any(map(is_whole, candidates.chosen.rules)) else candidates.reach,
         nearest=not given,
-        several=assign if asked.assign is None and assign in ("one-to-many", "many-to-one") else None,
+        several=assign
+        if asked.assign is None and assign in ("one-to-many", "many-to-one")
+        else None,
+        by_twos=by_twos,
     )
     return LinkSummary(
         records=(len(linkage.a), 0 if linkage.b is None else len(linkage.b)),
@@ -667,7 +879,10 @@ def summary_of(
         compared=len(compared),
         above=int((scores.scores >= scores.least).sum()),
         links=len(links.i),
-        rules=[replace(report, links=count) for report, count in zip(compared.reports, counts, strict=True)],
+        rules=[
+            replace(report, links=count)
+            for report, count in zip(compared.reports, counts, strict=True)
+        ],
         threshold=scores.least,
         seconds=seconds,
         clusters=links.clusters,
@@ -677,12 +892,21 @@ def summary_of(
         marked=(int(labels.same.sum()), int((~labels.same).sum())),
         missing=task.markers,
         warnings=(*task.doubts, *warnings),
-        steps=[] if scores.weights is None else steps_of(linkage, compared, scores, scores.weights, assign, labels),
+        precision=None
+        if scores.weights is None or links.probabilities is None or not len(links.i)
+        else expected_precision(links.probabilities, scores.weights),
+        steps=[]
+        if scores.weights is None
+        else steps_of(linkage, compared, scores, scores.weights, assign, labels),
     )
 
 
-def supported(task: LinkTask, candidates: BlockedPairs, scores: CandidateScores, seeds: FoundSeeds) -> bool:
-    """Return whether seeds support the weights of one table: the links that these give with the default threshold."""
+def supported(
+    task: LinkTask, candidates: BlockedPairs, scores: CandidateScores, seeds: FoundSeeds
+) -> bool:
+    """Return whether seeds support the weights of one table: the links that these give with the
+    default threshold.
+    """
     assert scores.weights is not None
     least = scores.weights.bits_of(PROBABILITY)
     links = links_above(task.linkage, candidates.compared, scores, "many-to-many", least)
@@ -696,8 +920,12 @@ def distinct(rows: Int64Array, size: int) -> int:
     return int(seen.sum())
 
 
-def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> tuple[list[Field], Field | None]:
-    """Return the fields to compare and the field that is held out, after checking that their columns exist."""
+def chosen_fields(
+    a: RecordTable, b: RecordTable | None, options: LinkOptions
+) -> tuple[list[Field], Field | None]:
+    """Return the fields to compare and the field that is held out, after checking that their
+    columns exist.
+    """
     held_out = None if options.held_out is None else checked_fields([options.held_out])[0]
     if options.fields is None:
         both = [name for name in a.names if b is None or name in b.names]
@@ -705,7 +933,9 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
     else:
         chosen = checked_fields(options.fields)
     if held_out is not None and held_out.kind == "address":
-        raise ValueError("an address is compared by its parts, so it cannot be held out; hold out another column")
+        raise ValueError(
+            "an address is compared by its parts, so it cannot be held out; hold out another column"
+        )
     left_out = {*options.ignore, *([] if held_out is None else [held_out.name])}
     for name in options.ignore:
         if name not in a.columns and (b is None or name not in b.columns):
@@ -716,21 +946,31 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
         if b is not None:
             b.column(one.column_of(1))
     if not chosen:
-        shown = visible(" and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None))
-        raise ValueError(f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others")
+        shown = visible(
+            " and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None)
+        )
+        raise ValueError(
+            f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others"
+        )
     return chosen, held_out
 
 
 def rates_of(
     linkage: Linkage, places: UInt64Array, scorers: PairScorer, comparer: FieldComparer, sure: float
 ) -> RateTable:
-    """Estimate the rate of true matches by score from a field that is held out; pairs that score `sure` are matches."""
+    """Estimate the rate of true matches by score from a field that is held out; pairs that score
+    `sure` are matches.
+    """
     if len(places) > RATE_PAIRS:
         rng = np.random.default_rng([linkage.seed, 4])
         places = places[np.sort(rng.choice(len(places), RATE_PAIRS, replace=False))]
     i, j = linkage.rows_of(places)
     scores = scorers.parts((i, j)).sum(axis=1)
-    rows = random_rows(linkage, min(RATE_PAIRS, 4 * linkage.all_pairs)) if linkage.all_pairs else (i, j)
+    rows = (
+        random_rows(linkage, min(RATE_PAIRS, 4 * linkage.all_pairs))
+        if linkage.all_pairs
+        else (i, j)
+    )
     name = comparer.coded.field.name
     found = [differences(comparer, pair) for pair in ((i, j), rows)]
     certain = found[0][(scores >= sure) & np.isfinite(found[0])]
@@ -739,9 +979,12 @@ def rates_of(
 
 
 def differences(comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
-    """Return how much a field differs: numbers and dates by value, categories by 0 or 1, others by edits."""
+    """Return how much a field differs: numbers and dates by value, categories by 0 or 1, others by
+    edits.
+    """
     coded = comparer.coded
-    a, b = coded.codes[0][rows[0]], coded.codes[1][rows[1]]
+    a = coded.codes[0][rows[0]]
+    b = coded.codes[1][rows[1]]
     if coded.kind == "category":
         return np.where((a < 0) | (b < 0), np.nan, (a != b).astype(np.float64))
     return comparer.edits(a, b, 1.0)

@@ -1,4 +1,6 @@
-"""From weights to links: scores of the candidates, the least score of a link, assignment, and groups."""
+"""From weights to links: scores of the candidates, the least score of a link, assignment, and
+groups.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +69,13 @@ def scores_of(
     if isinstance(learnt, Calibration):
         scorers = IndependentFields(learnt.scorers)
     if isinstance(learnt, LinkWeights) and candidates is not training:
-        weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
+        weights, scorers, index, scores = all_scores(
+            linkage, candidates.places, comparers, learnt, options
+        )
     least, lowest = least_scores(options, weights, scorers)
     if candidates is training and isinstance(learnt, Calibration):
-        index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
+        index = np.arange(len(learnt.scores), dtype=np.int64)
+        scores = learnt.scores
     elif candidates is training or not isinstance(learnt, LinkWeights):
         index, scores = scorers.above(linkage, candidates.places, lowest)
     some = scores >= lowest
@@ -114,15 +119,21 @@ def links_of(
     options: LinkOptions,
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
-    """Choose links among the candidates that score enough, and group the records of one table; marks are binding."""
+    """Choose links among the candidates that score enough, and group the records of one table;
+    marks are binding.
+    """
     assign = options.assignment(linkage.b is None)
     links = links_above(linkage, candidates, found, assign, found.least, labels)
     if linkage.b is not None:
         return links
     size = len(linkage.a)
-    clusters = grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
+    clusters = grouped(
+        size, links.i, links.j, links.scores, found.scorers, found.least, found.weights
+    )
     groups = labels.bind_groups(clusters.labels, links.i, links.j, links.scores)
-    return replace(links, clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum())))
+    return replace(
+        links, clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum()))
+    )
 
 
 def links_above(
@@ -133,17 +144,22 @@ def links_above(
     least: float,
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
-    """Choose links among the candidates that score at least `least`, and add the pairs that are marked the same.
+    """Choose links among the candidates that score at least `least`, and add the pairs that are
+    marked the same.
 
-    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
-    link is at most 1 / k.
+    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match:
+    the probability of the link is at most 1 / k.
     """
     some = found.scores >= least
-    index, scores = found.index[some], found.scores[some]
+    index = found.index[some]
+    scores = found.scores[some]
     i, j = linkage.rows_of(candidates.places[index])
     if len(labels):
         free = labels.leave_open(i, j, assign, linkage.b is None)
-        index, scores, i, j = index[free], scores[free], i[free], j[free]
+        index = index[free]
+        scores = scores[free]
+        i = i[free]
+        j = j[free]
     greedy = 0
     if assign == "one-to-one":
         links, greedy = one_to_one(i, j, scores - least, single=linkage.b is None)
@@ -151,13 +167,20 @@ def links_above(
         links = assigned(i, j, scores, assign)
     probabilities = None if found.weights is None else found.weights.probability(scores[links])
     kept = np.ones(len(links), bool)
-    if found.weights is not None and probabilities is not None and assign == "one-to-one" and linkage.b is not None:
+    if (
+        found.weights is not None
+        and probabilities is not None
+        and assign == "one-to-one"
+        and linkage.b is not None
+    ):
         most = 1 / equally_good(i, j, scores, links, linkage.sizes)
         kept = most >= found.weights.probability(least) - TINY
         probabilities = np.minimum(probabilities, most)[kept]
     links = links[kept]
     masks = candidates.masks[index[links]]
-    chosen = ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy)
+    chosen = ChosenLinks(
+        i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy
+    )
     return with_marked(chosen, linkage, candidates, found.scorers, labels)
 
 
@@ -218,11 +241,15 @@ def all_scores(
 ) -> tuple[LinkWeights, PairScorer, Int64Array, Float64Array]:
     """Score all pairs, and again if they show clearly more matches than the weights expect.
 
-    Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
+    Return the weights and scorers, the pairs that may be links by their index in `places`, and
+    their scores.
     """
     while True:
         scorers = scorers_of(comparers, weights)
-        least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        least = (
+            min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY))
+            - MARGIN_BITS
+        )
         index, scores = scorers.above(linkage, places, least)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
@@ -249,15 +276,21 @@ def grouped(
     return cluster_rows(n, i, j, (scores - least) * unit, evidence)
 
 
-def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> IndependentFields:
+def scorers_of(
+    comparers: Sequence[FieldComparer], weights: LinkWeights | None
+) -> IndependentFields:
     """Return the scorers of the fields, by estimated weights or by points."""
     if weights is None:
-        return IndependentFields([PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers])
+        return IndependentFields(
+            [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
+        )
     pairs = zip(comparers, weights.fields, strict=True)
     return IndependentFields([WeightScorer(comparer, weight) for comparer, weight in pairs])
 
 
-def least_scores(options: LinkOptions, weights: LinkWeights | None, scorers: PairScorer) -> tuple[float, float]:
+def least_scores(
+    options: LinkOptions, weights: LinkWeights | None, scorers: PairScorer
+) -> tuple[float, float]:
     """Return the least score of a link, and the least one that is of interest."""
     if weights is not None:
         least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)

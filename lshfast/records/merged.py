@@ -1,6 +1,8 @@
-"""One list of the records of a run: a row for each entity, which is all records that links connect, or one record.
+"""One list of the records of a run: a row for each entity, which is all records that links connect,
+or one record.
 
-A row has the values of one record of each table, so its values belong together. A rule says which record that is.
+A row has the values of one record of each table, so its values belong together. A rule says which
+record that is.
 """
 
 from __future__ import annotations
@@ -18,14 +20,23 @@ from lshfast.records.choices import KEEP_RECORD
 from lshfast.records.fields import Field
 from lshfast.records.linked import Linked
 from lshfast.records.options import LinkOptions
-from lshfast.records.tables import CodedField, RecordTable, as_text, code_field, is_missing, plain_value
+from lshfast.records.tables import (
+    CodedField,
+    RecordTable,
+    as_text,
+    code_field,
+    is_missing,
+    plain_value,
+)
 
 NO_ROW = -1
 _TIME = re.compile(r"[T ]\s*(\d\d?:\d\d.*)")
 
 
 class KeepRule(NamedTuple):
-    """Which record of several is kept: `policy` is first, most-complete or newest; `column` is that of the newest."""
+    """Which record of several is kept: `policy` is first, most-complete or newest; `column` is that
+    of the newest.
+    """
 
     policy: str
     column: str | None = None
@@ -36,8 +47,12 @@ class KeepRule(NamedTuple):
         if not isinstance(text, str):
             raise TypeError(f"keep_record must be a string, not {text!r}")
         policy, _, column = text.partition(":")
-        if policy not in ("first", "most-complete", "newest") or bool(column) != (policy == "newest"):
-            raise ValueError(f"keep_record must be first, {KEEP_RECORD} or newest:COLUMN, not {text!r}")
+        if policy not in ("first", "most-complete", "newest") or bool(column) != (
+            policy == "newest"
+        ):
+            raise ValueError(
+                f"keep_record must be first, {KEEP_RECORD} or newest:COLUMN, not {text!r}"
+            )
         return cls(policy, column or None)
 
     def check(self, tables: Sequence[RecordTable]) -> None:
@@ -78,7 +93,9 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
 
 
 def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[str, list[Any]]:
-    """Return a row for each group of one table, with the columns of the table under their own names."""
+    """Return a row for each group of one table, with the columns of the table under their own
+    names.
+    """
     groups = result.groups()
     side = _MergedSide(table, groups, np.unique(groups), rule)
     names = _own_names(table, result.options)
@@ -94,7 +111,9 @@ def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[s
 
 
 def _own_names(table: RecordTable, options: LinkOptions) -> list[str]:
-    """Return the columns of a table without that of the ids, and without the parts of addresses that a run added."""
+    """Return the columns of a table without that of the ids, and without the parts of addresses
+    that a run added.
+    """
     added = {f"{address.name}.{part}" for address in options.addresses for part in PARTS}
     return [name for name in table.names if name not in added]
 
@@ -112,13 +131,16 @@ class _MergedSide:
     rule : KeepRule
     """
 
-    def __init__(self, table: RecordTable, entities: Int64Array, order: Int64Array, rule: KeepRule) -> None:
+    def __init__(
+        self, table: RecordTable, entities: Int64Array, order: Int64Array, rule: KeepRule
+    ) -> None:
         self.table = table
         place = np.searchsorted(order, entities)
         counts = np.bincount(place, minlength=len(order))
         several = np.flatnonzero(counts[place] > 1)
         self.has_several = bool(len(several))
-        keys = [np.arange(len(table), dtype=np.int64).astype(np.float64)]  # the last key of a sort comes first
+        # The last key of a sort comes first.
+        keys = [np.arange(len(table), dtype=np.int64).astype(np.float64)]
         if self.has_several:
             keys += [-values for values in preferences(table, rule, several)]
         by_entity = np.lexsort([*keys, place])
@@ -134,7 +156,9 @@ class _MergedSide:
         return self._chosen(self.table.ids)
 
     def all_ids(self) -> list[list[Any]]:
-        """Return the ids of all records of each row, that of the kept one first, then in the order of the table."""
+        """Return the ids of all records of each row, that of the kept one first, then in the order
+        of the table.
+        """
         ids = self.table.ids
         lists = []
         for start, count in zip(self._starts.tolist(), self._counts.tolist(), strict=True):
@@ -151,7 +175,8 @@ class _MergedSide:
 
 
 def preferences(table: RecordTable, rule: KeepRule, rows: Int64Array) -> list[Float64Array]:
-    """Return keys by which records are preferred, the greatest value first, the most important key last.
+    """Return keys by which records are preferred, the greatest value first, the most important key
+    last.
 
     Other rows than these have the same value. The first record is kept if all keys are equal.
     """
@@ -180,7 +205,9 @@ def _completeness(table: RecordTable, rows: Int64Array) -> Float64Array:
 
 
 def _moments(table: RecordTable, name: str, rows: Int64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the dates or numbers of a column as numbers, -inf for a missing one, and the times of day as ranks."""
+    """Return the dates or numbers of a column as numbers, -inf for a missing one, and the times of
+    day as ranks.
+    """
     coded = _coded_moments(table, name)
     assert coded.numbers is not None
     numbers = np.append(coded.numbers, -np.inf)[coded.codes[0][rows]]
@@ -192,13 +219,16 @@ def _moments(table: RecordTable, name: str, rows: Int64Array) -> tuple[Float64Ar
 
 
 def _coded_moments(table: RecordTable, name: str) -> CodedField:
-    """Return a column read as dates or as numbers, whichever leaves fewer values out; raise ValueError if most are."""
+    """Return a column read as dates or as numbers, whichever leaves fewer values out; raise
+    ValueError if most are.
+    """
     dates = code_field(Field(name, kind="date"), table, None)
     numbers = code_field(Field(name, kind="number"), table, None)
     coded = dates if dates.refused[0] <= numbers.refused[0] else numbers
     if coded.refused[0] > (coded.codes[0] >= 0).sum():
         raise ValueError(
-            f"{table.name}: column {name!r} has neither dates nor numbers, so it does not say which record is newest "
+            f"{table.name}: column {name!r} has neither dates nor numbers, so it does not say "
+            "which record is newest "
             "(--keep-record)"
         )
     return coded

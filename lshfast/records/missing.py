@@ -1,10 +1,11 @@
 """Values that stand for a missing one, such as "N/A", 9999999999 and 1900-01-01.
 
-Records whose values are missing do not agree. What a table writes instead of nothing is seen from three things: its
-form, such as the word "unknown" or ten equal digits; how much more often it occurs than the other values of its column;
-and whether the records that have it differ in what distinguishes records. A word that may also be a name, such as Null,
-counts as missing only if its letters are written otherwise than in the rest of the column, or if it is far more
-frequent than any other value, or if another column of the tables has it as a marker.
+Records whose values are missing do not agree. What a table writes instead of nothing is seen from
+three things: its form, such as the word "unknown" or ten equal digits; how much more often it
+occurs than the other values of its column; and whether the records that have it differ in what
+distinguishes records. A word that may also be a name, such as Null, counts as missing only if its
+letters are written otherwise than in the rest of the column, or if it is far more frequent than any
+other value, or if another column of the tables has it as a marker.
 """
 
 from __future__ import annotations
@@ -31,40 +32,46 @@ RARE_SHAPE = 0.05  # the part of the other rows that may be written like a doubt
 DIGITS = 0.5  # the part of the other rows with a digit, in columns in which words are markers
 SURE_DIGITS = 6  # equal or consecutive digits that no number is likely to have
 LONG_NUMBERS = 5  # median of the digits of a column in which zeros alone are a marker
-YEARS_APART = 10  # between a first day of a calendar and the earliest or latest other dates, in years
+# Between a first day of a calendar and the earliest or latest other dates, in years.
+YEARS_APART = 10
 FEWEST_OTHERS = 5  # other values by which a range or a length is known
-TAIL = 0.005  # the part of the other dates or numbers at each end of their range that does not count
+# The part of the other dates or numbers at each end of their range that does not count.
+TAIL = 0.005
 
 # Words that say that there is no value, in the languages of the stop words, in normal form.
 _SURE = """
-not available; not applicable; not known; not specified; not provided; not given; not stated; not reported;
-no data; no value; no name; no email; no phone; no number; no information; unknown; unkown; unspecified; undefined;
-undisclosed; unavailable; missing value; to be determined; to be confirmed; tbd; tba; tbc; null null;
-noemail; nomail; noreply;
-unbekannt; keine angabe; keine angaben; ohne angabe; nicht bekannt; nicht angegeben; nicht vorhanden; inconnu;
-inconnue; non renseigné; non renseignée; non disponible; sans objet; non communiqué; desconocido; desconocida;
+not available; not applicable; not known; not specified; not provided; not given; not stated;
+not reported; no data; no value; no name; no email; no phone; no number; no information; unknown;
+unkown; unspecified; undefined; undisclosed; unavailable; missing value; to be determined;
+to be confirmed; tbd; tba; tbc; null null; noemail; nomail; noreply; unbekannt; keine angabe;
+keine angaben; ohne angabe; nicht bekannt; nicht angegeben; nicht vorhanden; inconnu; inconnue;
+non renseigné; non renseignée; non disponible; sans objet; non communiqué; desconocido; desconocida;
 no disponible; sin datos; no aplica; sin especificar; desconhecido; desconhecida; não informado;
-não disponível; sem informação; sem dados; não se aplica; sconosciuto; sconosciuta; non disponibile; non specificato;
-non applicabile; dato mancante; onbekend; niet bekend; niet beschikbaar; nvt; geen gegevens; ukendt; ikke oplyst;
-ukjent; ikke oppgitt; okänd; okänt; uppgift saknas; ej angivet; nieznany; nieznana; nieznane; brak danych; nie dotyczy;
-неизвестно; неизвестен; неизвестна; не указано; не указан; нет данных
+não disponível; sem informação; sem dados; não se aplica; sconosciuto; sconosciuta; non disponibile;
+non specificato; non applicabile; dato mancante; onbekend; niet bekend; niet beschikbaar; nvt;
+geen gegevens; ukendt; ikke oplyst; ukjent; ikke oppgitt; okänd; okänt; uppgift saknas; ej angivet;
+nieznany; nieznana; nieznane; brak danych; nie dotyczy; неизвестно; неизвестен; неизвестна;
+не указано; не указан; нет данных
 """
 # Words that may be names or values as well.
 _DOUBTFUL = """
-null; none; nan; nil; na; nd; missing; undefined; empty; blank; void; test; tester; testing; dummy; anonymous; anonym;
-x; xx; xxx; xxxx; xxxxx; asdf; qwerty; fehlt; aucun; aucune; néant; ninguno; ninguna; nenhum; nenhuma; nessuno; nessuna;
-brak; saknas; отсутствует
+null; none; nan; nil; na; nd; missing; undefined; empty; blank; void; test; tester; testing; dummy;
+anonymous; anonym; x; xx; xxx; xxxx; xxxxx; asdf; qwerty; fehlt; aucun; aucune; néant; ninguno;
+ninguna; nenhum; nenhuma; nessuno; nessuna; brak; saknas; отсутствует
 """
-# Letters that say the same if there is a slash, or if the first one is small; otherwise they may be initials.
+# Letters that say the same if there is a slash, or if the first one is small; otherwise they may be
+# initials.
 _LETTERS = frozenset(("n a", "n d", "k a", "s d", "s n", "n v t", "н д"))
-_BESIDE = frozenset(
-    ["name", "user", "customer", "person", "account", "value", "com", "net", "org", "email", "mail", "example"]
+_BESIDE = frozenset(("name", "user", "customer", "person", "account", "value")) | frozenset(
+    ("com", "net", "org", "email", "mail", "example")
 )
 SURE_WORDS = frozenset(normal_form(word) for word in _SURE.split(";"))
 DOUBTFUL_WORDS = frozenset(normal_form(word) for word in _DOUBTFUL.split(";"))
 _KNOWN = SURE_WORDS | DOUBTFUL_WORDS | _LETTERS
-MOST_SINGLE = 20_000  # distinct values of which those of one row are looked at, too; they agree with no other row
-# Single words, and the first words of others, with and without accents, and what they are in normal form.
+# Distinct values of which those of one row are looked at, too; they agree with no other row.
+MOST_SINGLE = 20_000
+# Single words, and the first words of others, with and without accents, and what they are in normal
+# form.
 _SPELLED: dict[str, str] = {}
 for _text in (_SURE + ";" + _DOUBTFUL + ";" + ";".join(_LETTERS)).split(";"):
     _SPELLED |= {
@@ -75,7 +82,8 @@ _FIRST = re.compile(r"[^\W\d_]+")
 _ENDS = "—–…• \t\n()[]{}<>#!?.*-_/\\'\"=:;,"
 _DECORATION = re.compile(r"[^\w\s]|_")
 _ORDERS = "01234567890123456789", "98765432109876543210"
-# Days that programs store for no date: the first ones of calendars and of their clocks, and the last ones.
+# Days that programs store for no date: the first ones of calendars and of their clocks, and the
+# last ones.
 _CALENDARS = frozenset(
     day
     for text in [
@@ -103,7 +111,9 @@ _CALENDARS = frozenset(
 )
 _NO_YEARS = frozenset(["0000", "0001", "1111", "9999"])
 _NO_DAYS = frozenset(["00000000", "000000", "00010101", "11111111", "99991231", "99999999"])
-NINES = [float("9" * count) for count in range(2, 16)] + [float("9" * count + ".99") for count in range(2, 10)]
+NINES = [float("9" * count) for count in range(2, 16)] + [
+    float("9" * count + ".99") for count in range(2, 10)
+]
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -140,7 +150,8 @@ class MissingValues:
 
     @classmethod
     def of(cls, missing: Any, columns: Collection[str]) -> MissingValues:
-        """Return what an argument means: ``VALUE``, ``COLUMN=VALUE`` or ``=VALUE`` each, or a mapping of columns.
+        """Return what an argument means: ``VALUE``, ``COLUMN=VALUE`` or ``=VALUE`` each, or a
+        mapping of columns.
 
         ``"none"`` among them means that no other values are recognised.
 
@@ -158,7 +169,10 @@ class MissingValues:
                 recognised = False
                 continue
             if column is not None and column not in columns:
-                raise ValueError(f"missing: {visible(no_column(column, columns))}; =VALUE is a value of any column")
+                raise ValueError(
+                    f"missing: {visible(no_column(column, columns))}; =VALUE is a "
+                    "value of any column"
+                )
             given.append((column, _plain(value)))
         return cls(tuple(given), recognised)
 
@@ -170,7 +184,10 @@ class MissingValues:
 def checked_missing(missing: Any) -> list[tuple[str | None, str]]:
     """Return columns, None for all, and values of an argument, or raise TypeError."""
     if isinstance(missing, Mapping):
-        listed = [(column, [values] if isinstance(values, str) else values) for column, values in missing.items()]
+        listed = [
+            (column, [values] if isinstance(values, str) else values)
+            for column, values in missing.items()
+        ]
         pairs = [(column, value) for column, values in listed for value in values]
         for column, _ in pairs:
             if not isinstance(column, str):
@@ -200,13 +217,17 @@ def are_given(texts: Sequence[str], given: Collection[str]) -> npt.NDArray[np.bo
 
 
 class MarkedWords(NamedTuple):
-    """The words of a column that count as missing, and those that do if another column has them as markers."""
+    """The words of a column that count as missing, and those that do if another column has them as
+    markers.
+    """
 
     sure: npt.NDArray[np.bool_]
     doubtful: Int64Array
 
 
-def marked_words(texts: Sequence[str], counts: npt.NDArray[Any], elsewhere: Collection[str] = ()) -> MarkedWords:
+def marked_words(
+    texts: Sequence[str], counts: npt.NDArray[Any], elsewhere: Collection[str] = ()
+) -> MarkedWords:
     """Return which distinct values of a column are words, or signs, for a missing value.
 
     Parameters
@@ -227,7 +248,9 @@ def marked_words(texts: Sequence[str], counts: npt.NDArray[Any], elsewhere: Coll
             if not marked[place]:
                 doubtful.append(place)
         elif word in DOUBTFUL_WORDS:
-            marked[place] = text == "NaN" or text.strip() in elsewhere or _DECORATION.search(text) is not None
+            marked[place] = (
+                text == "NaN" or text.strip() in elsewhere or _DECORATION.search(text) is not None
+            )
             if not marked[place]:
                 doubtful.append(place)
         else:
@@ -241,14 +264,22 @@ def marked_words(texts: Sequence[str], counts: npt.NDArray[Any], elsewhere: Coll
 
 
 def _repeated(counts: npt.NDArray[Any]) -> list[int]:
-    """Return the places of values that are looked at: all, or of very many those of several rows."""
-    return list(range(len(counts))) if len(counts) <= MOST_SINGLE else np.flatnonzero(counts > 1).tolist()
+    """Return the places of values that are looked at: all, or of very many those of several
+    rows.
+    """
+    return (
+        list(range(len(counts)))
+        if len(counts) <= MOST_SINGLE
+        else np.flatnonzero(counts > 1).tolist()
+    )
 
 
 def _words_of(texts: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the places of values that may be markers, and what they say: normal forms, and "?" for signs only.
+    """Yield the places of values that may be markers, and what they say: normal forms, and "?" for
+    signs only.
 
-    Single words are looked up as they are; of others, the first word decides whether a normal form is made.
+    Single words are looked up as they are; of others, the first word decides whether a normal form
+    is made.
     """
     small = "\n".join(texts).lower().split("\n")
     if len(small) != len(texts):
@@ -267,17 +298,26 @@ def _words_of(texts: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int
 
 
 def _all_known(word: str) -> bool:
-    """Return whether all words of a value are markers or stand beside them, as in "test user" and "none@none.com"."""
+    """Return whether all words of a value are markers or stand beside them, as in "test user" and
+    "none@none.com".
+    """
     words = word.split()
     if len(words) < 2 or len(words) > 4 or words[0] not in _KNOWN:
         return False
-    return all(own in _KNOWN or own in _BESIDE for own in words) and any(len(own) > 1 for own in words)
+    return all(own in _KNOWN or own in _BESIDE for own in words) and any(
+        len(own) > 1 for own in words
+    )
 
 
 def _unlike_others(
-    texts: Sequence[str], counts: npt.NDArray[Any], marked: npt.NDArray[np.bool_], places: Int64Array
+    texts: Sequence[str],
+    counts: npt.NDArray[Any],
+    marked: npt.NDArray[np.bool_],
+    places: Int64Array,
 ) -> npt.NDArray[np.bool_]:
-    """Return which doubtful words are markers: they are written unlike the other values, or far more frequent."""
+    """Return which doubtful words are markers: they are written unlike the other values, or far
+    more frequent.
+    """
     is_other = ~marked
     is_other[places] = False
     others = np.flatnonzero(is_other)
@@ -290,7 +330,9 @@ def _unlike_others(
         rows = rows[order]
     weights = rows / rows.sum()
     most = int(rows.max())
-    has_digit = np.fromiter((any(map(str.isdigit, texts[place])) for place in others.tolist()), bool, len(others))
+    has_digit = np.fromiter(
+        (any(map(str.isdigit, texts[place])) for place in others.tolist()), bool, len(others)
+    )
     if has_digit @ weights >= DIGITS:
         return np.ones(len(places), bool)
     shapes = np.array([_shape(texts[place]) for place in others.tolist()], np.int64)
@@ -304,7 +346,9 @@ def _unlike_others(
 
 
 def _shape(text: str) -> int:
-    """Return how the letters of a value are written: small, capital, with capitals at the beginning, or else."""
+    """Return how the letters of a value are written: small, capital, with capitals at the
+    beginning, or else.
+    """
     if text.islower():
         return 1
     if text.isupper():
@@ -312,8 +356,11 @@ def _shape(text: str) -> int:
     return 3 if text[:1].isupper() else 4
 
 
-def marked_digits(kind: str, texts: Sequence[str], counts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which distinct values of a code, telephone or date are digits for a missing one, by how they are written.
+def marked_digits(
+    kind: str, texts: Sequence[str], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
+    """Return which distinct values of a code, telephone or date are digits for a missing one, by
+    how they are written.
 
     Parameters
     ----------
@@ -326,7 +373,9 @@ def marked_digits(kind: str, texts: Sequence[str], counts: npt.NDArray[Any]) -> 
     if kind == "date":
         for place in _repeated(counts):
             numbers = _DIGITS.findall(texts[place])
-            marked[place] = bool(numbers) and (numbers[0] in _NO_DAYS or (len(numbers) >= 3 and _is_no_year(numbers)))
+            marked[place] = bool(numbers) and (
+                numbers[0] in _NO_DAYS or (len(numbers) >= 3 and _is_no_year(numbers))
+            )
         return marked
     if kind not in ("code", "phone"):
         return marked
@@ -334,7 +383,9 @@ def marked_digits(kind: str, texts: Sequence[str], counts: npt.NDArray[Any]) -> 
     for place in _repeated(counts):
         text = texts[place]
         digits = text if text.isdigit() else "".join(filter(str.isdigit, text))
-        is_regular = digits and (digits.count(digits[0]) == len(digits) or any(digits in order for order in _ORDERS))
+        is_regular = digits and (
+            digits.count(digits[0]) == len(digits) or any(digits in order for order in _ORDERS)
+        )
         if is_regular and not any(map(str.isalpha, text)):
             suspects.append((place, digits))
     if not suspects:
@@ -343,7 +394,9 @@ def marked_digits(kind: str, texts: Sequence[str], counts: npt.NDArray[Any]) -> 
     is_other[[place for place, _ in suspects]] = False
     others = np.flatnonzero(is_other)
     most = int(counts[others].max(initial=0))
-    sample = others[np.linspace(0, len(others) - 1, min(len(others), 1000)).astype(np.int64)].tolist()
+    sample = others[
+        np.linspace(0, len(others) - 1, min(len(others), 1000)).astype(np.int64)
+    ].tolist()
     lengths = [sum(map(str.isdigit, texts[place])) for place in sample]
     length = float(np.median(lengths)) if len(lengths) >= FEWEST_OTHERS else 0.0
     for place, digits in suspects:
@@ -359,7 +412,9 @@ def _is_no_year(numbers: Sequence[str]) -> bool:
     return numbers[0] in _NO_YEARS or numbers[2] in _NO_YEARS
 
 
-def marked_numbers(kind: str, numbers: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def marked_numbers(
+    kind: str, numbers: npt.NDArray[np.float64], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
     """Return which distinct numbers, or days of dates, stand for a missing one.
 
     Parameters

@@ -12,26 +12,40 @@ from typing import NamedTuple
 
 from lshfast.records.values import normal_form
 
-# By language, the names of the twelve months; forms of one month, such as the genitive, are separated by a slash.
+# By language, the names of the twelve months; forms of one month, such as the genitive, are
+# separated by a slash.
 _NAMES: Mapping[str, str] = {
     "danish": "januar februar marts april maj juni juli august september oktober november december",
-    "dutch": "januari februari maart/mrt april mei juni juli augustus september oktober november december",
-    "english": "january february march april may june july august september october november december",
-    "french": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "german": "januar/jänner/jaenner februar/feber märz/maerz/mrz april mai juni/juno juli/julei august september "
+    "dutch": "januari februari maart/mrt april mei juni juli augustus september oktober november "
+    "december",
+    "english": "january february march april may june july august september october november "
+    "december",
+    "french": "janvier février mars avril mai juin juillet août septembre octobre novembre "
+    "décembre",
+    "german": "januar/jänner/jaenner februar/feber märz/maerz/mrz april mai juni/juno juli/julei "
+    "august september "
     "oktober november dezember",
-    "italian": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "norwegian": "januar februar mars april mai juni juli august september oktober november desember",
-    "polish": "styczeń/stycznia luty/lutego marzec/marca kwiecień/kwietnia maj/maja czerwiec/czerwca lipiec/lipca "
-    "sierpień/sierpnia wrzesień/września październik/października listopad/listopada grudzień/grudnia",
-    "portuguese": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "russian": "январь/января февраль/февраля март/марта апрель/апреля май/мая июнь/июня июль/июля август/августа "
+    "italian": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+    "novembre dicembre",
+    "norwegian": "januar februar mars april mai juni juli august september oktober november "
+    "desember",
+    "polish": "styczeń/stycznia luty/lutego marzec/marca kwiecień/kwietnia maj/maja "
+    "czerwiec/czerwca lipiec/lipca "
+    "sierpień/sierpnia wrzesień/września październik/października listopad/listopada "
+    "grudzień/grudnia",
+    "portuguese": "janeiro fevereiro março abril maio junho julho agosto setembro outubro "
+    "novembro dezembro",
+    "russian": "январь/января февраль/февраля март/марта апрель/апреля май/мая июнь/июня "
+    "июль/июля август/августа "
     "сентябрь/сентября октябрь/октября ноябрь/ноября декабрь/декабря",
-    "spanish": "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre",
-    "swedish": "januari februari mars april maj juni juli augusti september oktober november december",
+    "spanish": "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre "
+    "noviembre diciembre",
+    "swedish": "januari februari mars april maj juni juli augusti september oktober november "
+    "december",
 }
 LEAST_LETTERS = 3  # of an abbreviation
-# Words beside the numbers and the month: articles, the endings of ordinal numbers, and words for year.
+# Words beside the numbers and the month: articles, the endings of ordinal numbers, and words for
+# year.
 _FILLERS = frozenset(
     [
         "of",
@@ -91,7 +105,9 @@ class NamedDate(NamedTuple):
 
     @property
     def year_first(self) -> bool:
-        """Whether the first number is the year: the longer one, or of short ones the one that cannot be a day."""
+        """Whether the first number is the year: the longer one, or of short ones the one that
+        cannot be a day.
+        """
         if not self.is_short:
             return len(self.first) > 2
         return int(self.first) > 31 or int(self.first) == 0
@@ -99,16 +115,25 @@ class NamedDate(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def month_named(word: str) -> int | None:
-    """Return the number of a month by its name, or by its first letters, three at least; None for another word.
+    """Return the number of a month by its name, or by its first letters, three at least; None for
+    another word.
 
     Examples
     --------
-    >>> month_named("Sept"), month_named("août"), month_named("января"), month_named("jui"), month_named("Smith")
+    >>> (
+    ...     month_named("Sept"),
+    ...     month_named("août"),
+    ...     month_named("января"),
+    ...     month_named("jui"),
+    ...     month_named("Smith"),
+    ... )
     (9, 8, 1, None, None)
     """
     form = normal_form(word)
     exact = {month for name, month in _months() if name == form}
-    found = exact or {month for name, month in _months() if len(form) >= LEAST_LETTERS and name.startswith(form)}
+    found = exact or {
+        month for name, month in _months() if len(form) >= LEAST_LETTERS and name.startswith(form)
+    }
     return found.pop() if len(found) == 1 else None
 
 
@@ -124,14 +149,19 @@ def _months() -> list[tuple[str, int]]:
 
 
 def named_date(text: str) -> NamedDate | None:
-    """Return the parts of a date with the name of a month, such as "Sep 19, 1965" or "19. September 1965"; else None.
+    """Return the parts of a date with the name of a month, such as "Sep 19, 1965" or "19. September
+    1965"; else None.
 
-    It has two numbers, of which one may be a year, and one month. Day of the week, articles, endings of ordinal
-    numbers and a time of day are passed over.
+    It has two numbers, of which one may be a year, and one month. Day of the week, articles,
+    endings of ordinal numbers and a time of day are passed over.
 
     Examples
     --------
-    >>> named_date("Sunday, September 19th, 1965"), named_date("19-SEP-65").is_short, named_date("19 Main St 65")
+    >>> (
+    ...     named_date("Sunday, September 19th, 1965"),
+    ...     named_date("19-SEP-65").is_short,
+    ...     named_date("19 Main St 65"),
+    ... )
     (NamedDate(first='19', second='1965', month=9), True, None)
     """
     if len(text) > MOST_CHARACTERS:
@@ -145,7 +175,9 @@ def named_date(text: str) -> NamedDate | None:
     if not 1 <= len(words) <= MOST_WORDS or _SHAPE.fullmatch(text) is None:
         return None
     months = [month for word in words if (month := month_named(word)) is not None]
-    others = [word for word in words if month_named(word) is None and word.casefold() not in _FILLERS]
+    others = [
+        word for word in words if month_named(word) is None and word.casefold() not in _FILLERS
+    ]
     lengths = sorted(map(len, numbers))
     if len(months) != 1 or lengths[0] > 2 or lengths[1] not in (1, 2, 4) or len(others) > 1:
         return None

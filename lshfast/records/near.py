@@ -1,4 +1,6 @@
-"""The pairs next to the threshold: what a lower one would link, and the links that a higher one would lose."""
+"""The pairs next to the threshold: what a lower one would link, and the links that a higher one
+would lose.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from lshfast.records.choices import Assignment
 from lshfast.records.explain import Explainer
 from lshfast.records.links import CandidateScores, links_above
 
-MARGIN_BITS, MARGIN_POINTS = 8.0, 0.1  # below the threshold: bits, or a part of all points
+# below the threshold: bits, or a part of all points
+MARGIN_BITS = 8.0
+MARGIN_POINTS = 0.1
 
 
 class NearPairs(NamedTuple):
@@ -37,7 +41,9 @@ def pairs_below(explainer: Explainer, assign: Assignment) -> NearPairs:
 
     The candidates are scored again, because a run keeps only what its threshold needs.
     """
-    linkage, candidates, least = explainer.linkage, explainer.candidates, explainer.least
+    linkage = explainer.linkage
+    candidates = explainer.candidates
+    least = explainer.least
     lower = least - margin_of(explainer)
     index, scores = explainer.scorers.above(linkage, candidates.places, lower)
     found = CandidateScores(explainer.weights, explainer.scorers, lower, index, scores)

@@ -1,4 +1,6 @@
-"""Blocking by nearest neighbours: each record is compared with those that have the most similar text."""
+"""Blocking by nearest neighbours: each record is compared with those that have the most similar
+text.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from lshfast.records.record_texts import RecordTexts
 
 @dataclass(frozen=True, init=False)
 class NearestBlocks:
-    """Compare each record with those that are nearest by the character trigrams in some fields, rare ones above all.
+    """Compare each record with those that are nearest by the character trigrams in some fields,
+    rare ones above all.
 
     Parameters
     ----------
@@ -25,7 +28,8 @@ class NearestBlocks:
     neighbors : int, default 10
         Different texts of the other table that a text is compared with, at least 1.
     max_block : int, default 10,000
-        The largest number of pairs of records with the same two texts; larger blocks are left out and reported.
+        The largest number of pairs of records with the same two texts; larger blocks are left out
+        and reported.
 
     Raises
     ------
@@ -49,7 +53,9 @@ class NearestBlocks:
     neighbors: int
     max_block: int
 
-    def __init__(self, *fields: str, neighbors: int = NEIGHBORS, max_block: int = MAX_BLOCK) -> None:
+    def __init__(
+        self, *fields: str, neighbors: int = NEIGHBORS, max_block: int = MAX_BLOCK
+    ) -> None:
         if not all(isinstance(field, str) for field in fields):
             raise TypeError(f"fields must be names of fields, not {fields!r}")
         object.__setattr__(self, "fields", fields)
@@ -67,7 +73,9 @@ class NearestBlocks:
         return self.pairs_of(linkage, None)
 
     def pairs_of(self, linkage: Linkage, some: Int64Array | None) -> RulePairs:
-        """Return the same for some texts of the first table, by their numbers, and for the nearest ones of these."""
+        """Return the same for some texts of the first table, by their numbers, and for the nearest
+        ones of these.
+        """
         texts = linkage.record_texts
         if self.fields:
             coded = [linkage.field(name) for name in self.fields]
@@ -82,5 +90,6 @@ class NearestBlocks:
         left, right = (part.astype(np.int64) for part in np.divmod(pairs, count))
         sides = [np.unique(place[place >= 0]) for place in texts.places]
         alike = np.intersect1d(sides[0], sides[-1])
-        left, right = np.append(left, alike), np.append(right, alike)
+        left = np.append(left, alike)
+        right = np.append(right, alike)
         return pairs_of_values(linkage, texts.places, (left, right), self.max_block, texts.texts)

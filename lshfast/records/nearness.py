@@ -1,7 +1,9 @@
-"""The levels at which values of a field agree: those of its kind, or finer ones of crowded dates and numbers.
+"""The levels at which values of a field agree: those of its kind, or finer ones of crowded dates
+and numbers.
 
-Dates of a single year are within a month of each other by chance, and coordinates of a country within 1 %. There, only
-nearness that is rare among strangers tells matches, so levels are chosen by how near random pairs are.
+Dates of a single year are within a month of each other by chance, and coordinates of a country
+within 1 %. There, only nearness that is rare among strangers tells matches, so levels are chosen by
+how near random pairs are.
 """
 
 from __future__ import annotations
@@ -15,11 +17,17 @@ from lshfast._common.types import BoolArray, Float64Array
 from lshfast.records.fields import Kind
 from lshfast.records.tables import CodedField
 
-MISSING_LEVEL, EXACT_LEVEL = 0, 1  # the levels of a missing value, and of equal values; a higher level agrees less
+# the levels of a missing value, and of equal values; a higher level agrees less
+MISSING_LEVEL = 0
+EXACT_LEVEL = 1
 
-# For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which they are assigned.
+# For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which
+# they are assigned.
 LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
-    "name": (("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"), (0.92, 0.85, 0.75)),
+    "name": (
+        ("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"),
+        (0.92, 0.85, 0.75),
+    ),
     "text": (
         (*(f"similarity ≥ {limit}" for limit in (0.9, 0.8, 0.6, 0.45, 0.3, 0.2)), "other"),
         (0.9, 0.8, 0.6, 0.45, 0.3, 0.2),
@@ -29,19 +37,33 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
         (*(f"within {limit} %" for limit in (1, 5, 10, 20, 40, 60)), "other"),
         (0.01, 0.05, 0.1, 0.2, 0.4, 0.6),
     ),
-    "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
+    "date": (
+        ("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"),
+        (31, 366),
+    ),
     "age": (("within 1 year", "within 3 years", "within 10 years", "other"), (1, 3, 10)),
     "category": (("other",), ()),
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
-# The levels from 2 on that a typing error, a nickname or rounding explains; the others mean different values.
-CLOSE: dict[Kind, int] = {"name": 2, "text": 3, "code": 2, "phone": 2, "number": 1, "date": 1, "age": 1, "category": 0}
+# The levels from 2 on that a typing error, a nickname or rounding explains; the others mean
+# different values.
+CLOSE: dict[Kind, int] = {
+    "name": 2,
+    "text": 3,
+    "code": 2,
+    "phone": 2,
+    "number": 1,
+    "date": 1,
+    "age": 1,
+    "category": 0,
+}
 
 CROWDED = 0.01  # of random pairs with different values, within a month or 1 %
 FEWEST_VALUES = 50  # different ones, of a field that may be crowded
 RANDOM_PAIRS = 40_000
 DAYS = (1, 3, 7, 14)  # levels of crowded dates, before those of the kind
-CHANCES = (0.0005, 0.002, 0.005, 0.015, 0.05, 0.15)  # of random pairs, within the limits of crowded numbers
+# Of random pairs, within the limits of crowded numbers.
+CHANCES = (0.0005, 0.002, 0.005, 0.015, 0.05, 0.15)
 WIDEST = 0.3  # of random pairs, whose difference is the unit of the limits of crowded numbers
 
 
@@ -60,7 +82,8 @@ class FieldLevels:
     days : tuple of int
         Differences of crowded dates that are looked at before typing errors.
     unit : float or None
-        The difference of crowded numbers that is 1; None if numbers are compared relative to the greater one.
+        The difference of crowded numbers that is 1; None if numbers are compared relative to the
+        greater one.
     """
 
     labels: tuple[str, ...]
@@ -87,7 +110,11 @@ class FieldLevels:
     def of(cls, coded: CodedField) -> FieldLevels:
         """Return the levels of a field, from how near the values of random pairs are."""
         levels = cls.of_kind(coded.kind)
-        if coded.kind not in ("date", "number") or coded.numbers is None or len(coded.values) < FEWEST_VALUES:
+        if (
+            coded.kind not in ("date", "number")
+            or coded.numbers is None
+            or len(coded.values) < FEWEST_VALUES
+        ):
             return levels
         first, second = random_numbers(coded)
         with np.errstate(over="ignore"):
@@ -96,11 +123,23 @@ class FieldLevels:
         if coded.kind == "date":
             if np.mean(different & (distances <= levels.limits[0])) <= CROWDED:
                 return levels
-            names = (*(f"within {days} day{'s' if days > 1 else ''}" for days in DAYS), *LEVELS["date"][0])
-            return cls(
-                ("missing", "equal", *names), levels.limits, close_levels(len(names), len(DAYS) + CLOSE["date"]), DAYS
+            names = (
+                *(f"within {days} day{'s' if days > 1 else ''}" for days in DAYS),
+                *LEVELS["date"][0],
             )
-        if np.mean(different & (distances <= levels.limits[0] * np.maximum(np.abs(first), np.abs(second)))) <= CROWDED:
+            return cls(
+                ("missing", "equal", *names),
+                levels.limits,
+                close_levels(len(names), len(DAYS) + CLOSE["date"]),
+                DAYS,
+            )
+        if (
+            np.mean(
+                different
+                & (distances <= levels.limits[0] * np.maximum(np.abs(first), np.abs(second)))
+            )
+            <= CROWDED
+        ):
             return levels
         return cls._of_crowded_numbers(distances)
 
@@ -127,18 +166,24 @@ def labels_of(kind: Kind) -> tuple[str, ...]:
 
 
 def close_levels(different: int, close: int) -> BoolArray:
-    """Return which levels mean that values are equal or nearly so: of those of different values, the first ones."""
+    """Return which levels mean that values are equal or nearly so: of those of different values,
+    the first ones.
+    """
     levels = np.zeros(EXACT_LEVEL + 1 + different, bool)
     levels[EXACT_LEVEL : EXACT_LEVEL + 1 + close] = True
     return levels
 
 
 def random_numbers(coded: CodedField) -> tuple[Float64Array, Float64Array]:
-    """Return the numbers, or dates in days, of random pairs of records that have both; 0 of a field without values."""
+    """Return the numbers, or dates in days, of random pairs of records that have both; 0 of a field
+    without values.
+    """
     assert coded.numbers is not None
     rng = np.random.default_rng(9)
     sides: list[npt.NDArray[np.int32]] = [codes[codes >= 0] for codes in coded.codes]
     if not all(map(len, sides)):
         return np.zeros(1), np.zeros(1)
-    first, second = (coded.numbers[codes[rng.integers(0, len(codes), RANDOM_PAIRS)]] for codes in sides)
+    first, second = (
+        coded.numbers[codes[rng.integers(0, len(codes), RANDOM_PAIRS)]] for codes in sides
+    )
     return first, second

@@ -1,4 +1,6 @@
-"""Scores of pairs by a fitted mixture: the weight of a field's agreement depends on that of the fields it follows."""
+"""Scores of pairs by a fitted mixture: the weight of a field's agreement depends on that of the
+fields it follows.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,35 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.comparison import FieldComparer
+from lshfast.records.dependence import Edge
 from lshfast.records.differing import fit_without_differing
 from lshfast.records.full_names import are_texts
+from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
-from lshfast.records.mixture import Edge
 from lshfast.records.nearness import EXACT_LEVEL
-from lshfast.records.patterns import PairPatterns, count_patterns, levels_of
+from lshfast.records.patterns import PairPatterns, count_patterns, levels_of, with_marks
 from lshfast.records.scoring import PIECE, FieldScorer, WeightScorer, joined_scores
 from lshfast.records.tables import CodedField
-from lshfast.records.weights import LARGEST_WEIGHT, FieldWeights, LinkWeights, equal_by_chance, weights_of
+from lshfast.records.weights import (
+    LARGEST_WEIGHT,
+    FieldWeights,
+    LinkWeights,
+    equal_by_chance,
+    weights_of,
+)
 
-MOST_REPEATED, FEWEST_VALUES = 0.01, 20  # of the values of a field that is decisive
-NAMES_SHARE = 0.5  # of the information of full names, which other fields have if the names are not as free as texts
+# of the values of a field that is decisive
+MOST_REPEATED = 0.01
+FEWEST_VALUES = 20
+# The part of the information of full names that other fields have if names are less free
+# than texts.
+NAMES_SHARE = 0.5
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
-BIRTHS_DAYS = 20 * 365.0  # nine tenths of the dates of birth of a table are not nearer to each other
-LEVEL_BITS = 4  # of a level in the key of joint levels
+# Nine tenths of the dates of birth of a table are not nearer to each other.
+BIRTHS_DAYS = 20 * 365.0
+# of a parent's state and of a level in the key of joint levels
+STATE_BITS = 2
+LEVEL_BITS = 4
 TINY = 1e-300
 
 Levels = npt.NDArray[np.uint8]
@@ -33,17 +49,20 @@ Levels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class GivenWeights:
-    """The weights of a field's levels, given the levels of its parents.
+    """The weights of a field's levels, given the states of its parents.
 
     Attributes
     ----------
     parents : tuple of int
+    parent_states : tuple of ndarray of uint8
+        The state of each level of each parent.
     keys : ndarray of int64, shape (joint levels,)
         Ascending; see `keys_of`.
     bits : ndarray of float64, shape (joint levels,)
     """
 
     parents: tuple[int, ...]
+    parent_states: tuple[Levels, ...]
     keys: Int64Array
     bits: Float64Array
 
@@ -60,22 +79,34 @@ class Network:
         For the fields that have parents.
     reached : float
         The part of the expected matches that are candidates.
+    by_twos : tuple of str
+        Fields among which dependence was sought by twos only, since there are many.
+    differing : tuple of str
+        Fields that differ in nearly all matches, without those that name one record each: a code
+        that differs says that two articles are a family.
     """
 
     comparers: Sequence[FieldComparer]
     weights: LinkWeights
     given: dict[int, GivenWeights]
     reached: float = 1.0
+    by_twos: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[FieldScorer]:
         return iter(
-            [WeightScorer(comparer, own) for comparer, own in zip(self.comparers, self.weights.fields, strict=True)]
+            [
+                WeightScorer(comparer, own)
+                for comparer, own in zip(self.comparers, self.weights.fields, strict=True)
+            ]
         )
 
     def of_patterns(
         self, linkage: Linkage, places: UInt64Array, patterns: PairPatterns, least: float
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the candidates with at least a score, by their index, and their scores, from their patterns."""
+        """Return the candidates with at least a score, by their index, and their scores, from their
+        patterns.
+        """
         levels = patterns.levels.T
         base = np.zeros(levels.shape[1])
         for field in range(len(levels)):
@@ -105,7 +136,9 @@ class Network:
             return 0.0
         return max(0.0, float(weights.value_bits.max() - weights.bits[EXACT_LEVEL]))
 
-    def above(self, linkage: Linkage, places: UInt64Array, least: float) -> tuple[Int64Array, Float64Array]:
+    def above(
+        self, linkage: Linkage, places: UInt64Array, least: float
+    ) -> tuple[Int64Array, Float64Array]:
         """Return the pairs with at least a score, by their index in `places`, and their scores."""
 
         def scored(start: int) -> tuple[Int64Array, Float64Array]:
@@ -113,14 +146,18 @@ class Network:
             index = np.flatnonzero(scores >= least)
             return start + index, scores[index]
 
-        return joined_scores(list(ordered_map(scored, range(0, len(places), PIECE), linkage.threads)))
+        return joined_scores(
+            list(ordered_map(scored, range(0, len(places), PIECE), linkage.threads))
+        )
 
     def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
         """Return the score of each field of pairs of rows, float64 (pairs, fields)."""
         return self.parts_of_levels(levels_of(self.comparers, rows, 1), rows[0])
 
     def parts_of_levels(self, levels: Levels, rows: Int64Array) -> Float64Array:
-        """Return the same from the levels, uint8 (fields, pairs), and the rows of the first table."""
+        """Return the same from the levels, uint8 (fields, pairs), and the rows of the first
+        table.
+        """
         parts = np.zeros((levels.shape[1], len(levels)))
         for field, comparer in enumerate(self.comparers):
             if field in self.given:
@@ -139,11 +176,15 @@ class Network:
         return bits
 
     def _given_bits(self, field: int, levels: Levels) -> Float64Array:
-        """Return the weights of a field given its parents; without them where the levels did not occur together."""
+        """Return the weights of a field given its parents; without them where the levels did not
+        occur together.
+        """
         given = self.given[field]
-        keys = keys_of(levels, (*given.parents, field))
+        keys = keys_of(levels, given.parents, given.parent_states, field)
         at = np.minimum(np.searchsorted(given.keys, keys), len(given.keys) - 1)
-        return np.where(given.keys[at] == keys, given.bits[at], self.weights.fields[field].bits[levels[field]])
+        return np.where(
+            given.keys[at] == keys, given.bits[at], self.weights.fields[field].bits[levels[field]]
+        )
 
 
 def information_of(linkage: Linkage, coded: CodedField) -> float:
@@ -152,16 +193,20 @@ def information_of(linkage: Linkage, coded: CodedField) -> float:
 
 
 def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
-    """Return whether other fields than free texts tell the records apart at least as well as the texts.
+    """Return whether other fields than free texts tell the records apart at least as well as the
+    texts.
 
-    A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar titles of different
-    products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the same content as other fields, such as
-    the full name of a person, are not free. Names of several words are free if other fields tell far less.
+    A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar
+    titles of different products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the
+    same content as other fields, such as the full name of a person, are not free. Names of several
+    words are free if other fields tell far less.
     """
     fields = list(linkage.fields.values())
     information = [information_of(linkage, field) for field in fields]
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
-    names = {number for number, field in enumerate(fields) if are_texts(field.kind, field.values)} - texts
+    names = {
+        number for number, field in enumerate(fields) if are_texts(field.kind, field.values)
+    } - texts
     others = set(range(len(fields))) - texts - names
     if not texts and not names:
         return True
@@ -175,9 +220,14 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
-    """Return whether hardly any value of a field occurs twice in one of two tables: equal ones are no chance then."""
-    if linkage.b is None:
-        return False
+    """Return whether equal values of a field of two tables are no chance, since each names one
+    record.
+    """
+    return linkage.b is not None and names_records(coded)
+
+
+def names_records(coded: CodedField) -> bool:
+    """Return whether hardly any value of a field occurs twice in a table."""
     for codes in coded.codes:
         counts = np.bincount(codes[codes >= 0])
         if counts.sum() < FEWEST_VALUES or counts[counts > 1].sum() > MOST_REPEATED * counts.sum():
@@ -186,19 +236,25 @@ def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
 
 
 def tells_no_person(coded: CodedField) -> bool:
-    """Return whether a field may differ in all matches: a code, a number, or a date that is no date of birth."""
+    """Return whether a field may differ in all matches: a code, a number, or a date that is no date
+    of birth.
+    """
     if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
         return coded.kind in ("code", "number")
     first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
     return bool(last - first < BIRTHS_DAYS)
 
 
-def keys_of(levels: Levels, fields: Sequence[int]) -> Int64Array:
-    """Return a number for the levels of some fields of each pair; `levels` is uint8 (fields, pairs)."""
+def keys_of(
+    levels: Levels, parents: Sequence[int], parent_states: Sequence[Levels], field: int
+) -> Int64Array:
+    """Return a number for the states of the parents and the level of a field of pairs, uint8
+    (fields, pairs).
+    """
     keys = np.zeros(levels.shape[1], np.int64)
-    for field in fields:
-        keys = keys << LEVEL_BITS | levels[field]
-    return keys
+    for parent, states in zip(parents, parent_states, strict=True):
+        keys = keys << STATE_BITS | states[levels[parent]]
+    return np.asarray(keys << LEVEL_BITS | levels[field])
 
 
 def learn_network(
@@ -209,12 +265,25 @@ def learn_network(
     edges: set[Edge],
     frequencies: bool,
     sampled: float = 1.0,
+    labels: PairLabels = NO_LABELS,
 ) -> tuple[Network, PairPatterns]:
-    """Fit a mixture to the agreement patterns of all pairs, of which those at `places` are counted one by one."""
+    """Fit a mixture to the agreement patterns of all pairs, of which those at `places` are counted
+    one by one.
+
+    Pairs that people marked are matches, or strangers, in each step. They are no sample, since
+    people look at doubtful pairs: so each of them counts once and says nothing about the pairs that
+    nobody marked.
+    """
     patterns = count_patterns(linkage, comparers, places, sampled)
-    most_matches = float(linkage.all_pairs if linkage.b is None else MOST_MATCHES * min(linkage.sizes))
+    if len(labels):
+        patterns = with_marks(patterns, places, labels.places(linkage.sizes[1]), labels.same)
+    most_matches = float(
+        linkage.all_pairs if linkage.b is None else MOST_MATCHES * min(linkage.sizes)
+    )
     may_differ = [tells_no_person(comparer.coded) for comparer in comparers]
-    decisive = [number for number, comparer in enumerate(comparers) if is_decisive(linkage, comparer.coded)]
+    decisive = [
+        number for number, comparer in enumerate(comparers) if is_decisive(linkage, comparer.coded)
+    ]
     levels = [comparer.field_levels for comparer in comparers]
     mixture = fit_without_differing(
         patterns,
@@ -225,28 +294,38 @@ def learn_network(
         decisive,
         most_matches,
     )
-    matches = patterns.counts * mixture.probabilities
-    strangers = patterns.counts - matches
+    matches = patterns.matches(mixture.probabilities)
     fields: list[FieldWeights] = [None] * len(comparers)  # type: ignore[list-item] # filled below
     given = {}
     for model in mixture.models:
         field = model.field
-        m = model.match_levels(matches)
-        u = model.stranger_levels(strangers)
-        # A rare value that others depend on says less than its frequency: a rare name in a town is a family's.
+        match_sums = model.joint_sums(matches)
+        m = model.match_levels(match_sums)
+        u = model.stranger_levels(match_sums)
+        # A rare value that others depend on says less than its frequency: a rare name in a town is
+        # a family's.
         alone = not any(field in edge for edge in mixture.edges)
         fields[field] = weights_of(comparers[field], m, u, 0.0, frequencies and alone)
         if model.parents:
-            columns = [patterns.levels[:, number] for number in (*model.parents, field)]
-            every = keys_of(np.stack(columns), range(len(columns)))
             keys = np.zeros(len(model.level), np.int64)
-            keys[model.of_pattern] = every
+            keys[model.of_pattern] = keys_of(
+                patterns.levels.T, model.parents, model.parent_states, field
+            )
             order = np.argsort(keys)
             bits = np.clip(model.logarithm / np.log(2), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            given[field] = GivenWeights(model.parents, keys[order], bits[order])
+            given[field] = GivenWeights(
+                model.parents, model.parent_states, keys[order], bits[order]
+            )
     prior = mixture.share
     weights = LinkWeights(fields, prior, float(prior * linkage.all_pairs), mixture.steps)
     expected = float((patterns.counts * mixture.probabilities).sum())
     among_candidates = float((patterns.counted * mixture.probabilities).sum())
     reached = among_candidates / expected if expected >= 1 else 1.0
-    return Network(comparers, weights, given, reached), patterns
+    names = [comparer.coded.field.name for comparer in comparers]
+    by_twos = tuple(name for number, name in enumerate(names) if number not in mixture.searched)
+    differing = tuple(
+        names[number]
+        for number in sorted(mixture.differing)
+        if not names_records(comparers[number].coded)
+    )
+    return Network(comparers, weights, given, reached, by_twos, differing), patterns

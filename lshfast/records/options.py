@@ -50,14 +50,18 @@ class LinkOptions:
 
     def __post_init__(self) -> None:
         if self.scoring not in get_args(Scoring):
-            raise ValueError(f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}")
+            raise ValueError(
+                f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}"
+            )
         if self.assign is not None:
             check_assignment(self.assign)
         check_bool("frequencies", self.frequencies)
         if self.rules is not None:
             object.__setattr__(self, "rules", checked_rules(self.rules))
         if self.synonyms is not None and not isinstance(self.synonyms, Synonyms):
-            raise TypeError(f"synonyms must be a Synonyms object, not {type(self.synonyms).__name__}")
+            raise TypeError(
+                f"synonyms must be a Synonyms object, not {type(self.synonyms).__name__}"
+            )
         if isinstance(self.ignore, str):
             raise TypeError("ignore must be a list of names, not one name")
         if self.threshold is not None:
@@ -73,7 +77,9 @@ class LinkOptions:
         object.__setattr__(self, "threads", thread_count(self.threads))
 
     def assignment(self, single: bool) -> Assignment:
-        """Return the assignment by which links are first chosen, within one table or between two."""
+        """Return the assignment by which links are first chosen, within one table or
+        between two.
+        """
         if self.assign is not None:
             return self.assign
         return "many-to-many" if single else "one-to-one"

@@ -1,24 +1,37 @@
-"""How good the links of a run are likely to be: warnings, and what another threshold would change."""
+"""How good the links of a run are likely to be: warnings, and what another threshold would
+change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from lshfast._common.display import counted
 from lshfast._common.types import Float64Array
 from lshfast.records.fields import Field
+from lshfast.records.nearness import EXACT_LEVEL
 from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
 FEW_MATCHES = 0.01  # of the records of the smaller table
-CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
-LEAST_PRECISION, MANY_CUT = 0.8, 0.2
+# links so near the threshold, and the part of them that is many
+CLOSE_BITS = 1.0
+MANY_CLOSE = 0.3
+LEAST_PRECISION = 0.8
+MANY_CUT = 0.2
 LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
 MOSTLY_MISSING = 0.05  # of the rows have a value
 SHOWN_NAMES = 3
+DEVIATIONS = 2.0  # standard errors of an interval
+# The error of the weight of a field that depends on others, in bits: at .8, the intervals of 23 of
+# 25 labelled tables have their precision in them.
+FIELD_BITS = 0.8
+TINY = 1e-12
 
 
 class ThresholdStep(NamedTuple):
@@ -30,13 +43,64 @@ class ThresholdStep(NamedTuple):
         The probability of a match.
     links : int
     precision, recall : float
-        The expected part of the links that are matches, and of the matches among the candidates that are links.
+        The expected part of the links that are matches, and of the matches among the candidates
+        that are links.
     """
 
     threshold: float
     links: int
     precision: float
     recall: float
+
+
+class ExpectedPrecision(NamedTuple):
+    """The part of the links that are expected to be matches, and an interval that has the true one
+    19 times of 20.
+
+    Attributes
+    ----------
+    expected, low, high : float
+    """
+
+    expected: float
+    low: float
+    high: float
+
+
+def expected_precision(probabilities: Float64Array, weights: LinkWeights) -> ExpectedPrecision:
+    """Return the expected precision of links with its interval.
+
+    All scores may be too high or too low together: because m of each field and the share of matches
+    are estimated from a number of matches, and because the fields depend on each other more than
+    the model knows. Besides, the links that are wrong vary by chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (links,)
+        At least one.
+    weights : LinkWeights
+    """
+    matches = max(weights.matches, 1.0)
+    variance = 1 / matches
+    for field in weights.fields:
+        equal = max(float(field.m[EXACT_LEVEL]), 1 / matches)
+        variance += (1 - equal) / (equal * matches) + (FIELD_BITS * np.log(2)) ** 2
+    chances = np.clip(probabilities, TINY, 1 - TINY)
+    odds = np.log(chances) - np.log1p(-chances)
+    certain = probabilities >= 1
+    shift = DEVIATIONS * float(variance**0.5)
+    limits = []
+    for sign, whole in ((-1, np.ceil), (1, np.floor)):
+        moved = np.where(certain, 1.0, 1 / (1 + np.exp(-(odds + sign * shift))))
+        mean = float(moved.mean())
+        # One more wrong link and one fewer: a hundred links without a wrong one do not show that
+        # none is.
+        chance = float((moved * (1 - moved)).sum() + (~certain).any()) ** 0.5 / len(moved)
+        limit = min(max(mean + sign * DEVIATIONS * chance, 0.0), 1.0)
+        # Wrong links are whole: if fewer than one is expected at the upper limit, none may be.
+        wrong = whole(round((1 - limit) * len(moved), 6))
+        limits.append(1 - float(wrong) / len(moved))
+    return ExpectedPrecision(float(probabilities.mean()), *limits)
 
 
 def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
@@ -58,14 +122,20 @@ def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
     for threshold in THRESHOLDS:
         links = probabilities[probabilities >= threshold]
         precision = float(links.mean()) if len(links) else 1.0
-        found.append(ThresholdStep(threshold, len(links), precision, float(links.sum()) / total if total else 1.0))
+        found.append(
+            ThresholdStep(
+                threshold, len(links), precision, float(links.sum()) / total if total else 1.0
+            )
+        )
     return found
 
 
 def steps_text(steps: Sequence[ThresholdStep]) -> str:
     """Return the outlook as lines of text."""
     lines = [f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"]
-    lines += [f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}" for s in steps]
+    lines += [
+        f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}" for s in steps
+    ]
     return "\n".join(lines)
 
 
@@ -82,6 +152,7 @@ def warnings_of(
     reach: Reach | None = None,
     nearest: bool = False,
     several: str | None = None,
+    by_twos: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -94,88 +165,122 @@ def warnings_of(
     weights : LinkWeights or None
         None for points.
     no_seeds : bool
-        Whether there were too few seeds to learn the weights of two tables from, or to check those of one table.
+        Whether there were too few seeds to learn the weights of two tables from, or to check those
+        of one table.
     scores : ndarray of float64, shape (links,)
     least : float
         The least score of a link.
     cut : int
         Links of one table between different groups.
     seeds : int
-        The seeds of one table, if weights were learnt from them because links by other weights left them.
+        The seeds of one table, if weights were learnt from them because links by other weights left
+        them.
     reach : Reach, optional
-        That of the default rules, or of rules that the user gave, none of which brings the nearest whole records.
+        That of the default rules, or of rules that the user gave, none of which brings the nearest
+        whole records.
     nearest : bool
         Whether the nearest whole records are compared, too.
     several : str, optional
         The assignment, if it was chosen because records match several others.
+    by_twos : sequence of str
+        Fields of many among which dependence was sought by twos only.
     """
     found = []
     if several is not None:
-        found.append(f"many records match several of the other table, so links are {several} (--assign one-to-one)")
+        found.append(
+            f"many records match several of the other table, so links are {several} (--assign "
+            "one-to-one)"
+        )
     if len(coded) == 1:
         found.append(
-            f"only {_named(coded[0].field)} was compared, so records that agree in it by chance are linked; name more "
+            f"only {_named(coded[0].field)} was compared, so records that agree in it by chance "
+            "are linked; name more "
             "columns that mean the same with fields (--field NAME=OTHER)"
         )
-    sparse = [_named(field.field) for field in coded if min(field.present) < MOSTLY_MISSING]
+    sparse = [field.field.name for field in coded if min(field.present) < MOSTLY_MISSING]
     if sparse:
-        more = f" and {len(sparse) - SHOWN_NAMES} more" if len(sparse) > SHOWN_NAMES else ""
-        found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
+        found.append(f"fields with hardly any values tell little: {_listed(sparse)}")
+    if by_twos:
+        found.append(
+            f"of {len(coded)} fields, {len(coded) - len(by_twos)} were checked for what related "
+            "records share, "
+            "such as the address of a household; if related records are linked, leave out others "
+            "(--ignore): "
+            f"{_listed(by_twos)}"
+        )
     if reach is not None and reach.share < LEAST_REACH:
         few = (
-            f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each other's nearest by far"
+            f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each "
+            "other's nearest by far"
         )
         if nearest:
             found.append(
-                f"without the nearest records, the blocking rules bring {few}, so matches that are less alike are "
+                f"without the nearest records, the blocking rules bring {few}, so matches that "
+                "are less alike are "
                 "probably missed: give rules for columns that you trust (--block)"
             )
         else:
             found.append(
-                f"the blocking rules bring {few}, and probably as few of the matches: add the nearest records "
+                f"the blocking rules bring {few}, and probably as few of the matches: add the "
+                "nearest records "
                 "(--block nearest)"
             )
     if weights is None or not min(sizes):
         return tuple(found)
     if no_seeds and max(sizes) > 1:
         found.append(
-            "there are too few pairs of records that are each other's nearest by far to learn weights from, so the "
+            "there are too few pairs of records that are each other's nearest by far to learn "
+            "weights from, so the "
             "weights rest on all candidates; check some links"
         )
     if seeds:
         found.append(
-            "weights from all candidates did not lead to the pairs of records that are each other's nearest by far, so "
-            f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few duplicates, or many alike "
+            "weights from all candidates did not lead to the pairs of records that are each "
+            "other's nearest by far, so "
+            f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few "
+            "duplicates, or many alike "
             "records; check some links"
         )
     elif weights.matches < 1:
         found.append(
-            f"no matches are expected among {counted(min(sizes), 'record')}: the records that agree in some fields "
-            "differ in others as strangers do; if you know matches, check that the columns mean the same"
+            f"no matches are expected among {counted(min(sizes), 'record')}: the records that "
+            "agree in some fields "
+            "differ in others as strangers do; if you know matches, check that the columns mean "
+            "the same"
         )
     elif weights.matches < FEW_MATCHES * min(sizes):
         found.append(
-            f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}; check some links"
+            f"only {weights.matches:,.1f} matches are expected among "
+            f"{counted(min(sizes), 'record')}; check some links"
         )
     if len(scores):
         close = int((scores < least + CLOSE_BITS).sum())
         if close > MANY_CLOSE * len(scores):
             found.append(
-                f"{close:,} of {counted(len(scores), 'link')} are within {CLOSE_BITS:g} bit of the threshold: one that "
+                f"{close:,} of {counted(len(scores), 'link')} are within {CLOSE_BITS:g} bit of "
+                "the threshold: one that "
                 "is slightly different changes many links"
             )
         precision = float(weights.probability(scores).mean())
         if precision < LEAST_PRECISION and round((1 - precision) * len(scores)):
             found.append(
-                f"about {round((1 - precision) * len(scores)):,} of {counted(len(scores), 'link')} are expected to be "
+                f"about {round((1 - precision) * len(scores)):,} of "
+                f"{counted(len(scores), 'link')} are expected to be "
                 "wrong: a higher threshold gives fewer and better links"
             )
         if cut > MANY_CUT * len(scores):
             found.append(
-                f"{cut:,} of {counted(len(scores), 'link')} were cut from their groups, since other pairs contradict "
+                f"{cut:,} of {counted(len(scores), 'link')} were cut from their groups, since "
+                "other pairs contradict "
                 "them: many links may be wrong, and a higher threshold gives fewer and better ones"
             )
     return tuple(found)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(map(repr, names[:SHOWN_NAMES])) + more
 
 
 def _named(field: Field) -> str:

@@ -1,4 +1,6 @@
-"""Similarity of texts by their words and by their character trigrams, each weighted by its rarity."""
+"""Similarity of texts by their words and by their character trigrams, each weighted by its
+rarity.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,11 @@ class TermVectors:
 
     def __init__(self, sets: TokenSets, counts: Int64Array, threads: int) -> None:
         distinct, places = distinct_hashes(sets.tokens)
-        count, self._threads = max(1, len(distinct)), threads
-        texts_of, having, sizes = np.maximum(counts, 1), np.zeros(count), np.zeros(len(sets), np.int64)
+        count = max(1, len(distinct))
+        self._threads = threads
+        texts_of = np.maximum(counts, 1)
+        having = np.zeros(count)
+        sizes = np.zeros(len(sets), np.int64)
         parts = [np.zeros(0, np.int32)]
         for some in pieces(sets.counts, max(count, PIECE_SORTED)):
             own = sets.counts[some]
@@ -50,7 +55,10 @@ class TermVectors:
             having += np.bincount(terms, texts_of[some][rows], minlength=count)
             sizes[some] = np.bincount(rows, minlength=len(own))
             parts.append(terms.astype(np.int32))
-        self._terms, self._offsets = np.concatenate(parts), np.append(0, np.cumsum(sizes, dtype=np.int64))
+        self._terms, self._offsets = (
+            np.concatenate(parts),
+            np.append(0, np.cumsum(sizes, dtype=np.int64)),
+        )
         weights = np.log1p(texts_of.sum() / np.maximum(having, 1))[self._terms]
         for some in pieces(sizes, PIECE_SORTED):
             part = weights[self._offsets[some.start] : self._offsets[some.stop]]
@@ -59,9 +67,13 @@ class TermVectors:
         self._rows = kernels.TermRows(self._offsets, self._terms, weights, count)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the cosines of pairs of texts, by their places; faster if equal places of `a` follow each other."""
-        counts, found = np.diff(self._offsets), np.zeros(len(a), np.float32)
-        a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+        """Return the cosines of pairs of texts, by their places; faster if equal places of `a`
+        follow each other.
+        """
+        counts = np.diff(self._offsets)
+        found = np.zeros(len(a), np.float32)
+        a = np.ascontiguousarray(a)
+        b = np.ascontiguousarray(b)
 
         def work(some: slice) -> None:
             found[some] = self._rows.products(a[some], b[some])
@@ -80,12 +92,14 @@ class TermVectors:
     def nearest(
         self, texts: Int64Array, others: Int64Array, kept: BoolArray, neighbors: int
     ) -> tuple[Int64Array, Int64Array]:
-        """Return for some texts the nearest different ones of others: pairs (text, other), in the order of the texts.
+        """Return for some texts the nearest different ones of others: pairs (text, other), in the
+        order of the texts.
 
         Parameters
         ----------
         texts, others : ndarray of int64
-            Places of texts; those of the others are ascending. Of equally near ones, the first are taken.
+            Places of texts; those of the others are ascending. Of equally near ones, the first are
+            taken.
         kept : ndarray of bool, shape (terms,)
             The terms that count. Texts without a common one are not near.
         neighbors : int
@@ -99,19 +113,28 @@ class TermVectors:
 
         def work(start: int) -> tuple[Int64Array, Int64Array]:
             some = slice(start, start + PIECE_TEXTS)
-            found, counts = index.nearest(self._rows, texts[some], own[some].astype(np.int32), neighbors)
+            found, counts = index.nearest(
+                self._rows, texts[some], own[some].astype(np.int32), neighbors
+            )
             near = found[np.arange(found.shape[1], dtype=np.int64) < counts[:, None]]
             return np.repeat(texts[some], counts), others[near]
 
-        parts = [(others[:0], others[:0]), *ordered_map(work, range(0, len(texts), PIECE_TEXTS), self._threads)]
-        return np.concatenate([left for left, _ in parts]), np.concatenate([right for _, right in parts])
+        parts = [
+            (others[:0], others[:0]),
+            *ordered_map(work, range(0, len(texts), PIECE_TEXTS), self._threads),
+        ]
+        return np.concatenate([left for left, _ in parts]), np.concatenate(
+            [right for _, right in parts]
+        )
 
 
 class TextSimilarity:
-    """The similarity of texts: the mean of the cosines of their words and of their character trigrams.
+    """The similarity of texts: the mean of the cosines of their words and of their character
+    trigrams.
 
-    If both texts have words with digits, the similarity is multiplied by (1 + c) / 2, with the cosine c of these words
-    (`numbers_in`): the numbers of houses, parts and versions tell apart what is alike otherwise.
+    If both texts have words with digits, the similarity is multiplied by (1 + c) / 2, with the
+    cosine c of these words (`numbers_in`): the numbers of houses, parts and versions tell apart
+    what is alike otherwise.
 
     Parameters
     ----------
@@ -133,7 +156,11 @@ class TextSimilarity:
         for place in np.flatnonzero(may_have_digits(texts)).tolist():
             numbers[place] = " ".join(numbers_in(texts[place]))
         self.numbered = np.fromiter(map(bool, numbers), bool, len(texts))
-        terms: list[tuple[Sequence[str], Unit, int]] = [(texts, "char", 3), (texts, "word", 1), (numbers, "word", 1)]
+        terms: list[tuple[Sequence[str], Unit, int]] = [
+            (texts, "char", 3),
+            (texts, "word", 1),
+            (numbers, "word", 1),
+        ]
 
         def vectors(kind: tuple[Sequence[str], Unit, int]) -> TermVectors:
             return TermVectors(shingle(list(kind[0]), *kind[1:], threads=threads), counts, threads)
@@ -143,7 +170,9 @@ class TextSimilarity:
     def cosines(
         self, a: Int64Array, b: Int64Array
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return the cosines of the trigrams, of the words, and of the words with digits; these are 0 without any."""
+        """Return the cosines of the trigrams, of the words, and of the words with digits; these are
+        0 without any.
+        """
         found = np.zeros(len(a), np.float32)
         numbered = np.flatnonzero(self.numbered[a] & self.numbered[b])
         found[numbered] = self._numbers.cosines(a[numbered], b[numbered])
@@ -169,14 +198,16 @@ class TextSimilarity:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the words with digits, and these joined with a short word before them: "kd 200" and "kd200" are one code.
+    """Return the words with digits, and these joined with a short word before them: "kd 200" and
+    "kd200" are one code.
 
     Examples
     --------
     >>> numbers_in("radio kd 200 of 1980")
     ['200', 'kd200', '1980', 'of1980']
     """
-    words, found = text.split(), []
+    words = text.split()
+    found = []
     for before, word in zip(["", *words], words, strict=False):
         if not word.isalpha() and DIGIT.search(word):
             found += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
@@ -184,7 +215,8 @@ def numbers_in(text: str) -> list[str]:
 
 
 def may_have_digits(texts: Sequence[str]) -> BoolArray:
-    """Return which texts in normal form have digits, or other characters than those of ASCII; bool (texts,).
+    """Return which texts in normal form have digits, or other characters than those of ASCII; bool
+    (texts,).
 
     Examples
     --------
@@ -200,4 +232,6 @@ def may_have_digits(texts: Sequence[str]) -> BoolArray:
 
 def distinct_counts(codes: Sequence[npt.NDArray[Any]], values: int) -> Int64Array:
     """Return how many rows of some columns have each value."""
-    return np.asarray(sum(np.bincount(part[part >= 0], minlength=values) for part in codes), np.int64)
+    return np.asarray(
+        sum(np.bincount(part[part >= 0], minlength=values) for part in codes), np.int64
+    )

@@ -20,8 +20,12 @@ from lshfast.records.outlook import ThresholdStep
 from lshfast.records.review import doubtful_links
 from lshfast.records.tables import RecordTable
 
-DOUBTFUL, MOST_NOTES = 3, 4  # pairs, and lines on columns, in a terminal
-LEAST_VALUE_COLUMNS, VALUE_COLUMNS = 4, 24  # of a value in a terminal
+# pairs, and lines on columns, in a terminal
+DOUBTFUL = 3
+MOST_NOTES = 4
+# of a value in a terminal
+LEAST_VALUE_COLUMNS = 4
+VALUE_COLUMNS = 24
 STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold
 
 
@@ -43,14 +47,18 @@ class DoubtfulPair(NamedTuple):
 
 
 def names_of(tables: Sequence[RecordTable]) -> list[str]:
-    """Return short names of tables: those of their files without the folders, if these are different."""
+    """Return short names of tables: those of their files without the folders, if these are
+    different.
+    """
     names = [visible(without_secrets(table.name)) for table in tables]
     files = [os.path.basename(name) or name for name in names]
     return files if len(set(files)) == len(set(names)) else names
 
 
 def sentences(result: Linked, separator: str = " ") -> list[str]:
-    """Return what was found as one or two sentences; the separator is before how many links are wrong."""
+    """Return what was found as one or two sentences; the separator is before how many links are
+    wrong.
+    """
     summary = result.summary
     first, second = names_of(result.tables)
     if not summary.links:
@@ -61,14 +69,18 @@ def sentences(result: Linked, separator: str = " ") -> list[str]:
     linked = summary.linked
     if result.single:
         groups = counted(0 if summary.clusters is None else summary.clusters.groups, "group")
-        found = f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, in {groups}"
+        found = (
+            f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, "
+            f"in {groups}"
+        )
         return [f"{found}{end}"]
     verb = "is" if linked[0] == 1 else "are"
     found = f"{counted(linked[0], 'record')} of {first} {verb} linked to {linked[1]:,} of {second}"
     unlinked = summary.unlinked
     return [
         f"{found}{end}",
-        f"{counted(unlinked[0], 'record')} of {first} and {unlinked[1]:,} of {second} have no link.",
+        f"{counted(unlinked[0], 'record')} of {first} and {unlinked[1]:,} of {second} have no "
+        "link.",
     ]
 
 
@@ -78,12 +90,22 @@ def wrong_links(result: Linked) -> str:
         return ""
     links = counted(len(result.probabilities), "link")
     wrong = round(float((1 - result.probabilities).sum()))
+    precision = result.summary.precision
+    interval = ""
+    if precision is not None:
+        counts = [
+            round((1 - limit) * len(result.probabilities))
+            for limit in (precision.high, precision.low)
+        ]
+        interval = f", probably {counts[0]:,} to {counts[1]:,}"
     if not wrong:
-        return f"of {links}, fewer than 1 is expected to be wrong"
-    return f"about {wrong:,} of {links} {'is' if wrong == 1 else 'are'} wrong"
+        return f"of {links}, fewer than 1 is expected to be wrong{interval}"
+    return f"about {wrong:,} of {links} {'is' if wrong == 1 else 'are'} wrong{interval}"
 
 
-def threshold_changes(result: Linked, explainer: Explainer, below: NearPairs) -> list[ThresholdChange]:
+def threshold_changes(
+    result: Linked, explainer: Explainer, below: NearPairs
+) -> list[ThresholdChange]:
     """Return what some steps of the threshold up and down would change; marked links stay."""
     margin = margin_of(explainer)
     stays = explainer.labels.mark(result.i, result.j)
@@ -100,7 +122,9 @@ def threshold_changes(result: Linked, explainer: Explainer, below: NearPairs) ->
 
 
 def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
-    """Return the next lower threshold, that of the run and the next higher one, with what the model expects of them."""
+    """Return the next lower threshold, that of the run and the next higher one, with what the model
+    expects of them.
+    """
     steps = result.summary.steps
     if result.probabilities is None or not steps or not steps[0].links:
         return []
@@ -108,14 +132,21 @@ def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
     right = float(result.probabilities.sum())
     every = max(step.links * step.precision / step.recall if step.recall else 0.0 for step in steps)
     links = len(result.probabilities)
-    own = ThresholdStep(now, links, right / links if links else 1.0, right / every if every else 1.0)
+    own = ThresholdStep(
+        now, links, right / links if links else 1.0, right / every if every else 1.0
+    )
     lower = [step for step in steps if step.threshold < now][-1:]
     higher = [step for step in steps if step.threshold > now][:1]
-    return [(f"{step.threshold:g}{' (now)' if step is own else ''}", step) for step in (*lower, own, *higher)]
+    return [
+        (f"{step.threshold:g}{' (now)' if step is own else ''}", step)
+        for step in (*lower, own, *higher)
+    ]
 
 
 class ExpectedStep(NamedTuple):
-    """What a threshold gives: its name, its links, and how many are expected to be wrong and missed."""
+    """What a threshold gives: its name, its links, and how many are expected to be wrong and
+    missed.
+    """
 
     name: str
     links: int
@@ -152,11 +183,17 @@ def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> s
     return "\n".join(lines)
 
 
-def doubtful_pairs(result: Linked, explainer: Explainer, below: NearPairs, most: int) -> list[DoubtfulPair]:
+def doubtful_pairs(
+    result: Linked, explainer: Explainer, below: NearPairs, most: int
+) -> list[DoubtfulPair]:
     """Return the pairs nearest to the threshold that nobody has marked, the nearest first."""
     pairs = []
     for link in doubtful_links(explainer)[:most].tolist():
-        pair = PairScore((int(result.i[link]), int(result.j[link])), float(result.scores[link]), result.parts[link])
+        pair = PairScore(
+            (int(result.i[link]), int(result.j[link])),
+            float(result.scores[link]),
+            result.parts[link],
+        )
         probability = None if result.probabilities is None else float(result.probabilities[link])
         pairs.append(DoubtfulPair(pair, probability, True))
     for i, j in zip(below.i[:most].tolist(), below.j[:most].tolist(), strict=True):
@@ -166,7 +203,9 @@ def doubtful_pairs(result: Linked, explainer: Explainer, below: NearPairs, most:
 
 
 def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width: int) -> str:
-    """Return what a run found as lines of text, of at most `width` columns but for long names of tables."""
+    """Return what a run found as lines of text, of at most `width` columns but for long names of
+    tables.
+    """
     parts = ["\n".join(sentences(result, "\n")), thresholds_text(result, explainer, below)]
     pairs = doubtful_pairs(result, explainer, below, DOUBTFUL)
     if pairs:
@@ -179,7 +218,9 @@ def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width:
 
 
 def notes_text(result: Linked) -> str:
-    """Return what the values of columns decided and which columns are not compared, as a few lines of text."""
+    """Return what the values of columns decided and which columns are not compared, as a few lines
+    of text.
+    """
     notes = all_notes(result.fields, result.dependent, result.left_out)
     lines = [one_line(note) for note in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
@@ -188,11 +229,14 @@ def notes_text(result: Linked) -> str:
 
 
 def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Iterator[str]:
-    """Yield a line for each record of a pair: the probability or points, the id, and values below each other."""
+    """Yield a line for each record of a pair: the probability or points, the id, and values below
+    each other.
+    """
     score = doubtful.pair.score if doubtful.probability is None else doubtful.probability
     marks = f"{score:.2f}", "link" if doubtful.linked else "no"
     rows = zip(explainer.tables, doubtful.pair.rows, strict=True)
-    ids = tuple(short(table.ids[row], VALUE_COLUMNS) for table, row in rows)  # without their middle, as FILE:LINE
+    # Without their middle, as FILE:LINE.
+    ids = tuple(short(table.ids[row], VALUE_COLUMNS) for table, row in rows)
     compared = [field.pair for field in explainer.compared(doubtful.pair)]
     fields = [pair for pair in compared if pair is not None and not pair.missing]
     different = [pair for pair in fields if not pair.equal]
@@ -215,9 +259,15 @@ def _values(pair: FieldPair) -> tuple[str, str]:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: wide characters take two, combining marks none."""
+    """Return how many columns of a terminal a text takes: wide characters take two, combining marks
+    none.
+    """
     return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        0
+        if unicodedata.combining(character)
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
         for character in text
     )
 

@@ -1,4 +1,6 @@
-"""The page of a run that links records: what the threshold, the fields and the blocking rules contributed."""
+"""The page of a run that links records: what the threshold, the fields and the blocking rules
+contributed.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,13 @@ class LevelRow(NamedTuple):
 
 
 def page_of(
-    result: Linked, explainer: Explainer, below: NearPairs, *, title: str, command: str = "", texts: bool = True
+    result: Linked,
+    explainer: Explainer,
+    below: NearPairs,
+    *,
+    title: str,
+    command: str = "",
+    texts: bool = True,
 ) -> str:
     """Return the page of a run.
 
@@ -74,7 +82,9 @@ def page_of(
         result=result,
         summary=summary,
         unit="points" if result.weights is None else "bits",
-        probability=None if result.weights is None else float(result.weights.probability(summary.threshold)),
+        probability=None
+        if result.weights is None
+        else float(result.weights.probability(summary.threshold)),
         names=[short(name, NAME_CHARACTERS) for name in names_of(result.tables)],
         sentences=[short(sentence, 600) for sentence in sentences(result)],
         account=[*summary.figures()],
@@ -100,7 +110,9 @@ def page_of(
 
 
 def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawing:
-    """Return a drawing of the scores, of the rates of true matches if they are known, and of what the fields added."""
+    """Return a drawing of the scores, of the rates of true matches if they are known, and of what
+    the fields added.
+    """
     scores = _scores(result, below, margin_of(explainer))
     panels = [Panel("Links, and pairs below the threshold, by score", scores, HEIGHT)]
     if result.rates is not None:
@@ -108,7 +120,9 @@ def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawin
         panels.append(Panel("Pairs, and the rate of true matches, by score", rates, HEIGHT))
     if len(result.scores):
         height = BAR * len(result.fields[:MOST_FIELDS])
-        panels.append(Panel("The mean score of each field in the links", _contributions(result), height))
+        panels.append(
+            Panel("The mean score of each field in the links", _contributions(result), height)
+        )
     return Drawing(panels)
 
 
@@ -118,11 +132,14 @@ def _notes(result: Linked) -> list[str]:
 
 
 def _options(result: Linked) -> list[tuple[str, str]]:
-    """Return the options with their values as text: for defaults that depend on the data, what was chosen.
+    """Return the options with their values as text: for defaults that depend on the data, what was
+    chosen.
 
-    Those that are not given and have no default are left out, and the number of threads, which changes no link.
+    Those that are not given and have no default are left out, and the number of threads, which
+    changes no link.
     """
-    options, summary = result.options, result.summary
+    options = result.options
+    summary = result.summary
     threshold = summary.threshold if result.weights is None else PROBABILITY
     values = {
         "fields": ", ".join(_notations(result)),
@@ -131,11 +148,15 @@ def _options(result: Linked) -> list[tuple[str, str]]:
         "scoring": options.scoring,
         "threshold": f"{threshold if options.threshold is None else options.threshold:g}",
         "assign": options.assign,
-        "synonyms": "English" if options.synonyms is None else counted(len(options.synonyms), "word"),
+        "synonyms": "English"
+        if options.synonyms is None
+        else counted(len(options.synonyms), "word"),
         "frequencies": str(options.frequencies),
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
         "labels": counted(len(options.labels), "pair") if options.labels else "",
-        "missing": ", ".join(f"{column or ''}={value}" for column, value in checked_missing(options.missing or ())),
+        "missing": ", ".join(
+            f"{column or ''}={value}" for column, value in checked_missing(options.missing or ())
+        ),
         "seed": str(options.seed),
     }
     return [(name, value) for name, value in values.items() if value]
@@ -177,15 +198,21 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
 
 def _rates(rates: RateTable, least: float) -> Any:
     """Return the histogram of the pairs of a rate table, and the rate over it."""
-    edges, pairs = rates.edges.tolist(), rates.pairs.tolist()
+    edges = rates.edges.tolist()
+    pairs = rates.pairs.tolist()
     columns = [Bin(*own) for own in zip(edges[:-1], edges[1:], pairs, strict=True)]
     known = [
         ((column.low + column.high) / 2, min(max(rate, 0.0), 1.0))
         for column, rate in zip(columns, rates.rates.tolist(), strict=True)
         if column.rows
     ]
-    title = f"Pairs, and the estimated rate of true matches, by score, from {short(rates.field, NAME_CHARACTERS)}"
-    return histogram(columns, title, axis=(edges[0], edges[-1]), x_label="score", curve=known, mark=least)
+    title = (
+        "Pairs, and the estimated rate of true matches, by score, from "
+        f"{short(rates.field, NAME_CHARACTERS)}"
+    )
+    return histogram(
+        columns, title, axis=(edges[0], edges[-1]), x_label="score", curve=known, mark=least
+    )
 
 
 def _contributions(result: Linked) -> Any:
@@ -194,14 +221,18 @@ def _contributions(result: Linked) -> Any:
         return None
     means = result.parts.mean(axis=0).tolist()
     rows = [
-        Bar(short(coded.field.name, 20), abs(mean), signed(mean), "kept" if mean >= 0 else "removed")
+        Bar(
+            short(coded.field.name, 20), abs(mean), signed(mean), "kept" if mean >= 0 else "removed"
+        )
         for coded, mean in zip(result.fields[:MOST_FIELDS], means, strict=False)
     ]
     return bars(rows, "The mean score of each field in the links")
 
 
 def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
-    """Return the name, kind and number of values of a field, and how many rows of each table have one."""
+    """Return the name, kind and number of values of a field, and how many rows of each table have
+    one.
+    """
     name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
     return short(name, NAME_CHARACTERS), coded.kind, len(coded.values), *coded.present
 
@@ -209,15 +240,21 @@ def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
 def _levels(weights: LinkWeights | None) -> list[LevelRow]:
     rows: list[LevelRow] = []
     for field in [] if weights is None else weights.fields[:MOST_FIELDS]:
-        name = short(field.field, NAME_CHARACTERS) + (f" × {field.factor:.2f}" if field.factor != 1 else "")
-        for label, m, u, bits in list(zip(field.labels, field.m, field.u, field.bits, strict=True))[1:]:
+        name = short(field.field, NAME_CHARACTERS) + (
+            f" × {field.factor:.2f}" if field.factor != 1 else ""
+        )
+        for label, m, u, bits in list(zip(field.labels, field.m, field.u, field.bits, strict=True))[
+            1:
+        ]:
             rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]
 
 
 def _skipped(summary: LinkSummary, texts: bool) -> list[tuple[int, str, str]]:
-    """Return the number of each rule that left out blocks, how many, and their keys, which are values of records."""
+    """Return the number of each rule that left out blocks, how many, and their keys, which are
+    values of records.
+    """
 
     def named(block: SkippedBlock) -> str:
         return f"{short(block.key, NAME_CHARACTERS)!r} ({counted(block.pairs, 'pair')})"

@@ -1,4 +1,6 @@
-"""Links and groups of records as a page shows them: fields with their scores and values, and graphs."""
+"""Links and groups of records as a page shows them: fields with their scores and values, and
+graphs.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,23 @@ from lshfast.records.near import NearPairs
 from lshfast.records.review import doubtful_links
 from lshfast.records.tables import as_text, is_missing
 
-# What is shown: links over the range of scores, links and other pairs next to the threshold, fields of a pair, groups
-# of each kind, records of a group, and fields and characters of a record.
-OVER_RANGE, NEXT_TO_THRESHOLD = 8, 4
+# What is shown: links over the range of scores, links and other pairs next to the threshold, fields
+# of a pair, groups of each kind, records of a group, and fields and characters of a record.
+OVER_RANGE = 8
+NEXT_TO_THRESHOLD = 4
 MOST_FIELDS = 24
-MOST_GROUPS, MOST_NODES, NODE_FIELDS = 6, 12, 3
-NAME_CHARACTERS, NODE_CHARACTERS, VALUE_CHARACTERS = 60, 80, 400
+MOST_GROUPS = 6
+MOST_NODES = 12
+NODE_FIELDS = 3
+NAME_CHARACTERS = 60
+NODE_CHARACTERS = 80
+VALUE_CHARACTERS = 400
 
 
 class FieldRow(NamedTuple):
-    """A field of a link: its score as a step of the sum, how the values compare, and both values."""
+    """A field of a link: its score as a step of the sum, how the values compare, and both
+    values.
+    """
 
     name: str
     score: str
@@ -63,7 +72,9 @@ class LinkExample(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A record of a group: its number in the graph, its id, the first record of its group, and some values."""
+    """A record of a group: its number in the graph, its id, the first record of its group, and some
+    values.
+    """
 
     number: int
     key: str
@@ -72,7 +83,9 @@ class Node(NamedTuple):
 
 
 class GroupExample(NamedTuple):
-    """A set of records that links connect, as a graph, and how many more records and links it has."""
+    """A set of records that links connect, as a graph, and how many more records and links
+    it has.
+    """
 
     title: str
     graph: Any
@@ -85,21 +98,30 @@ def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> li
     order = np.argsort(-result.scores, kind="stable")
     doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
     rest = order[~np.isin(order, doubtful)]
-    spread = np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
+    spread = (
+        np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
+    )
     return [_link(result, explainer, link, texts) for link in rest[spread].tolist()]
 
 
 def doubtful_examples(
     result: Linked, explainer: Explainer, below: NearPairs, texts: bool
 ) -> dict[str, list[LinkExample]]:
-    """Return the pairs next to the threshold that nobody has marked, by their headings; without any, no heading."""
+    """Return the pairs next to the threshold that nobody has marked, by their headings; without
+    any, no heading.
+    """
     nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
     links = [_link(result, explainer, link, texts) for link in nearest]
     others = []
-    for i, j in zip(below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True):
+    for i, j in zip(
+        below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True
+    ):
         pair = explainer.score((i, j))
         others.append(_example(explainer, pair, explainer.probability(pair.score), texts))
-    headings = {"Links just above the threshold": links, "Pairs just below the threshold, which are not linked": others}
+    headings = {
+        "Links just above the threshold": links,
+        "Pairs just below the threshold, which are not linked": others,
+    }
     return {heading: pairs for heading, pairs in headings.items() if pairs}
 
 
@@ -116,9 +138,13 @@ def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkE
     return _example(explainer, pair, probability, texts)
 
 
-def _example(explainer: Explainer, pair: PairScore, probability: float | None, texts: bool) -> LinkExample:
+def _example(
+    explainer: Explainer, pair: PairScore, probability: float | None, texts: bool
+) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
-    keys = tuple(short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True))
+    keys = tuple(
+        short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True)
+    )
     every_field = explainer.compared(pair)
     missing = [field for field in every_field if field.pair is not None and field.pair.missing]
     fields = [field for field in every_field if field not in missing] or every_field
@@ -135,10 +161,14 @@ def _example(explainer: Explainer, pair: PairScore, probability: float | None, t
         total += field.score
     if len(fields) > len(shown):
         name = counted(len(fields) - len(shown), "other field")
-        rows.append(FieldRow(name, signed(pair.score - total), step(total, pair.score, scale), "", [], []))
+        rows.append(
+            FieldRow(name, signed(pair.score - total), step(total, pair.score, scale), "", [], [])
+        )
     rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
     names = [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]]
-    return LinkExample((keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows))
+    return LinkExample(
+        (keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows)
+    )
 
 
 def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
@@ -147,19 +177,26 @@ def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
         return [], []
     pair = field.pair.cut(VALUE_CHARACTERS)
     if pair.left is None or pair.right is None:
-        first, second = ([Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:])
+        first, second = (
+            [Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:]
+        )
         return first, second
     differences = pair.differences
     return differences.left, differences.right
 
 
-def groups(result: Linked, explainer: Explainer, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:
+def groups(
+    result: Linked, explainer: Explainer, texts: bool
+) -> Iterator[tuple[str, list[GroupExample]]]:
     """Yield the largest groups of one table, and the chains of links that were cut."""
     clusters = result.summary.clusters
     if clusters is None or not len(result.i):
         return
     largest = _largest(np.bincount(clusters.labels))
-    yield "The largest groups", [_group(result, explainer, clusters.labels == own, texts) for own in largest]
+    yield (
+        "The largest groups",
+        [_group(result, explainer, clusters.labels == own, texts) for own in largest],
+    )
     cut = clusters.labels[result.i] != clusters.labels[result.j]
     if cut.any():
         chains = components(result.i, result.j, len(clusters.labels))
@@ -177,7 +214,8 @@ def _largest(sizes: Int64Array, least: int = 2) -> list[int]:
 
 def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> GroupExample:
     """Return the graph of some rows: at first those with a cut link, then by number."""
-    clusters, table = result.summary.clusters, explainer.tables[0]
+    clusters = result.summary.clusters
+    table = explainer.tables[0]
     assert clusters is not None
     labels = clusters.labels
     rows = np.flatnonzero(inside)
@@ -188,7 +226,9 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
     number = {row: place for place, row in enumerate(shown)}
     edges = [
         Edge(number[i], number[j], f"{score:.1f}", "edge" if labels[i] == labels[j] else "cut")
-        for i, j, score in zip(*(column[links].tolist() for column in (result.i, result.j, result.scores)), strict=True)
+        for i, j, score in zip(
+            *(column[links].tolist() for column in (result.i, result.j, result.scores)), strict=True
+        )
         if i in number and j in number
     ]
     several = len(set(labels[rows].tolist())) > 1
@@ -216,7 +256,9 @@ def _values_of(explainer: Explainer, row: int) -> list[str]:
     """Return the first values of a record of one table that are not missing."""
     record = explainer.tables[0].record(row)
     values = [record[name] for name in explainer.linkage.fields if name in record]
-    return [short(as_text(value), NODE_CHARACTERS) for value in values if not is_missing(value)][:NODE_FIELDS]
+    return [short(as_text(value), NODE_CHARACTERS) for value in values if not is_missing(value)][
+        :NODE_FIELDS
+    ]
 
 
 def signed(score: float) -> str:

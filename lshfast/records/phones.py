@@ -46,11 +46,12 @@ def check_region(region: Any) -> str:
 
 
 def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> list[PhoneRegion]:
-    """Return the region of each table: the given one, or the one that its numbers without a country code suit best.
+    """Return the region of each table: the given one, or the one that its numbers without a country
+    code suit best.
 
-    That is the region in which most of them are valid and grouped as they are written there. Digits without groups suit
-    several regions. Then the country codes of other numbers decide, or the region of the other table, or none is
-    chosen.
+    That is the region in which most of them are valid and grouped as they are written there. Digits
+    without groups suit several regions. Then the country codes of other numbers decide, or the
+    region of the other table, or none is chosen.
 
     Parameters
     ----------
@@ -70,7 +71,9 @@ def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> l
         if region not in phones.SUPPORTED_REGIONS:
             raise ValueError(f"region must be a country that has telephone numbers, not {region!r}")
         return [PhoneRegion(region, f"region {region}")] * len(columns)
-    codes = Counter(_country_code(text) for texts in columns for text in texts if not _is_national(text))
+    codes = Counter(
+        _country_code(text) for texts in columns for text in texts if not _is_national(text)
+    )
     del codes[None]
     samples = [_sample(texts) for texts in columns]
     found = [_best_region(sample, codes) for sample in samples]
@@ -81,11 +84,18 @@ def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> l
             chosen.append(PhoneRegion(None, ""))
         elif own is not None:
             share = f"{_fits(sample, own)[0]:.0%}"
-            chosen.append(PhoneRegion(own, f"region {own}: {share} of numbers without a country code are valid there"))
+            chosen.append(
+                PhoneRegion(
+                    own, f"region {own}: {share} of numbers without a country code are valid there"
+                )
+            )
         elif known and _fits(sample, known[0])[0] >= LEAST_VALID:
             chosen.append(PhoneRegion(known[0], f"region {known[0]}, as in the other table"))
         else:
-            why = "of no region, so numbers without a country code stay as they are; region=XX gives one"
+            why = (
+                "of no region, so numbers without a country code stay as they are; region=XX "
+                "gives one"
+            )
             chosen.append(PhoneRegion(None, why))
     return chosen
 
@@ -93,12 +103,16 @@ def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> l
 def _sample(texts: Sequence[str]) -> list[str]:
     """Return some of the numbers without a country code, at equal distances in their order."""
     national = sorted({text for text in texts if _is_national(text)})
-    places = np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)) if national else ()
+    places = (
+        np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)) if national else ()
+    )
     return [national[place] for place in places]
 
 
 def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
-    """Return the region that numbers suit clearly better than any other; `codes` counts the country codes of others."""
+    """Return the region that numbers suit clearly better than any other; `codes` counts the country
+    codes of others.
+    """
     if not sample:
         return None
     # One region for each country code, such as US for 1, which numbers of Canada have, too.
@@ -127,13 +141,17 @@ def _parsed(text: str, region: str | None) -> Any:
 
 
 def _fits(sample: Sequence[str], region: str) -> tuple[float, float]:
-    """Return which parts of some numbers are valid in a region, and grouped as they are written there."""
+    """Return which parts of some numbers are valid in a region, and grouped as they are written
+    there.
+    """
     phones = optional("phonenumbers", EXTRA)
     valid = grouped = 0
     for text in sample:
         number = _parsed(text, region)
         if number is not None and phones.is_valid_number(number):
-            groups = _GROUPS.findall(phones.format_number(number, phones.PhoneNumberFormat.NATIONAL))
+            groups = _GROUPS.findall(
+                phones.format_number(number, phones.PhoneNumberFormat.NATIONAL)
+            )
             valid += 1
             grouped += len(groups) > 1 and groups == _GROUPS.findall(text)
     return valid / len(sample), grouped / len(sample)
@@ -147,13 +165,17 @@ def _country_code(text: str) -> int | None:
 def phone_form(text: str, region: str | None) -> str:
     """Return a telephone number with its country code, such as +12125550123, without extension.
 
-    What cannot be read as a number, or has no country code in a column without region, is in lower case and without
-    spaces and punctuation; it is empty if there is no letter and no digit.
+    What cannot be read as a number, or has no country code in a column without region, is in lower
+    case and without spaces and punctuation; it is empty if there is no letter and no digit.
 
     Examples
     --------
     >>> from lshfast.records.phones import phone_form
-    >>> phone_form("(212) 555-0123 ext. 9", "US"), phone_form("+44 20 7946 0018", "US"), phone_form("n/a", "US")
+    >>> (
+    ...     phone_form("(212) 555-0123 ext. 9", "US"),
+    ...     phone_form("+44 20 7946 0018", "US"),
+    ...     phone_form("n/a", "US"),
+    ... )
     ('+12125550123', '+442079460018', 'na')
     """
     number = _parsed(text, region)

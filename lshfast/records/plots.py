@@ -22,7 +22,8 @@ def plot_rates(
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the estimated rate of true matches over the score, with two standard errors, above the numbers of pairs.
+    """Draw the estimated rate of true matches over the score, with two standard errors, above the
+    numbers of pairs.
 
     Parameters
     ----------
@@ -67,7 +68,9 @@ def plot_rates(
     below = ax.twinx()
     below.set_zorder(ax.get_zorder() - 1)
     ax.patch.set_visible(False)
-    below.bar(table.edges[:-1], table.pairs, widths, align="edge", color=ITEMS, label="pairs", linewidth=0)
+    below.bar(
+        table.edges[:-1], table.pairs, widths, align="edge", color=ITEMS, label="pairs", linewidth=0
+    )
     if table.pairs.max() > 50 * np.median(table.pairs[used]):
         below.set_yscale("log")
         below.set_ylim(0.8, float(table.pairs.max()) * 2)
@@ -91,7 +94,13 @@ def plot_rates(
     for value in (0.0, 1.0):
         ax.axhline(value, color=HALF, linewidth=0.8, linestyle=":")
     if threshold is not None:
-        ax.axvline(threshold, color=THRESHOLD, linewidth=1.2, linestyle="--", label=f"threshold {threshold:.4g}")
+        ax.axvline(
+            threshold,
+            color=THRESHOLD,
+            linewidth=1.2,
+            linestyle="--",
+            label=f"threshold {threshold:.4g}",
+        )
     ax.set(xlabel=unit, ylabel="estimated rate of true matches", ylim=(-0.12, 1.12))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)

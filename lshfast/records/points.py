@@ -1,4 +1,6 @@
-"""Scores by points, whose weights the user gives: a penalty that grows with the square of the edit distance."""
+"""Scores by points, whose weights the user gives: a penalty that grows with the square of the edit
+distance.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ MISSING_SHARE = 0.5  # of its points, for a field that is missing: neither for n
 
 @dataclass(frozen=True)
 class PointsOfField:
-    """The points of one field: all for equal values, and `penalty` times the square of the edits less for others.
+    """The points of one field: all for equal values, and `penalty` times the square of the edits
+    less for others.
 
     Attributes
     ----------
@@ -28,8 +31,8 @@ class PointsOfField:
 
     References
     ----------
-    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: three fields of 100 points,
-    and penalties that grow quadratically with the edit distance.
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: three
+    fields of 100 points, and penalties that grow quadratically with the edit distance.
 
     Examples
     --------
@@ -61,5 +64,7 @@ class PointsOfField:
     def of(self, edits: npt.NDArray[np.float64]) -> Float64Array:
         """Return the points for numbers of edits."""
         with np.errstate(invalid="ignore", over="ignore"):
-            lost = np.where(np.isinf(edits), np.inf, self.penalty * edits**2 if self.penalty else 0.0)
+            lost = np.where(
+                np.isinf(edits), np.inf, self.penalty * edits**2 if self.penalty else 0.0
+            )
         return np.maximum(self.full - lost, 0.0)

@@ -1,8 +1,9 @@
 """The rate of true matches at each score, estimated from a field that takes no part in the score.
 
-The field differs by h0 on average between the two records of a match, and by h1 between two random records. If it
-differs by h between the pairs of some score, and the field does not depend on the score otherwise, the part
-f = (h1 - h) / (h1 - h0) of these pairs are matches, because f h0 + (1 - f) h1 = h.
+The field differs by h0 on average between the two records of a match, and by h1 between two random
+records. If it differs by h between the pairs of some score, and the field does not depend on the
+score otherwise, the part f = (h1 - h) / (h1 - h0) of these pairs are matches, because f h0 + (1 -
+f) h1 = h.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from lshfast._common.checks import array_of, check_int, check_number
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import visible
 
-LEAST_SURE = 30  # pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
+# Pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
+LEAST_SURE = 30
 MOST_SURE = 0.1
 
 
 def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
-    """Return the part of pairs that are matches, from the mean difference of a field that takes no part in the score.
+    """Return the part of pairs that are matches, from the mean difference of a field that takes no
+    part in the score.
 
     Parameters
     ----------
@@ -58,9 +61,13 @@ def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
     >>> true_match_rate([10, 27.5, 45], h0=10, h1=45).tolist()
     [1.0, 0.5, 0.0]
     """
-    h0, h1 = check_number("h0", h0), check_number("h1", h1)
+    h0 = check_number("h0", h0)
+    h1 = check_number("h1", h1)
     if not (np.isfinite(h0) and np.isfinite(h1)) or h0 == h1:
-        raise ValueError(f"h0 and h1 must be different finite numbers, not {h0} and {h1}: the field tells nothing")
+        raise ValueError(
+            f"h0 and h1 must be different finite numbers, not {h0} and {h1}: the field tells "
+            "nothing"
+        )
     return np.asarray((h1 - array_of(h, "h").astype(np.float64)) / (h1 - h0))
 
 
@@ -73,7 +80,8 @@ class RateTable:
     field : str
         The field from which the rate is estimated.
     edges : ndarray of float64, shape (bins + 1,)
-        The ends of the ranges of scores, ascending. A range includes its lower end; the last includes both.
+        The ends of the ranges of scores, ascending. A range includes its lower end; the last
+        includes both.
     pairs : ndarray of int64, shape (bins,)
         Pairs with such scores and both values of the field.
     means : ndarray of float64, shape (bins,)
@@ -103,10 +111,13 @@ class RateTable:
     def columns(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the table as columns."""
         return {
-            "score_from": self.edges[:-1].round(4), "score_to": self.edges[1:].round(4), "pairs": self.pairs,
-            "mean_difference": self.means.round(6), "true_match_rate": self.rates.round(6),
+            "score_from": self.edges[:-1].round(4),
+            "score_to": self.edges[1:].round(4),
+            "pairs": self.pairs,
+            "mean_difference": self.means.round(6),
+            "true_match_rate": self.rates.round(6),
             "standard_error": self.errors.round(6),
-        }  # fmt: skip
+        }
 
     def __str__(self) -> str:
         lines = [
@@ -115,10 +126,18 @@ class RateTable:
             f"{'score':>18}{'pairs':>12}{'difference':>12}{'rate':>9}{'error':>9}",
         ]
         for low, high, pairs, mean, rate, error in zip(
-            self.edges[:-1], self.edges[1:], self.pairs, self.means, self.rates, self.errors, strict=True
+            self.edges[:-1],
+            self.edges[1:],
+            self.pairs,
+            self.means,
+            self.rates,
+            self.errors,
+            strict=True,
         ):
             if pairs:
-                lines.append(f"{low:>8.4g} ..{high:>8.4g}{pairs:>12,}{mean:>12.4g}{rate:>9.3f}{error:>9.3f}")
+                lines.append(
+                    f"{low:>8.4g} ..{high:>8.4g}{pairs:>12,}{mean:>12.4g}{rate:>9.3f}{error:>9.3f}"
+                )
         return "\n".join(lines)
 
 
@@ -139,12 +158,13 @@ def rate_table(
     scores : array_like of float, shape (n,)
         Scores of pairs, computed without the field; at least one pair.
     differences : array_like of float, shape (n,)
-        How much the field differs between the records of each pair, at least 0; NaN if one has no value.
+        How much the field differs between the records of each pair, at least 0; NaN if one has no
+        value.
     random : array_like of float, optional
         The same of random pairs, whose mean is h1.
     h0 : float, optional
-        The mean difference of matches. The default is that of the highest scores: of the highest ranges with at least
-        30 pairs, or a tenth of all if these are fewer.
+        The mean difference of matches. The default is that of the highest scores: of the highest
+        ranges with at least 30 pairs, or a tenth of all if these are fewer.
     h1 : float, optional
         The mean difference of random pairs; either this or `random` is needed.
     bins : int, default 20
@@ -155,8 +175,8 @@ def rate_table(
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or value, no pair has both values of the field, or the field differs as
-        much between matches as between random pairs.
+        If an argument has the wrong type or value, no pair has both values of the field, or the
+        field differs as much between matches as between random pairs.
 
     See Also
     --------
@@ -169,17 +189,25 @@ def rate_table(
     >>> table.rates.round(3).tolist()
     [0.75]
     """
-    score, apart = array_of(scores, "scores").astype(np.float64), array_of(differences, "differences").astype(float)
+    score = array_of(scores, "scores").astype(np.float64)
+    apart = array_of(differences, "differences").astype(float)
     if score.ndim != 1 or score.shape != apart.shape:
-        raise ValueError(f"scores and differences must have one shape (n,), not {score.shape} and {apart.shape}")
+        raise ValueError(
+            f"scores and differences must have one shape (n,), not {score.shape} and {apart.shape}"
+        )
     if not np.isfinite(score).all() or (apart < 0).any():
         raise ValueError("scores must be finite, and differences at least 0 or NaN")
     bins = check_int("bins", bins, 1, 10_000)
-    score, apart = score[np.isfinite(apart)], apart[np.isfinite(apart)]
+    score = score[np.isfinite(apart)]
+    apart = apart[np.isfinite(apart)]
     if not len(score):
         raise ValueError(f"no compared pair has both values of {field!r}")
     if h1 is None:
-        by_chance = np.array([], dtype=np.float64) if random is None else array_of(random, "random").astype(np.float64)
+        by_chance = (
+            np.array([], dtype=np.float64)
+            if random is None
+            else array_of(random, "random").astype(np.float64)
+        )
         by_chance = by_chance[np.isfinite(by_chance)]
         if not len(by_chance):
             raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
@@ -196,6 +224,10 @@ def rate_table(
         lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= wanted)[-1])
         h0 = float(apart[place >= lowest].mean())
     if h0 == h1:
-        raise ValueError(f"{field!r} differs by {h0:g} on average between matches and also between random pairs")
+        raise ValueError(
+            f"{field!r} differs by {h0:g} on average between matches and also between random pairs"
+        )
     rates = true_match_rate(means, h0, h1)
-    return RateTable(field, edges, pairs.astype(np.int64), means, rates, errors / abs(h1 - h0), h0, h1)
+    return RateTable(
+        field, edges, pairs.astype(np.int64), means, rates, errors / abs(h1 - h0), h0, h1
+    )

@@ -1,8 +1,9 @@
 """Which part of the matches blocking rules are likely to bring, without labels.
 
-Seeds are pairs of records that are each other's nearest by far, as whole texts. Most of them are matches, and they are
-found without the rules: the part of them that a rule brings is close to the part of the matches that it brings. The
-rule by which seeds are found, the nearest whole records, is not measured by them.
+Seeds are pairs of records that are each other's nearest by far, as whole texts. Most of them are
+matches, and they are found without the rules: the part of them that a rule brings is close to the
+part of the matches that it brings. The rule by which seeds are found, the nearest whole records, is
+not measured by them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the 
 
 @dataclass(frozen=True)
 class Reach:
-    """The part of the seeds that all rules bring together, without that of the nearest whole records.
+    """The part of the seeds that all rules bring together, without that of the nearest whole
+    records.
 
     Attributes
     ----------
@@ -48,10 +50,11 @@ def is_whole(rule: BlockingRule) -> bool:
 
 @dataclass(frozen=True)
 class ChosenRules:
-    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of the seeds.
+    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of
+    the seeds.
 
-    `alone` says that keys are chosen to bring nearly all matches without the nearest records, so that the rivals of
-    some pairs are unknown; see `find_seeds`.
+    `alone` says that keys are chosen to bring nearly all matches without the nearest records, so
+    that the rivals of some pairs are unknown; see `find_seeds`.
     """
 
     rules: Sequence[BlockingRule]
@@ -61,17 +64,28 @@ class ChosenRules:
 
     @classmethod
     def given(cls, linkage: Linkage, rules: Sequence[BlockingRule]) -> ChosenRules:
-        """Return rules that the user gives; seeds are not sought if one of them brings all pairs."""
+        """Return rules that the user gives; seeds are not sought if one of them brings all
+        pairs.
+        """
         if any(isinstance(rule, EveryPair) for rule in rules) or not linkage.all_pairs:
             return cls(rules)
         found = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
-        return cls(rules, found, seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)))
+        return cls(
+            rules,
+            found,
+            seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)),
+        )
 
 
 def seed_places(
-    linkage: Linkage, near: RulePairs | None = None, *, most_rows: int = MOST_ROWS, sample_texts: int = SAMPLE_TEXTS
+    linkage: Linkage,
+    near: RulePairs | None = None,
+    *,
+    most_rows: int = MOST_ROWS,
+    sample_texts: int = SAMPLE_TEXTS,
 ) -> UInt64Array | None:
-    """Return the places of the seeds, ascending; None if there are fewer than 20, or the tables are large.
+    """Return the places of the seeds, ascending; None if there are fewer than 20, or the tables are
+    large.
 
     Parameters
     ----------
@@ -83,13 +97,16 @@ def seed_places(
     """
     if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > most_rows:
         return None
-    texts, some = linkage.record_texts, None
+    texts = linkage.record_texts
+    some = None
     if near is None:
         some = texts.numbers[0]
         some = some[np.linspace(0, len(some) - 1, min(len(some), sample_texts), dtype=np.int64)]
         near = NearestBlocks().pairs_of(linkage, some)
     i, j = linkage.rows_of(near.places)
-    by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(texts.compared(i, j)[1])[0]
+    by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(
+        texts.compared(i, j)[1]
+    )[0]
     if some is not None:  # of other texts, some rivals are unknown
         sampled = np.isin(texts.places[0][i], some)
         by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled
@@ -106,7 +123,8 @@ def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
 def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
     """Choose rules, one after the other, until the part of the seeds that they bring stops growing.
 
-    Each time, the rule is chosen that brings most further seeds for its pairs. Return their numbers, ascending.
+    Each time, the rule is chosen that brings most further seeds for its pairs. Return their
+    numbers, ascending.
     """
     brings = [among(seeds, pairs.places) for pairs in found]
     costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
@@ -114,7 +132,9 @@ def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
     left = np.ones(len(seeds), bool)
     while True:
         gains = [int((own & left).sum()) for own in brings]
-        enough = [number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))]
+        enough = [
+            number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))
+        ]
         if not enough:
             return sorted(chosen)
         best = max(enough, key=lambda number: (gains[number] / costs[number], -number))

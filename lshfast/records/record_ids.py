@@ -11,8 +11,8 @@ from lshfast.records.tables import RecordTable
 class RecordIds:
     """The rows of a table by their ids.
 
-    A string is also the id that is written so, such as "7" for the integer 7, and may begin with the apostrophe that
-    keeps a spreadsheet from running it as a formula.
+    A string is also the id that is written so, such as "7" for the integer 7, and may begin with
+    the apostrophe that keeps a spreadsheet from running it as a formula.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""Whole records as texts: the values of all fields, one after the other, and their most similar texts.
+"""Whole records as texts: the values of all fields, one after the other, and their most similar
+texts.
 
-What fields are called, and how values are divided among them, makes no difference here. So whole records show which
-records may be the same before anything is known of the fields.
+What fields are called, and how values are divided among them, makes no difference here. So whole
+records show which records may be the same before anything is known of the fields.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from lshfast.records.tables import CodedField, encoded
 from lshfast.shingling import shingle
 from lshfast.tokens import TokenSets
 
-# Products of two weights that are added for the cosines of one rule, at least, and for each text: the terms of most
-# texts are left out beyond. They weigh least.
-PRODUCTS, PRODUCTS_A_TEXT = 200_000_000, 2_000
+# Products of two weights that are added for the cosines of one rule, at least, and for each text:
+# the terms of most texts are left out beyond. They weigh least.
+PRODUCTS = 200_000_000
+PRODUCTS_A_TEXT = 2_000
 WRITTEN_TERMS = "words as written", "trigrams as written"
 
 
@@ -48,12 +50,16 @@ class RecordTexts:
 
     def __init__(self, coded: list[CodedField], single: bool, threads: int) -> None:
         self.places, self.texts = joined_values(coded)
-        self._single, self._threads = single, threads
+        self._single = single
+        self._threads = threads
 
     @property
     def numbers(self) -> list[Int64Array]:
         """The numbers of the texts of each table, ascending."""
-        return [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts))) for place in self.places]
+        return [
+            np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts)))
+            for place in self.places
+        ]
 
     @cached_property
     def similarity(self) -> TextSimilarity:
@@ -62,42 +68,57 @@ class RecordTexts:
         return TextSimilarity(self.texts, distinct_counts(tables, len(self.texts)), self._threads)
 
     def compared(self, i: Int64Array, j: Int64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the cosines of the trigrams, words and numbers of pairs of rows, and their similarities in [0, 1].
+        """Return the cosines of the trigrams, words and numbers of pairs of rows, and their
+        similarities in [0, 1].
 
-        The cosines are float64 (pairs, 3), and the similarities (pairs,); see `TextSimilarity`. All are 0 if a record
-        has no values.
+        The cosines are float64 (pairs, 3), and the similarities (pairs,); see `TextSimilarity`. All
+        are 0 if a record has no values.
         """
-        a, b = self.places[0][i], self.places[1][j]
-        cosines, similarities = np.zeros((len(a), 3)), np.zeros(len(a))
+        a = self.places[0][i]
+        b = self.places[1][j]
+        cosines = np.zeros((len(a), 3))
+        similarities = np.zeros(len(a))
         both = np.flatnonzero((a >= 0) & (b >= 0))
-        a, b = a[both], b[both]
+        a = a[both]
+        b = b[both]
         parts = self.similarity.cosines(a, b)
-        cosines[both], similarities[both] = np.stack(parts, axis=1), self.similarity.joined(a, b, *parts)
+        cosines[both] = np.stack(parts, axis=1)
+        similarities[both] = self.similarity.joined(a, b, *parts)
         return cosines, similarities
 
-    def nearest(self, neighbors: int, some: Int64Array | None = None) -> tuple[Int64Array, Int64Array]:
-        """Return pairs of different texts (left, right), of which one is among the nearest of the other.
+    def nearest(
+        self, neighbors: int, some: Int64Array | None = None
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return pairs of different texts (left, right), of which one is among the nearest of the
+        other.
 
-        Left is a text of the first table, and right one of the second. Texts are compared by the cosine of their
-        trigrams, each weighted by its rarity. Only the nearest of some texts of the first table, by their numbers, and
-        the nearest of these are sought if `some` is given.
+        Left is a text of the first table, and right one of the second. Texts are compared by the
+        cosine of their trigrams, each weighted by its rarity. Only the nearest of some texts of the
+        first table, by their numbers, and the nearest of these are sought if `some` is given.
         """
         trigrams = self.similarity.trigrams
-        first, second = self.numbers[0], self.numbers[-1]
-        kept = _affordable(trigrams.frequencies(first), trigrams.frequencies(second), len(self.texts))
+        first = self.numbers[0]
+        second = self.numbers[-1]
+        kept = _affordable(
+            trigrams.frequencies(first), trigrams.frequencies(second), len(self.texts)
+        )
         found = [trigrams.nearest(first if some is None else some, second, kept, neighbors)]
         if some is not None:
             second = second[np.isin(second, np.concatenate([some, found[0][1]]))]
         if some is not None or not self._single:
             right, left = trigrams.nearest(second, first, kept, neighbors)
             found.append((left, right))
-        return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
+        return np.concatenate([left for left, _ in found]), np.concatenate(
+            [right for _, right in found]
+        )
 
 
 class WrittenTexts:
-    """Records of two tables as they are written: with punctuation, and their words with the case of letters.
+    """Records of two tables as they are written: with punctuation, and their words with the case of
+    letters.
 
-    Normal forms leave this out, but it tells apart what has the same letters: `*args` is another word than `args`.
+    Normal forms leave this out, but it tells apart what has the same letters: `*args` is another
+    word than `args`.
 
     Parameters
     ----------
@@ -115,16 +136,21 @@ class WrittenTexts:
         self.places, texts = joined_values(coded)
         counts = distinct_counts(self.places, len(texts))
         # Lone surrogates, which no hash takes, become question marks.
-        whole = (text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts)
+        whole = (
+            text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts
+        )
         words = [text.split() for text in whole]
         spaced = [" ".join(own) for own in words]
         numbers = encoded([[*chain.from_iterable(words)]])[0][0]
-        tokens = TokenSets(np.cumsum([0, *map(len, words)], dtype=np.int64), numbers.astype(np.uint64))
+        tokens = TokenSets(
+            np.cumsum([0, *map(len, words)], dtype=np.int64), numbers.astype(np.uint64)
+        )
         self._words = TermVectors(tokens, counts, threads)
         self._trigrams = TermVectors(shingle(spaced, "char", 3, threads=threads), counts, threads)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the cosines of the words between white space, and of the trigrams, of pairs of texts.
+        """Return the cosines of the words between white space, and of the trigrams, of pairs of
+        texts.
 
         Parameters
         ----------
@@ -135,12 +161,16 @@ class WrittenTexts:
         -------
         ndarray of float64, shape (pairs, 2)
         """
-        return np.stack([self._words.cosines(a, b), self._trigrams.cosines(a, b)], axis=1).astype(np.float64)
+        return np.stack([self._words.cosines(a, b), self._trigrams.cosines(a, b)], axis=1).astype(
+            np.float64
+        )
 
     def compared(self, i: Int64Array, j: Int64Array) -> Float64Array:
         """Return the same for pairs of rows; 0 if a record has no values."""
-        a, b = self.places[0][i], self.places[1][j]
-        both, found = np.flatnonzero((a >= 0) & (b >= 0)), np.zeros((len(a), 2))
+        a = self.places[0][i]
+        b = self.places[1][j]
+        both = np.flatnonzero((a >= 0) & (b >= 0))
+        found = np.zeros((len(a), 2))
         found[both] = self.cosines(a[both], b[both])
         return found
 
@@ -152,33 +182,39 @@ class RecordComparer:
     ----------
     texts : RecordTexts
     written : WrittenTexts or None
-        The same records as they are written; None if only normal forms are compared. Otherwise, records with different
-        writings have different codes.
+        The same records as they are written; None if only normal forms are compared. Otherwise,
+        records with different writings have different codes.
     names : container of str
         Names of the fields.
 
     Attributes
     ----------
     coded : CodedField
-        The texts as one more field, with the name `NAME`, and underscores after it if it is the name of a field.
+        The texts as one more field, with the name `NAME`, and underscores after it if it is the
+        name of a field.
     """
 
     NAME = "all_fields"
 
-    def __init__(self, texts: RecordTexts, written: WrittenTexts | None, names: Container[str]) -> None:
+    def __init__(
+        self, texts: RecordTexts, written: WrittenTexts | None, names: Container[str]
+    ) -> None:
         name = self.NAME
         while name in names:
             name += "_"
         numbers = [np.concatenate(own.places) for own in (texts, written) if own is not None]
         where, place = distinct_rows(numbers)
-        distinct, codes = np.stack([own[where] for own in numbers], axis=1), place.astype(np.int32)
+        distinct = np.stack([own[where] for own in numbers], axis=1)
+        codes = place.astype(np.int32)
         if len(distinct) and distinct[0, 0] < 0:  # records without values sort first
-            distinct, codes = distinct[1:], codes - 1
+            distinct = distinct[1:]
+            codes = codes - 1
         self._numbers = distinct
         first, second = np.split(codes, [len(texts.places[0])])
         values = [texts.texts[number] for number in distinct[:, 0].tolist()]
         self.coded = CodedField(Field(name, kind="text"), (first, second), values, None, (0, 0))
-        self._similarity, self._written = texts.similarity, written
+        self._similarity = texts.similarity
+        self._written = written
 
     @property
     def numbered(self) -> BoolArray:
@@ -192,15 +228,20 @@ class RecordComparer:
 
     def cosines(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the cosines of pairs of codes; float64 (pairs, terms)."""
-        first, second = self._numbers[a], self._numbers[b]
-        found = np.stack(self._similarity.cosines(first[:, 0], second[:, 0]), axis=1).astype(np.float64)
+        first = self._numbers[a]
+        second = self._numbers[b]
+        found = np.stack(self._similarity.cosines(first[:, 0], second[:, 0]), axis=1).astype(
+            np.float64
+        )
         if self._written is None:
             return found
         return np.column_stack([found, self._written.cosines(first[:, 1], second[:, 1])])
 
 
 def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
-    """Return which terms, by their frequencies in two tables, have few enough products in all; rare ones come first."""
+    """Return which terms, by their frequencies in two tables, have few enough products in all; rare
+    ones come first.
+    """
     products = first.astype(np.float64) * second
     order = np.argsort(products, kind="stable")
     few = np.cumsum(products[order], dtype=np.float64) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
@@ -210,7 +251,8 @@ def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
 
 
 def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
-    """Return the number of each row's joined values, for each table, and the distinct joined values.
+    """Return the number of each row's joined values, for each table, and the distinct joined
+    values.
 
     A missing value is left out; a row without any value has the number -1.
     """
@@ -219,9 +261,11 @@ def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]
     columns = [np.concatenate(field.codes) for field in coded]
     where, place = distinct_rows(columns)
     values = [
-        map([*field.values, ""].__getitem__, own[where].tolist()) for field, own in zip(coded, columns, strict=True)
+        map([*field.values, ""].__getitem__, own[where].tolist())
+        for field, own in zip(coded, columns, strict=True)
     ]
     texts = [" ".join(filter(None, row)) for row in zip(*values, strict=True)]
     if texts and not texts[0]:  # -1 in all fields sorts first
-        place, texts = place - 1, texts[1:]
+        place = place - 1
+        texts = texts[1:]
     return np.split(place, [len(coded[0].codes[0])]), texts

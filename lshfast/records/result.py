@@ -41,7 +41,8 @@ from lshfast.records.weights import LinkWeights
 
 @dataclass(frozen=True, repr=False)
 class LinkResult(Shown):
-    """The links between two tables, or the links within one. A terminal and a notebook show the figures.
+    """The links between two tables, or the links within one. A terminal and a notebook show the
+    figures.
 
     Attributes
     ----------
@@ -50,8 +51,8 @@ class LinkResult(Shown):
     scores : ndarray of float64, shape (n,)
         Sums of the scores of the fields: log2 of likelihood ratios (bits), or points.
     probabilities : ndarray of float64, shape (n,), or None
-        The probability that a pair is a match, given its score, by the estimated weights, and at most 1 / k if k pairs
-        of a record of a one-to-one link are equally good; None for points.
+        The probability that a pair is a match, given its score, by the estimated weights, and at
+        most 1 / k if k pairs of a record of a one-to-one link are equally good; None for points.
     parts : ndarray of float64, shape (n, fields)
         The score of each field.
     fields : list of CodedField
@@ -98,7 +99,8 @@ class LinkResult(Shown):
         return len(self.i)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        advice, warnings = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair", self.summary.warnings
+        advice = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair"
+        warnings = self.summary.warnings
         if warnings:
             advice += f"; summary has {counted(len(warnings), 'warning')}"
         return f"LinkResult of {counted(len(self), 'link')}", self.summary.figures(), advice
@@ -129,13 +131,18 @@ class LinkResult(Shown):
         return list(zip(*self.keys(), strict=True))
 
     def columns(self, links: slice = slice(None)) -> dict[str, npt.NDArray[Any] | list[Any]]:
-        """Return the links, or some, as columns of a table: ids, score, probability, and the score of each field.
+        """Return the links, or some, as columns of a table: ids, score, probability, and the score
+        of each field.
 
         Scores are rounded to four decimals.
         """
         first, second = self.keys(links)
         scores = self.scores[links].round(4)
-        found: dict[str, npt.NDArray[Any] | list[Any]] = {"id_a": first, "id_b": second, "score": scores}
+        found: dict[str, npt.NDArray[Any] | list[Any]] = {
+            "id_a": first,
+            "id_b": second,
+            "score": scores,
+        }
         if self.probabilities is not None:
             found["probability"] = self.probabilities[links].round(6)
         for place, name in enumerate(self.names):
@@ -145,14 +152,15 @@ class LinkResult(Shown):
     def groups(self, *, closure: bool = False) -> Int64Array:
         """Return for each row of one table the smallest row of its group.
 
-        Links connect rows. A chain of links that the scores of other pairs in it contradict is cut: groups are joined
-        if the mean evidence of the pairs between them is above the threshold; see `lshfast.records.clusters`.
+        Links connect rows. A chain of links that the scores of other pairs in it contradict is cut:
+        groups are joined if the mean evidence of the pairs between them is above the threshold; see
+        `lshfast.records.clusters`.
 
         Parameters
         ----------
         closure : bool, default False
-            Whether chains are never cut: all rows that links and chains of links connect are one group, but for pairs
-            that are marked different.
+            Whether chains are never cut: all rows that links and chains of links connect are one
+            group, but for pairs that are marked different.
 
         Raises
         ------
@@ -167,23 +175,27 @@ class LinkResult(Shown):
         return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
-        """Return one link as lines of text: the values of both records, how they compare, and their scores."""
+        """Return one link as lines of text: the values of both records, how they compare, and their
+        scores.
+        """
         if not -len(self) <= link < len(self):
             raise IndexError(f"link must be in {-len(self)}..{len(self) - 1}, not {link}")
         rows = int(self.i[link]), int(self.j[link])
         return self._explainer().text(PairScore(rows, float(self.scores[link]), self.parts[link]))
 
     def explain_pair(self, id_a: Any, id_b: Any) -> str:
-        """Return why two records were linked or not, as lines of text, with their values and scores.
+        """Return why two records were linked or not, as lines of text, with their values and
+        scores.
 
-        The pair was not a candidate of a blocking rule, its score is below the threshold, other links of its records
-        were better, or it was linked. The score is computed in any case.
+        The pair was not a candidate of a blocking rule, its score is below the threshold, other
+        links of its records were better, or it was linked. The score is computed in any case.
 
         Parameters
         ----------
         id_a, id_b : str or int
-            The ids of a record of the first and of the second table; of one table, of any two records. A string is also
-            the id that is written so, such as "7" for the integer 7. Without a column of ids, they are row numbers.
+            The ids of a record of the first and of the second table; of one table, of any two
+            records. A string is also the id that is written so, such as "7" for the integer 7.
+            Without a column of ids, they are row numbers.
 
         Raises
         ------
@@ -218,8 +230,9 @@ class LinkResult(Shown):
     ) -> None:
         """Write a page that shows what was found: no scripts, and nothing from elsewhere.
 
-        It has the scores and what another threshold would change, the weights of the fields, the pairs of the blocking
-        rules, some links with the values of both records, and the largest groups of one table.
+        It has the scores and what another threshold would change, the weights of the fields, the
+        pairs of the blocking rules, some links with the values of both records, and the largest
+        groups of one table.
 
         Parameters
         ----------
@@ -250,7 +263,8 @@ class LinkResult(Shown):
         write_page(path, self.page(texts=texts, title=title, command=command), overwrite)
 
     def plot(self) -> Drawing:
-        """Draw the scores of the links and of the pairs below the threshold, and what each field added to them.
+        """Draw the scores of the links and of the pairs below the threshold, and what each field
+        added to them.
 
         If there was a held-out field, the rate of true matches by score is drawn, too.
 
@@ -268,7 +282,8 @@ class LinkResult(Shown):
         --------
         >>> from lshfast.records import dedup_records
         >>> dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").plot()
-        <Drawing: Links, and pairs below the threshold, by score; The mean score of each field in the links>
+        <Drawing: Links, and pairs below the threshold, by score; The mean score of each field in
+        the links>
         """
         return drawing_of(self, self._explainer(), self._below)
 
@@ -277,7 +292,9 @@ class LinkResult(Shown):
         explainer = self._explainer()
         if title is None:
             first, second = (short(table.name) for table in self.tables)
-            title = f"Duplicates in {first}" if self.single else f"Links between {first} and {second}"
+            title = (
+                f"Duplicates in {first}" if self.single else f"Links between {first} and {second}"
+            )
         return page_of(self, explainer, self._below, title=title, command=command, texts=texts)
 
     def review(self, most: int = REVIEWED) -> dict[str, list[Any]]:
@@ -286,16 +303,17 @@ class LinkResult(Shown):
         Parameters
         ----------
         most : int, default 100
-            Links just above the threshold, and pairs just below it that a lower one would link: of each at most so
-            many.
+            Links just above the threshold, and pairs just below it that a lower one would link: of
+            each at most so many.
 
         Returns
         -------
         dict of str to list
-            ``answer`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability`` (not for points), and
-            for each field ``a.NAME`` and ``b.NAME``, or ``b.NAME=OTHER`` if its column has another name in the second
-            table, as strings or None. The greatest score comes first. Pairs that are marked already are left out. With
-            answers "same" and "different", the table is the argument `labels` of the next run.
+            ``answer`` (None), ``id_a``, ``id_b``, ``linked`` (bool), ``score``, ``probability``
+            (not for points), and for each field ``a.NAME`` and ``b.NAME``, or ``b.NAME=OTHER`` if
+            its column has another name in the second table, as strings or None. The greatest score
+            comes first. Pairs that are marked already are left out. With answers "same" and
+            "different", the table is the argument `labels` of the next run.
 
         Examples
         --------
@@ -305,27 +323,32 @@ class LinkResult(Shown):
         >>> match_records(a, b, scoring="points").review()["a.name"]
         ['Ann Lee']
         """
-        return review_columns(self._explainer(), self._below, self.probabilities, check_int("most", most, 1))
+        return review_columns(
+            self._explainer(), self._below, self.probabilities, check_int("most", most, 1)
+        )
 
     def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
-        """Return one list of all records as columns of a table: a row for each entity, and for each unlinked record.
+        """Return one list of all records as columns of a table: a row for each entity, and for each
+        unlinked record.
 
         An entity is a group of one table, or all records of two tables that links connect.
 
         Parameters
         ----------
         keep_record : str, default "most-complete"
-            Which record of a table a row has the values of, if its entity has several: "most-complete", the one with
-            the most values; "newest:COLUMN", the one with the latest date or the greatest number in a column, and the
-            most values if these are equal; or "first". The first one in the table is kept if the rule prefers none.
+            Which record of a table a row has the values of, if its entity has several:
+            "most-complete", the one with the most values; "newest:COLUMN", the one with the latest
+            date or the greatest number in a column, and the most values if these are equal; or
+            "first". The first one in the table is kept if the rule prefers none.
 
         Returns
         -------
         dict of str to list
-            Of one table: ``id`` of the kept record, ``ids`` of all records of the group (a list, the kept one first),
-            ``records``, their number, and the columns of the table. Names that the table has get a ``_``. Of two
-            tables: ``id_a`` and ``id_b``, ``a.NAME`` and ``b.NAME`` for the columns of both, with None where an entity
-            has no record of a table; also ``ids_a`` and ``ids_b``, all ids as lists, unless links are one to one.
+            Of one table: ``id`` of the kept record, ``ids`` of all records of the group (a list,
+            the kept one first), ``records``, their number, and the columns of the table. Names that
+            the table has get a ``_``. Of two tables: ``id_a`` and ``id_b``, ``a.NAME`` and
+            ``b.NAME`` for the columns of both, with None where an entity has no record of a table;
+            also ``ids_a`` and ``ids_b``, all ids as lists, unless links are one to one.
 
         Raises
         ------
@@ -335,7 +358,10 @@ class LinkResult(Shown):
         Examples
         --------
         >>> from lshfast.records import dedup_records
-        >>> people = {"name": ["Ann Lee", "Eve Stone", "Anne Lee"], "phone": [None, "555 0100", "555 0199"]}
+        >>> people = {
+        ...     "name": ["Ann Lee", "Eve Stone", "Anne Lee"],
+        ...     "phone": [None, "555 0100", "555 0199"],
+        ... }
         >>> merged = dedup_records(people, fields=["name"], scoring="points").merged()
         >>> merged["ids"], merged["name"]
         ([[2, 0], [1]], ['Anne Lee', 'Eve Stone'])
@@ -347,14 +373,24 @@ class LinkResult(Shown):
         return pairs_below(self._explainer(), self.options.assignment(self.single))
 
     def _explainer(self) -> Explainer:
-        least, candidates = self.summary.threshold, self._candidates
+        least = self.summary.threshold
+        candidates = self._candidates
         return Explainer(
-            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups,
+            self._linkage,
+            self._scorers,
+            self.weights,
+            candidates,
+            self.i,
+            self.j,
+            self.scores,
+            least,
+            self.groups,
             self.labels,
-        )  # fmt: skip
+        )
 
     def overview(self, width: int = 80) -> str:
-        """Return what was found as lines of text: sentences, the thresholds around, and the most doubtful pairs.
+        """Return what was found as lines of text: sentences, the thresholds around, and the most
+        doubtful pairs.
 
         Parameters
         ----------
@@ -379,7 +415,9 @@ class LinkResult(Shown):
         return overview_text(self, self._explainer(), self._below, check_int("width", width, 20))
 
     def describe(self) -> str:
-        """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
+        """Return the fields, weights and blocking rules, and what other thresholds would give, as
+        lines of text.
+        """
         parts = [
             fields_text(self.fields, self.dependent, self.left_out),
             rules_text(self.summary.rules, self.summary.reach),

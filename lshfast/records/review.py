@@ -1,4 +1,6 @@
-"""Pairs for a person to mark: the links nearest to the threshold, and the pairs below it, with both records."""
+"""Pairs for a person to mark: the links nearest to the threshold, and the pairs below it, with both
+records.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def review_columns(
         "score": scores.round(4).tolist(),
     }
     if explainer.weights is not None and probabilities is not None:
-        chances = np.concatenate([probabilities[nearest], explainer.weights.probability(below.scores[:most])])
+        chances = np.concatenate(
+            [probabilities[nearest], explainer.weights.probability(below.scores[:most])]
+        )
         columns["probability"] = chances.round(6).tolist()
     for coded in explainer.linkage.fields.values():
         names = columns_of_field(coded.field)

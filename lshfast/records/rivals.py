@@ -1,8 +1,10 @@
-"""Candidates that are very probably matches, called seeds, and their rivals: other candidates of the same records.
+"""Candidates that are very probably matches, called seeds, and their rivals: other candidates of
+the same records.
 
-Seeds are each other's nearest by far, as whole texts. Between two tables, a record has one match at most, so both
-records have no other candidate that is nearly as similar. Within one table, a record may have several matches: those
-before the first gap among its nearest records, if the gap of the other record says so as well.
+Seeds are each other's nearest by far, as whole texts. Between two tables, a record has one match at
+most, so both records have no other candidate that is nearly as similar. Within one table, a record
+may have several matches: those before the first gap among its nearest records, if the gap of the
+other record says so as well.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from lshfast.records.choices import Assignment
 
 MARGIN = 0.75  # of the similarity of a seed, which those of its rivals are below
 # Within one table: the least similarity of a seed, and the most records before the gap.
-LEAST_SIMILARITY, MOST_BEFORE_GAP = 0.5, 10
-QUANTILES = (0.3, 0.5, 0.7)  # of the best scores of different records, at which the share of matches is read
+LEAST_SIMILARITY = 0.5
+MOST_BEFORE_GAP = 10
+# Of the best scores of different records, at which the share of matches is read.
+QUANTILES = (0.3, 0.5, 0.7)
 TINY = 1e-6
 
 
@@ -27,13 +31,18 @@ class PairsBetween:
     i, j : ndarray of int64, shape (pairs,)
     sizes : (int, int)
     assign : {"one-to-one", "many-to-one", "one-to-many"}
-        Which other candidates of a seed's records are rivals: those of both records, or of the one that has one link.
+        Which other candidates of a seed's records are rivals: those of both records, or of the one
+        that has one link.
     """
 
-    def __init__(self, i: Int64Array, j: Int64Array, sizes: tuple[int, int], assign: Assignment) -> None:
+    def __init__(
+        self, i: Int64Array, j: Int64Array, sizes: tuple[int, int], assign: Assignment
+    ) -> None:
         self._sides = [(i, sizes[0]), (j, sizes[1])]
         self._chosen = [
-            side for side, one in enumerate(("many-to-one", "one-to-many")) if assign in ("one-to-one", one)
+            side
+            for side, one in enumerate(("many-to-one", "one-to-many"))
+            if assign in ("one-to-one", one)
         ]
         # Of the smaller table, most records may have a match.
         self._counted = min(self._chosen, key=lambda side: sizes[side])
@@ -57,31 +66,38 @@ class PairsBetween:
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
         """Estimate the number of matches among pairs that are the best of their records.
 
-        The greater of two estimates, both of which are rather too low: by the scores as log odds, whose prior is found
-        by expectation maximisation, and by `records_by_rivals`.
+        The greater of two estimates, both of which are rather too low: by the scores as log odds,
+        whose prior is found by expectation maximisation, and by `records_by_rivals`.
         """
         rows, size = self._sides[self._counted]
         best = np.full(size, -np.inf, np.float64)
         np.maximum.at(best, rows, scores)
         greatest, is_best = self._greatest_of_rivals(scores)
         by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
-        return max(by_odds, min(int(is_best.sum()), records_by_rivals(best, greatest[seeds & is_best])))
+        return max(
+            by_odds, min(int(is_best.sum()), records_by_rivals(best, greatest[seeds & is_best]))
+        )
 
     def best(self, scores: Float64Array, count: int) -> Int64Array:
-        """Return the `count` pairs with the greatest scores of those that are the best of their records."""
+        """Return the `count` pairs with the greatest scores of those that are the best of their
+        records.
+        """
         mutual = np.flatnonzero(self._greatest_of_rivals(scores)[1])
         return mutual[np.argsort(-scores[mutual], kind="stable")][:count]
 
     def _greatest_of_rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
-        """Return for each pair the greatest score of another pair of its records, and whether it is the best of both.
+        """Return for each pair the greatest score of another pair of its records, and whether it is
+        the best of both.
 
-        The score is -inf if there is no other pair. Only the records that have one link count. Of equal pairs, the
-        first is the best.
+        The score is -inf if there is no other pair. Only the records that have one link count. Of
+        equal pairs, the first is the best.
         """
-        greatest, is_best = np.full(len(scores), -np.inf, np.float64), np.ones(len(scores), bool)
+        greatest = np.full(len(scores), -np.inf, np.float64)
+        is_best = np.ones(len(scores), bool)
         for side in self._chosen:
             rows, size = self._sides[side]
-            best, second = np.full(size, -np.inf, np.float64), np.full(size, -np.inf, np.float64)
+            best = np.full(size, -np.inf, np.float64)
+            second = np.full(size, -np.inf, np.float64)
             place = np.full(size, -1, np.int64)
             np.maximum.at(best, rows, scores)
             firsts = np.flatnonzero(scores == best[rows])[::-1]
@@ -105,14 +121,19 @@ class PairsWithin:
 
     def __init__(self, i: Int64Array, j: Int64Array, size: int) -> None:
         # Each pair stands under both of its records.
-        self._rows, self._size = np.append(i, j), size
+        self._rows = np.append(i, j)
+        self._size = size
         self._pairs = np.tile(np.arange(len(i), dtype=np.int64), 2)
 
     def seeds(self, similarity: Float64Array) -> tuple[BoolArray, BoolArray]:
-        """Return which pairs are seeds, and which are rivals of seeds: beyond the gaps of both records."""
+        """Return which pairs are seeds, and which are rivals of seeds: beyond the gaps of both
+        records.
+        """
         values = similarity[self._pairs]
         order = np.lexsort((-values, self._rows))
-        rows, values, pairs = self._rows[order], values[order], self._pairs[order]
+        rows = self._rows[order]
+        values = values[order]
+        pairs = self._pairs[order]
         places = np.arange(len(rows), dtype=np.int64)
         is_first = np.diff(rows, prepend=-1) != 0
         starts = np.maximum.accumulate(np.where(is_first, places, 0))
@@ -137,13 +158,16 @@ class PairsWithin:
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
         """Estimate the number of records that have a match, by the scores as log odds.
 
-        Rivals of seeds do not show it: copies with errors are less like the records that are alike but different.
+        Rivals of seeds do not show it: copies with errors are less like the records that are alike
+        but different.
         """
         best = self._best_of_records(scores)
         return int((best + prior_odds(best) > 0).sum())
 
     def best(self, scores: Float64Array, count: int) -> Int64Array:
-        """Return the pairs of which the scores are at least the greatest ones of `count` records."""
+        """Return the pairs of which the scores are at least the greatest ones of `count`
+        records.
+        """
         best = np.sort(self._best_of_records(scores))
         chosen = np.flatnonzero(scores >= best[-count])
         return chosen[np.argsort(-scores[chosen], kind="stable")]
@@ -162,7 +186,11 @@ class PairsWithin:
 
 
 def pairs_of_records(
-    i: Int64Array, j: Int64Array, sizes: tuple[int, int], single: bool, assign: Assignment = "one-to-one"
+    i: Int64Array,
+    j: Int64Array,
+    sizes: tuple[int, int],
+    single: bool,
+    assign: Assignment = "one-to-one",
 ) -> PairsBetween | PairsWithin:
     """Return pairs of records of two tables, or of one."""
     return PairsWithin(i, j, sizes[0]) if single else PairsBetween(i, j, sizes, assign)
@@ -176,8 +204,9 @@ def records_by_rivals(best: Float64Array, rivals: Float64Array) -> int:
     best : ndarray of float64, shape (records,)
         -inf if a record has no candidate.
     rivals : ndarray of float64, shape (n,)
-        The greatest scores of candidates that are no matches; those that are not finite are left out. They show how
-        many records of which the best candidate is different have a score below some value.
+        The greatest scores of candidates that are no matches; those that are not finite are left
+        out. They show how many records of which the best candidate is different have a score below
+        some value.
 
     Returns
     -------
@@ -197,12 +226,16 @@ def records_by_rivals(best: Float64Array, rivals: Float64Array) -> int:
     if not len(rivals):
         return 0
     limits = np.quantile(rivals, QUANTILES)
-    shares = [1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)]
+    shares = [
+        1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)
+    ]
     return int(max(0.0, float(np.median(shares))) * len(best))
 
 
 def prior_odds(scores: Float64Array) -> float:
-    """Return the log odds of a match before the scores are known, which are log odds of a match beside none."""
+    """Return the log odds of a match before the scores are known, which are log odds of a match
+    beside none.
+    """
     share = 0.5
     for _ in range(200):
         odds = np.clip(scores + np.log(share / (1 - share)), -700, 700)

@@ -11,8 +11,11 @@ from lshfast.records.linkage import BlockingRule
 from lshfast.records.nearest import NearestBlocks
 
 _OPTIONS = {
-    "key": (), "sort": ("window",), "lsh": ("threshold", "size", "recall", "num_perm"), "nearest": ("neighbors",),
-}  # fmt: skip
+    "key": (),
+    "sort": ("window",),
+    "lsh": ("threshold", "size", "recall", "num_perm"),
+    "nearest": ("neighbors",),
+}
 _FORMS = (
     "all, nearest, nearest:FIELD+FIELD:neighbors=N, key:FIELD+FIELD, sort:FIELD:window=N or "
     "lsh:FIELD+FIELD:threshold=S:size=N"
@@ -25,8 +28,9 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     Parameters
     ----------
     text : str
-        ``all``, ``nearest``, ``nearest:FIELD+FIELD:neighbors=N``, ``key:FIELD+FIELD``, ``sort:FIELD:window=N`` or
-        ``lsh:FIELD+FIELD:threshold=S:size=N:recall=R:num_perm=N``; all options may be left out.
+        ``all``, ``nearest``, ``nearest:FIELD+FIELD:neighbors=N``, ``key:FIELD+FIELD``,
+        ``sort:FIELD:window=N`` or ``lsh:FIELD+FIELD:threshold=S:size=N:recall=R:num_perm=N``; all
+        options may be left out.
     max_block : int
         The largest number of pairs of a block.
 
@@ -62,7 +66,9 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
         name, sign, value = option.partition("=")
         if name not in _OPTIONS[kind] or not sign:
             known = ", ".join(_OPTIONS[kind]) or "none"
-            raise ValueError(f"rule {text!r}: no option {option!r}; options of {kind} rules are: {known}")
+            raise ValueError(
+                f"rule {text!r}: no option {option!r}; options of {kind} rules are: {known}"
+            )
         try:
             options[name] = float(value) if name in ("threshold", "recall") else int(value)
         except ValueError:
@@ -71,10 +77,14 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
         return KeyBlocks(*fields, max_block=max_block)
     if kind == "lsh":
         whole = {name: int(options[name]) for name in ("size", "num_perm") if name in options}
-        parts: dict[str, float] = {name: options[name] for name in ("threshold", "recall") if name in options}
+        parts: dict[str, float] = {
+            name: options[name] for name in ("threshold", "recall") if name in options
+        }
         return LshBlocks(*fields, max_block=max_block, **whole, **parts)  # type: ignore[arg-type] # of both kinds
     if kind == "nearest":
-        return NearestBlocks(*fields, neighbors=int(options.get("neighbors", NEIGHBORS)), max_block=max_block)
+        return NearestBlocks(
+            *fields, neighbors=int(options.get("neighbors", NEIGHBORS)), max_block=max_block
+        )
     if len(fields) > 1:
         raise ValueError(f"rule {text!r}: a sort rule has one field")
     return SortBlocks(fields[0], int(options.get("window", 5)))
@@ -85,12 +95,18 @@ def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
 
     Examples
     --------
-    >>> sorted(named_fields([parse_rule("key:surname+postcode"), parse_rule("sort:born"), parse_rule("all")]))
+    >>> sorted(
+    ...     named_fields(
+    ...         [parse_rule("key:surname+postcode"), parse_rule("sort:born"), parse_rule("all")]
+    ...     )
+    ... )
     ['born', 'postcode', 'surname']
     """
     found: set[Any] = set()
     for rule in rules:
-        found.update(getattr(rule, "keys", ()), getattr(rule, "fields", ()), [getattr(rule, "field", None)])
+        found.update(
+            getattr(rule, "keys", ()), getattr(rule, "fields", ()), [getattr(rule, "field", None)]
+        )
     return {name for name in found if isinstance(name, str)}
 
 

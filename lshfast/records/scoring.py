@@ -1,7 +1,8 @@
 """Scores of candidates: the sum of the scores of their fields.
 
-Equal codes are found first, for all fields. Strings are compared only in pairs that can still reach the least score:
-in such a pair, each field that is not compared yet has its greatest score for different values.
+Equal codes are found first, for all fields. Strings are compared only in pairs that can still reach
+the least score: in such a pair, each field that is not compared yet has its greatest score for
+different values.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class PairScorer(Protocol):
     def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
         """Return the score of each field of pairs of rows, float64 (pairs, fields)."""
 
-    def above(self, linkage: Linkage, places: UInt64Array, least: float) -> tuple[Int64Array, Float64Array]:
+    def above(
+        self, linkage: Linkage, places: UInt64Array, least: float
+    ) -> tuple[Int64Array, Float64Array]:
         """Return the pairs with at least a score, by their index in `places`, and their scores."""
 
 
@@ -123,12 +126,18 @@ class WeightScorer:
         return found
 
     def _graded(self, similarities: Float64Array) -> Float64Array:
-        """Return the scores of different values: a level has its weight in its middle, equal values at similarity 1."""
+        """Return the scores of different values: a level has its weight in its middle, equal values
+        at similarity 1.
+        """
         kind = self.comparer.coded.kind
-        inner = [1 - limit if kind == "number" else limit for limit in self.comparer.field_levels.limits]
+        inner = [
+            1 - limit if kind == "number" else limit for limit in self.comparer.field_levels.limits
+        ]
         limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
-        return np.asarray(np.interp(similarities, middles[::-1], self.weights.bits[:0:-1]), np.float64)
+        return np.asarray(
+            np.interp(similarities, middles[::-1], self.weights.bits[:0:-1]), np.float64
+        )
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes the label of their level."""
@@ -172,7 +181,10 @@ class RecordScorer:
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes their cosines."""
         return [
-            ", ".join(f"{name} {cosine:.2f}" for name, cosine in zip(self.comparer.terms, cosines, strict=True))
+            ", ".join(
+                f"{name} {cosine:.2f}"
+                for name, cosine in zip(self.comparer.terms, cosines, strict=True)
+            )
             for cosines in self.comparer.cosines(a, b).tolist()
         ]
 
@@ -248,10 +260,14 @@ class IndependentFields:
             parts[:, field] = scores
         return parts
 
-    def above(self, linkage: Linkage, places: UInt64Array, least: float) -> tuple[Int64Array, Float64Array]:
+    def above(
+        self, linkage: Linkage, places: UInt64Array, least: float
+    ) -> tuple[Int64Array, Float64Array]:
         """Return the pairs with at least a score, by their index in `places`, and their scores."""
         scorers = self.scorers
-        tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
+        tables = [
+            np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)
+        ]
         equal = [scorer.equal for scorer in scorers]
         codes = pairs.FieldCodes(
             tables[0],
@@ -270,22 +286,34 @@ class IndependentFields:
         return joined_scores(parts)
 
 
-def joined_scores(parts: Sequence[tuple[Int64Array, Float64Array]]) -> tuple[Int64Array, Float64Array]:
+def joined_scores(
+    parts: Sequence[tuple[Int64Array, Float64Array]],
+) -> tuple[Int64Array, Float64Array]:
     """Return the pairs of several parts and their scores."""
     if not parts:
         return np.empty(0, np.int64), np.empty(0)
-    return np.concatenate([index for index, _ in parts]), np.concatenate([score for _, score in parts])
+    return np.concatenate([index for index, _ in parts]), np.concatenate(
+        [score for _, score in parts]
+    )
 
 
 def _compared(
-    linkage: Linkage, places: UInt64Array, codes: pairs.FieldCodes, scorers: Sequence[FieldScorer], least: float
+    linkage: Linkage,
+    places: UInt64Array,
+    codes: pairs.FieldCodes,
+    scorers: Sequence[FieldScorer],
+    least: float,
 ) -> tuple[Int64Array, Float64Array]:
-    """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least score."""
+    """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least
+    score.
+    """
     # The score of what is compared, and a bound of that of the rest.
     left, levels, score, rest = codes.scores(places, least - SLACK)
     i, j = linkage.rows_of(places[left])
     # The fields that can lower the bound most come first.
-    for field in sorted(range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)):
+    for field in sorted(
+        range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)
+    ):
         rows = np.flatnonzero(levels[field] == pairs.DIFFERENT)
         if not len(rows):
             continue
@@ -295,6 +323,11 @@ def _compared(
         rest[rows] -= scorer.best_unequal
         keep = score + rest >= least - SLACK
         if keep.sum() < WORTH_COPYING * len(keep):
-            left, levels, score, rest, i, j = left[keep], levels[:, keep], score[keep], rest[keep], i[keep], j[keep]
+            left = left[keep]
+            levels = levels[:, keep]
+            score = score[keep]
+            rest = rest[keep]
+            i = i[keep]
+            j = j[keep]
     keep = score >= least
     return left[keep], score[keep]

@@ -9,7 +9,7 @@ from textwrap import wrap
 from lshfast._common.display import Figure, Shown, counted
 from lshfast.records.candidates import RuleReport
 from lshfast.records.clusters import Clusters
-from lshfast.records.outlook import ThresholdStep
+from lshfast.records.outlook import ExpectedPrecision, ThresholdStep
 from lshfast.records.reach import Reach
 
 SHOWN_CHARACTERS = 96  # of a line of a warning
@@ -42,20 +42,24 @@ class LinkSummary(Shown):
     clusters : Clusters or None
         The groups of one table; None for two tables.
     ambiguous : int
-        One-to-one links that were left out, because k pairs of one of their records are equally good, and 1 / k is
-        below the threshold.
+        One-to-one links that were left out, because k pairs of one of their records are equally
+        good, and 1 / k is below the threshold.
     greedy : int
-        One-to-one links that were chosen greedily, the best first, since chains of pairs connect too many records for
-        the greatest sum of scores.
+        One-to-one links that were chosen greedily, the best first, since chains of pairs connect
+        too many records for the greatest sum of scores.
     missing : dict of str to dict of str to tuple of int
-        For each field the values that count as missing although they are not empty, and the rows of each table that
-        have them.
+        For each field the values that count as missing although they are not empty, and the rows of
+        each table that have them.
     reach : Reach or None
-        The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
-        all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
-        rule is that of the nearest whole records.
+        The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it
+        was not measured: all pairs were compared, the tables have more than 200,000 records, there
+        are fewer than 20 seeds, or the only rule is that of the nearest whole records.
     marked : (int, int)
         The pairs that people marked the same, and different.
+    precision : ExpectedPrecision or None
+        The part of the links that are expected to be matches, with the limits of an interval that
+        has the true part in it with a probability of about 0.95: a tuple (expected, low, high).
+        None for points, and without links.
 
     See Also
     --------
@@ -79,31 +83,66 @@ class LinkSummary(Shown):
     greedy: int = 0
     marked: tuple[int, int] = (0, 0)
     missing: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    precision: ExpectedPrecision | None = None
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
+        lines = [
+            line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)
+        ]
         return "LinkSummary", self.figures(), "\n  ".join(lines)
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
-        (first, second), linked = self.records, self.linked
-        yield Figure("records", f"{first + second:,}", f"{first:,} and {second:,}" if second else "")
-        yield Figure("compared", f"{self.compared:,}", f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}")
+        (first, second) = self.records
+        linked = self.linked
+        yield Figure(
+            "records", f"{first + second:,}", f"{first:,} and {second:,}" if second else ""
+        )
+        yield Figure(
+            "compared",
+            f"{self.compared:,}",
+            f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}",
+        )
         if self.reach is not None:
             note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
             yield Figure("reached", f"{self.reach.share:.1%}", note)
-        yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
+        yield Figure(
+            "above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}"
+        )
         yield Figure("links", f"{self.links:,}")
-        yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        if self.precision is not None:
+            expected, low, high = self.precision
+            yield Figure(
+                "precision",
+                f"{expected:.3f}",
+                f"expected; {low:.3f} to {high:.3f} with probability 0.95",
+            )
+        yield Figure(
+            "linked",
+            f"{sum(linked):,}",
+            f"records, {linked[0]:,} and {linked[1]:,}" if second else "records",
+        )
         if any(self.marked):
             same, different = self.marked
-            yield Figure("marked", f"{same + different:,}", f"pairs: {same:,} same, {different:,} different")
+            yield Figure(
+                "marked", f"{same + different:,}", f"pairs: {same:,} same, {different:,} different"
+            )
         if self.ambiguous:
-            yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
+            yield Figure(
+                "ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good"
+            )
         if self.greedy:
-            yield Figure("greedy", f"{self.greedy:,}", "links chosen the best first: too many records hang together")
+            yield Figure(
+                "greedy",
+                f"{self.greedy:,}",
+                "links chosen the best first: too many records hang together",
+            )
         if self.clusters is not None:
-            cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
+            cut = (
+                f"of two records or more; {counted(self.clusters.cut, 'link')} cut"
+                if self.clusters.cut
+                else ""
+            )
             yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
         yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
 

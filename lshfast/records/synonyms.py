@@ -1,7 +1,8 @@
 """Tables of synonyms, such as nicknames: two words that a table relates count as nearly equal.
 
-The built-in table holds common English given names and abbreviations. The first word of a line is related to the
-others: Alex is related to Alexander and to Alexandra, which are not related to each other.
+The built-in table holds common English given names and abbreviations. The first word of a line is
+related to the others: Alex is related to Alexander and to Alexandra, which are not related to each
+other.
 """
 
 from __future__ import annotations
@@ -20,58 +21,74 @@ from lshfast.tokens import TokenSets
 
 NO_WORD = 2**64 - 1  # the hash of no word
 
-# A given name, then its short forms. This table and the next one belong to this project, and have its licence (MIT).
+# A given name, then its short forms. This table and the next one belong to this project, and have
+# its licence (MIT).
 NICKNAMES = """
-abigail abby gail; abraham abe; adam ade; agnes aggie; albert al bert bertie; alexander alex alec al sandy xander;
-alexandra alex sandra sandy lexie; alfred al alf alfie fred; alice allie ally; allan al; alison ali allie;
-amanda mandy; andrew andy drew; angela angie; ann annie nan nancy; anne annie nan nancy; anthony tony ant;
-antonia toni; archibald archie; arnold arnie; arthur art artie; augustus gus; barbara barb barbie babs;
-barnaby barney; bartholomew bart; beatrice bea trixie; benjamin ben benny benji; bernard bernie;
-bradley brad; caroline carol carrie; catherine cath cathy cate kate kathy katie kitty; cecilia celia cissy;
-charles charlie chuck chas; charlotte charlie lottie; christina chris chrissie tina; christine chris chrissie tina;
-christopher chris kit topher; clarence clare; clifford cliff; constance connie; cornelius neil; curtis curt;
-cynthia cindy; daniel dan danny; david dave davey; deborah deb debbie; denis denny; dennis denny; dominic dom nick;
-donald don donnie; dorothy dot dottie dolly; douglas doug; edgar ed; edmund ed eddie ned; edward ed eddie ned ted teddy;
-edwin ed eddie; eleanor ellie nell nora; elizabeth beth bess bessie betsy betty eliza ella libby lisa liz lizzie;
-ellen ellie nell; emily em emmy; emma em emmy; ernest ernie; eugene gene; evelyn evie eve; ezekiel zeke; florence flo;
-frances fran frankie; francis frank frankie; franklin frank; frederick fred freddie freddy rick; gabriel gabe;
-geoffrey geoff jeff; george georgie; gerald gerry jerry; gerard gerry; gilbert gil bert; gordon gord; gregory greg;
-gwendolyn gwen; harold hal harry; harriet hattie; helen nell nellie; henry hal hank harry; herbert herb bert;
-howard howie; hubert bert; ian iain; isaac ike; isabel belle izzy; isabella bella izzy; jacob jake; jacqueline jackie;
-james jim jimmy jamie; jane janie jenny; janet jan; jeffrey jeff; jennifer jen jenny; jeremiah jerry; jeremy jerry;
-jerome jerry; jessica jess jessie; joan joanie; joanna jo joanne; john jack johnny jon; jonathan jon jonny nathan;
-joseph joe joey; josephine jo josie; joshua josh; judith judy; julia julie; julian jules; justin jus;
-katherine kate kathy katie kay kitty; kathleen kath kathy katie kay; kathryn kate kathy katie; kenneth ken kenny;
-kevin kev; kimberly kim; lawrence larry laurie; leonard len lenny leo; leonardo leo; leopold leo; leslie les;
-lewis lew; lillian lil lily; louis lou louie; louise lou; lucille lucy; madeline maddie; magdalena lena; malcolm mal;
-marcus marc mark; margaret maggie marge margie meg megan peg peggy rita; martha marty; martin marty; mary molly polly;
-matilda tilly; matthew matt; maureen mo; maurice morris; maximilian max; maxwell max; melissa mel missy; michael mick
-mickey mike mikey; michelle shelly; mitchell mitch; nathan nate; nathaniel nat nate; nicholas nick nicky;
-nicole nicky; norman norm; oliver ollie; olivia liv livvy; oscar ossie; pamela pam; patricia pat patty trish tricia;
-patrick pat paddy; penelope penny; peter pete; philip phil pip; phillip phil; phyllis phil; priscilla cilla;
-rachel rae; ralph rafe; randall randy; raymond ray; rebecca becky becca; reginald reg reggie; richard dick rich richie
-rick ricky; robert bob bobby rob robbie bert; roberta bobbie; roderick rod; rodney rod; roger rodge; roland roly;
-ronald ron ronnie; rosemary rose rosie; roxanne roxy; rudolph rudy; russell russ rusty; samantha sam sammy;
-samson sam; samuel sam sammy; sandra sandy; sarah sadie sally; sebastian seb; sidney sid; simon si; solomon sol;
-sophia sophie; stanley stan; stephanie steph; stephen steve; steven steve; stewart stew stu; stuart stu; susan sue
-susie suzy; susanna sue susie; suzanne sue suzy; sylvester sly; sylvia syl; terence terry; teresa terry tess;
-theodore ted teddy theo; theresa terry tess; thomas tom tommy; timothy tim timmy; tobias toby; valerie val;
-vanessa nessa; veronica ronnie; vernon vern; victor vic; victoria vicky tori; vincent vin vince; violet vi;
-virginia ginny; vivian viv; walter wally walt; warren woz; wendell del; wilbur will; wilfred wilf fred;
-wilhelmina mina willa; william bill billy liam will willie; winifred winnie; winston win; zachary zac zach zack
+abigail abby gail; abraham abe; adam ade; agnes aggie; albert al bert bertie;
+alexander alex alec al sandy xander; alexandra alex sandra sandy lexie; alfred al alf alfie fred;
+alice allie ally; allan al; alison ali allie; amanda mandy; andrew andy drew; angela angie;
+ann annie nan nancy; anne annie nan nancy; anthony tony ant; antonia toni; archibald archie;
+arnold arnie; arthur art artie; augustus gus; barbara barb barbie babs; barnaby barney;
+bartholomew bart; beatrice bea trixie; benjamin ben benny benji; bernard bernie; bradley brad;
+caroline carol carrie; catherine cath cathy cate kate kathy katie kitty; cecilia celia cissy;
+charles charlie chuck chas; charlotte charlie lottie; christina chris chrissie tina;
+christine chris chrissie tina; christopher chris kit topher; clarence clare; clifford cliff;
+constance connie; cornelius neil; curtis curt; cynthia cindy; daniel dan danny; david dave davey;
+deborah deb debbie; denis denny; dennis denny; dominic dom nick; donald don donnie;
+dorothy dot dottie dolly; douglas doug; edgar ed; edmund ed eddie ned;
+edward ed eddie ned ted teddy; edwin ed eddie; eleanor ellie nell nora;
+elizabeth beth bess bessie betsy betty eliza ella libby lisa liz lizzie; ellen ellie nell;
+emily em emmy; emma em emmy; ernest ernie; eugene gene; evelyn evie eve; ezekiel zeke; florence flo;
+frances fran frankie; francis frank frankie; franklin frank; frederick fred freddie freddy rick;
+gabriel gabe; geoffrey geoff jeff; george georgie; gerald gerry jerry; gerard gerry;
+gilbert gil bert; gordon gord; gregory greg; gwendolyn gwen; harold hal harry; harriet hattie;
+helen nell nellie; henry hal hank harry; herbert herb bert; howard howie; hubert bert; ian iain;
+isaac ike; isabel belle izzy; isabella bella izzy; jacob jake; jacqueline jackie;
+james jim jimmy jamie; jane janie jenny; janet jan; jeffrey jeff; jennifer jen jenny;
+jeremiah jerry; jeremy jerry; jerome jerry; jessica jess jessie; joan joanie; joanna jo joanne;
+john jack johnny jon; jonathan jon jonny nathan; joseph joe joey; josephine jo josie; joshua josh;
+judith judy; julia julie; julian jules; justin jus; katherine kate kathy katie kay kitty;
+kathleen kath kathy katie kay; kathryn kate kathy katie; kenneth ken kenny; kevin kev; kimberly kim;
+lawrence larry laurie; leonard len lenny leo; leonardo leo; leopold leo; leslie les; lewis lew;
+lillian lil lily; louis lou louie; louise lou; lucille lucy; madeline maddie; magdalena lena;
+malcolm mal; marcus marc mark; margaret maggie marge margie meg megan peg peggy rita; martha marty;
+martin marty; mary molly polly; matilda tilly; matthew matt; maureen mo; maurice morris;
+maximilian max; maxwell max; melissa mel missy; michael mick mickey mike mikey; michelle shelly;
+mitchell mitch; nathan nate; nathaniel nat nate; nicholas nick nicky; nicole nicky; norman norm;
+oliver ollie; olivia liv livvy; oscar ossie; pamela pam; patricia pat patty trish tricia;
+patrick pat paddy; penelope penny; peter pete; philip phil pip; phillip phil; phyllis phil;
+priscilla cilla; rachel rae; ralph rafe; randall randy; raymond ray; rebecca becky becca;
+reginald reg reggie; richard dick rich richie rick ricky; robert bob bobby rob robbie bert;
+roberta bobbie; roderick rod; rodney rod; roger rodge; roland roly; ronald ron ronnie;
+rosemary rose rosie; roxanne roxy; rudolph rudy; russell russ rusty; samantha sam sammy; samson sam;
+samuel sam sammy; sandra sandy; sarah sadie sally; sebastian seb; sidney sid; simon si; solomon sol;
+sophia sophie; stanley stan; stephanie steph; stephen steve; steven steve; stewart stew stu;
+stuart stu; susan sue susie suzy; susanna sue susie; suzanne sue suzy; sylvester sly; sylvia syl;
+terence terry; teresa terry tess; theodore ted teddy theo; theresa terry tess; thomas tom tommy;
+timothy tim timmy; tobias toby; valerie val; vanessa nessa; veronica ronnie; vernon vern;
+victor vic; victoria vicky tori; vincent vin vince; violet vi; virginia ginny; vivian viv;
+walter wally walt; warren woz; wendell del; wilbur will; wilfred wilf fred; wilhelmina mina willa;
+william bill billy liam will willie; winifred winnie; winston win; zachary zac zach zack
 """
 
-# Words of addresses and organisations, then their abbreviations; and numbers, then other ways to write them.
+# Words of addresses and organisations, then their abbreviations; and numbers, then other ways to
+# write them.
 ABBREVIATIONS = """
-street st str; avenue ave av; boulevard blvd; road rd; drive dr; lane ln; place pl; court ct; square sq;
-terrace tce ter; crescent cres cr; circuit cct; close cl; highway hwy; parkway pkwy pky; expressway expy;
+street st str; avenue ave av; boulevard blvd; road rd; drive dr; lane ln; place pl; court ct;
+square sq;
+terrace tce ter; crescent cres cr; circuit cct; close cl; highway hwy; parkway pkwy pky;
+expressway expy;
 freeway fwy; turnpike tpke;
-suite ste; apartment apt; building bldg; floor fl; centre ctr center; mount mt; fort ft; heights hts; junction jct;
+suite ste; apartment apt; building bldg; floor fl; centre ctr center; mount mt; fort ft;
+heights hts; junction jct;
 north n; south s; east e; west w; northeast ne; northwest nw; southeast se; southwest sw;
-and n; company co; corporation corp; incorporated inc; limited ltd; brothers bros; department dept; university univ;
-international intl; national natl; association assn assoc; manufacturing mfg; laboratory lab; conference conf;
+and n; company co; corporation corp; incorporated inc; limited ltd; brothers bros; department dept;
+university univ;
+international intl; national natl; association assn assoc; manufacturing mfg; laboratory lab;
+conference conf;
 proceedings proc; journal j; transactions trans; volume vol; number no;
-first 1st; second 2nd; third 3rd; fourth 4th; fifth 5th; sixth 6th; seventh 7th; eighth 8th; ninth 9th; tenth 10th;
+first 1st; second 2nd; third 3rd; fourth 4th; fifth 5th; sixth 6th; seventh 7th; eighth 8th;
+ninth 9th; tenth 10th;
 eleventh 11th; twelfth 12th; thirteenth 13th; fourteenth 14th; fifteenth 15th; twentieth 20th;
 one 1; two 2; three 3; four 4; five 5; six 6; seven 7; eight 8; nine 9; ten 10; eleven 11; twelve 12
 """
@@ -85,14 +102,16 @@ def words_of(values: Iterable[str]) -> TokenSets:
 def rows_with_words(values: TokenSets, words: Iterable[str]) -> BoolArray:
     """Return which values have one of some words, by the hashes of their words; bool (values,).
 
-    In scripts without spaces, each character is a word: values that have the first one of such a word are among them.
+    In scripts without spaces, each character is a word: values that have the first one of such a
+    word are among them.
 
     Examples
     --------
     >>> rows_with_words(words_of(["8638 w 3rd st", "elm court"]), ["rd", "st"]).tolist()
     [True, False]
     """
-    found, sought = np.zeros(len(values), bool), words_of(words)
+    found = np.zeros(len(values), bool)
+    sought = words_of(words)
     first = sought.tokens[sought.offsets[:-1][sought.counts > 0]]
     has = codes_of_keys(first, values.tokens, NO_WORD)[1] >= 0
     found[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = True
@@ -105,7 +124,8 @@ class Synonyms:
     Parameters
     ----------
     lines : iterable of sequences of str, or mapping of str to sequences of str
-        The first word of a line is related to each of the others. Words are compared by their normal forms.
+        The first word of a line is related to each of the others. Words are compared by their
+        normal forms.
 
     Raises
     ------
@@ -130,7 +150,11 @@ class Synonyms:
         self._others: dict[str, set[str]] = {}
         self._heads: dict[str, set[str]] = {}
         for line in lines:
-            if not isinstance(line, Sequence) or isinstance(line, str) or not all(isinstance(w, str) for w in line):
+            if (
+                not isinstance(line, Sequence)
+                or isinstance(line, str)
+                or not all(isinstance(w, str) for w in line)
+            ):
                 raise TypeError(f"a line of synonyms must be a sequence of words, not {line!r}")
             first, *rest = (normal_form(word) for word in line) if line else ("",)
             for other in rest:
@@ -141,16 +165,19 @@ class Synonyms:
 
     @classmethod
     def english(cls, more: Iterable[Sequence[str]] = ()) -> Synonyms:
-        """Return the built-in table of short forms of given names and of abbreviations; `more` are further lines."""
+        """Return the built-in table of short forms of given names and of abbreviations; `more` are
+        further lines.
+        """
         own = [line.split() for table in (NICKNAMES, ABBREVIATIONS) for line in table.split(";")]
         return cls([*own, *more])
 
     @classmethod
     def nicknames(cls, more: Iterable[Sequence[str]] = ()) -> Synonyms:
-        """Return the built-in table with the English nicknames of the package nicknames; `more` are further lines.
+        """Return the built-in table with the English nicknames of the package nicknames; `more` are
+        further lines.
 
-        The package has about 2,700 pairs of a given name and a nickname, under the Apache Licence 2.0:
-        https://github.com/carltonnorthern/nicknames.
+        The package has about 2,700 pairs of a given name and a nickname, under the Apache Licence
+        2.0: https://github.com/carltonnorthern/nicknames.
 
         Raises
         ------
@@ -160,7 +187,10 @@ class Synonyms:
         Examples
         --------
         >>> from lshfast.records import Synonyms
-        >>> Synonyms.nicknames().related("Aaron", "Ronnie"), Synonyms.english().related("Aaron", "Ronnie")
+        >>> (
+        ...     Synonyms.nicknames().related("Aaron", "Ronnie"),
+        ...     Synonyms.english().related("Aaron", "Ronnie"),
+        ... )
         (True, False)
         """
         known = optional("nicknames", "contacts").NickNamer.default_lookup()
@@ -181,14 +211,16 @@ class Synonyms:
         return not self._others.keys().isdisjoint(value.split())
 
     def known_among(self, words: TokenSets) -> BoolArray:
-        """Return which values may have a word of the table, bool (values,), from the hashes of their words.
+        """Return which values may have a word of the table, bool (values,), from the hashes of
+        their words.
 
         These are all values that have one, and few others.
         """
         return rows_with_words(words, self._others)
 
     def canonical(self, value: str) -> str:
-        """Return a normal form with each word replaced by the first word of its line, if it is in one line only.
+        """Return a normal form with each word replaced by the first word of its line, if it is in
+        one line only.
 
         Examples
         --------
@@ -198,7 +230,10 @@ class Synonyms:
         """
         words = value.split()
         heads = [self._heads.get(word, ()) for word in words]
-        return " ".join(min(found) if len(found) == 1 else word for word, found in zip(words, heads, strict=True))
+        return " ".join(
+            min(found) if len(found) == 1 else word
+            for word, found in zip(words, heads, strict=True)
+        )
 
     def canonical_forms(self, values: Sequence[str], words: TokenSets) -> list[str]:
         """Return the same for each of some values, from the hashes of their words."""
@@ -208,9 +243,11 @@ class Synonyms:
         return found
 
     def rewritten(self, a: str, b: str) -> tuple[str, int]:
-        """Return `a` with its words replaced by related words of `b`, and the number of replacements.
+        """Return `a` with its words replaced by related words of `b`, and the number of
+        replacements.
 
-        Both are normal forms. A word that both have is not replaced, and a word of `b` replaces one word only.
+        Both are normal forms. A word that both have is not replaced, and a word of `b` replaces one
+        word only.
 
         Examples
         --------
@@ -218,7 +255,8 @@ class Synonyms:
         >>> Synonyms([("william", "bill")]).rewritten("bill smith", "william smyth")
         ('william smith', 1)
         """
-        words, count = a.split(), 0
+        words = a.split()
+        count = 0
         left: dict[str, deque[int]] = {}  # the places in b of each word that replaces none yet
         for place, word in enumerate(b.split()):
             left.setdefault(word, deque()).append(place)
@@ -229,8 +267,11 @@ class Synonyms:
         for at, word in enumerate(words):
             if word in both:
                 continue
-            places = {left[other][0]: other for other in self._others.get(word, ()) if left.get(other)}
+            places = {
+                left[other][0]: other for other in self._others.get(word, ()) if left.get(other)
+            }
             if places:
-                words[at], count = places[min(places)], count + 1
+                words[at] = places[min(places)]
+                count = count + 1
                 left[words[at]].popleft()
         return " ".join(words), count

@@ -1,4 +1,6 @@
-"""Tables of records: columns of any library, ids, and the fields of two tables with a code for each value."""
+"""Tables of records: columns of any library, ids, and the fields of two tables with a code for each
+value.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from lshfast.records.distinct_values import encoded as encoded
 from lshfast.records.distinct_values import is_missing as is_missing
 from lshfast.records.fields import Field, Kind, guess_kind, kind_by_dates
 from lshfast.records.forms import Reader, latin_texts, numbers_of, readers_of
-from lshfast.records.missing import Marker, MissingValues, are_given, marked_digits, marked_numbers, marked_words
+from lshfast.records.missing import (
+    Marker,
+    MissingValues,
+    are_given,
+    marked_digits,
+    marked_numbers,
+    marked_words,
+)
 from lshfast.records.sources import columns_of
 
 EXAMPLES = 3  # of values that are not of the kind of their field
@@ -34,10 +43,12 @@ class RecordTable:
     Parameters
     ----------
     source : mapping of str to columns, data frame, Arrow table, or sequence of mappings
-        A column is a sequence of values: strings, numbers, dates. None, NaN, NA and empty strings are missing values.
-        Data frames are those of pandas and polars, and what else exports an Arrow stream.
+        A column is a sequence of values: strings, numbers, dates. None, NaN, NA and empty strings
+        are missing values. Data frames are those of pandas and polars, and what else exports an
+        Arrow stream.
     id_column : str, optional
-        The column of the ids, which must be unique and not missing. The default ids are the row numbers.
+        The column of the ids, which must be unique and not missing. The default ids are the row
+        numbers.
     name : str, default "records"
         The name of the table in error messages.
     ids : sequence, optional
@@ -69,17 +80,26 @@ class RecordTable:
     name: str
 
     def __init__(
-        self, source: Any, id_column: str | None = None, name: str = "records", ids: Sequence[Any] | None = None
+        self,
+        source: Any,
+        id_column: str | None = None,
+        name: str = "records",
+        ids: Sequence[Any] | None = None,
     ) -> None:
-        self.columns = source.columns if isinstance(source, RecordTable) else columns_of(source, name)
+        self.columns = (
+            source.columns if isinstance(source, RecordTable) else columns_of(source, name)
+        )
         lengths = {column: len(values) for column, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
             shown = visible(", ".join(f"{column}: {size}" for column, size in lengths.items()))
             raise ValueError(f"{name}: columns must be of one length, not {shown}")
         self._rows = next(iter(lengths.values()), 0)
-        self.id_column, self.name = id_column, name
+        self.id_column = id_column
+        self.name = name
         if ids is not None and len(ids) != self._rows:
-            raise ValueError(f"{name}: there must be one id for each of {self._rows} rows, not {len(ids)}")
+            raise ValueError(
+                f"{name}: there must be one id for each of {self._rows} rows, not {len(ids)}"
+            )
         if ids is not None:
             self.ids = ids
         else:
@@ -104,7 +124,9 @@ class RecordTable:
         return {name: plain_value(values[row]) for name, values in self.columns.items()}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RecordTable:
-        """Return a table with further columns and the same ids; raise ValueError if it has a column of the name."""
+        """Return a table with further columns and the same ids; raise ValueError if it has a column
+        of the name.
+        """
         for name in columns:
             if name in self.columns:
                 raise ValueError(f"{self.name}: there is a column {name!r} already")
@@ -115,17 +137,27 @@ class RecordTable:
     def _checked_ids(self, column: str) -> list[Any]:
         ids = objects_of(self.column(column), f"{self.name}: column {column!r}")
         kinds = set(map(type, ids))
-        if kinds <= {int, str} and len(set(ids)) == len(ids) and (kinds == {int} or "" not in map(_stripped, ids)):
+        if (
+            kinds <= {int, str}
+            and len(set(ids)) == len(ids)
+            and (kinds == {int} or "" not in map(_stripped, ids))
+        ):
             return ids
         for row, key in enumerate(ids):
             if not isinstance(key, Hashable):
-                raise TypeError(f"{self.name}: the id of row {row} must be a string or number, not {key!r}")
+                raise TypeError(
+                    f"{self.name}: the id of row {row} must be a string or number, not {key!r}"
+                )
         first: dict[Any, int] = {}
         for row, key in enumerate(ids):
             if is_missing(key):
-                raise ValueError(f"{self.name}: the id of row {row} is missing in column {column!r}")
+                raise ValueError(
+                    f"{self.name}: the id of row {row} is missing in column {column!r}"
+                )
             if first.setdefault(key, row) != row:
-                raise ValueError(f"{self.name}: the id {key!r} of row {row} is taken by row {first[key]}")
+                raise ValueError(
+                    f"{self.name}: the id {key!r} of row {row} is taken by row {first[key]}"
+                )
         return ids
 
 
@@ -147,17 +179,19 @@ class CodedField:
     field : Field
         With its kind.
     codes : (ndarray of int32, ndarray of int32)
-        For each table and row the number of its value, -1 if it is missing. For one table, both are the same array.
+        For each table and row the number of its value, -1 if it is missing. For one table, both are
+        the same array.
     values : list of str
-        Normal forms of the values, all different. Codes have no spaces in them. Numbers are as Python writes them, and
-        dates are YYYYMMDD.
+        Normal forms of the values, all different. Codes have no spaces in them. Numbers are as
+        Python writes them, and dates are YYYYMMDD.
     numbers : ndarray of float64 or None
         The values of numbers, and the days of dates.
     refused : tuple of (int, int)
-        For each table, rows with a value that is not a number or date, or has no letter and no digit; they count as
-        missing.
+        For each table, rows with a value that is not a number or date, or has no letter and no
+        digit; they count as missing.
     notes : tuple of str
-        For each table how dates or telephones are read, if its values decided it, else an empty string.
+        For each table how dates or telephones are read, if its values decided it, else an empty
+        string.
     markers : tuple of Marker
         The values that count as missing although they are not empty, the most frequent first.
     examples : tuple of str
@@ -189,8 +223,11 @@ class CodedField:
         return first, second
 
 
-def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple[list[Int64Array], list[str]]:
-    """Return the number of each row's value in two tables, or in one, and the values as they are written.
+def written_values(
+    field: Field, a: RecordTable, b: RecordTable | None
+) -> tuple[list[Int64Array], list[str]]:
+    """Return the number of each row's value in two tables, or in one, and the values as they are
+    written.
 
     The number is -1 for None and NaN; values may be empty strings.
     """
@@ -204,7 +241,9 @@ def written_values(field: Field, a: RecordTable, b: RecordTable | None) -> tuple
 
 
 def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> CodedField:
-    """Return a field with the values as they are written instead of their normal forms; the same ones are missing."""
+    """Return a field with the values as they are written instead of their normal forms; the same
+    ones are missing.
+    """
     codes, strings = written_values(coded.field, a, b)
     first, second = (
         np.where(own < 0, MISSING, part).astype(np.int32)
@@ -214,13 +253,17 @@ def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> Code
 
 
 def part_changed(written: CodedField, coded: CodedField) -> float:
-    """Return which part of the rows of two tables has a value that is not written in its normal form."""
+    """Return which part of the rows of two tables has a value that is not written in its normal
+    form.
+    """
     codes, forms = (np.concatenate(own.codes) for own in (written, coded))
     present = codes >= 0
     form_of = np.full(len(written.values), MISSING, np.int64)
     form_of[codes[present]] = forms[present]
     pairs = zip(written.values, form_of.tolist(), strict=True)
-    changed = np.fromiter((form >= 0 and text != coded.values[form] for text, form in pairs), bool, len(form_of))
+    changed = np.fromiter(
+        (form >= 0 and text != coded.values[form] for text, form in pairs), bool, len(form_of)
+    )
     return float(np.append(changed, False)[codes].mean()) if len(codes) else 0.0
 
 
@@ -231,7 +274,8 @@ def code_field(
     missing: MissingValues = RECOGNISED,
     elsewhere: Collection[str] = (),
 ) -> CodedField:
-    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none.
+    """Number the values of a field in two tables, or in one; the kind is guessed if the field has
+    none.
 
     `elsewhere` has values that stand for missing ones in other fields.
     """
@@ -253,19 +297,39 @@ def code_field(
     texts = objects[used].tolist()
     if field.kind is None:
         sides = [used[own[used] > 0] for own in rows]
-        kind = kind_by_dates([(objects[places].tolist(), own[places]) for places, own in zip(sides, rows, strict=True)])
-        field = replace(field, kind=kind or (guess_kind(texts, counts[used]) if texts else "category"))
+        kind = kind_by_dates(
+            [
+                (objects[places].tolist(), own[places])
+                for places, own in zip(sides, rows, strict=True)
+            ]
+        )
+        field = replace(
+            field, kind=kind or (guess_kind(texts, counts[used]) if texts else "category")
+        )
     if missing.recognised:
         marked[used[marked_digits(str(field.kind), texts, counts[used])]] = True
     readable = given & ~marked
     used_by = [np.flatnonzero(own * readable) for own in rows]
-    weights = [own[used] if field.kind == "age" else 1 for own, used in zip(rows, used_by, strict=True)]
-    columns = [np.repeat(objects[used], times).tolist() for used, times in zip(used_by, weights, strict=True)]
+    weights = [
+        own[used] if field.kind == "age" else 1 for own, used in zip(rows, used_by, strict=True)
+    ]
+    columns = [
+        np.repeat(objects[used], times).tolist()
+        for used, times in zip(used_by, weights, strict=True)
+    ]
     readers = readers_of(field, columns)
     values, places = _distinct(objects, [reader for reader, _ in readers], used_by)
-    found = [np.append(own, MISSING).astype(np.int32)[part] for own, part in zip(places, codes, strict=True)]
-    refused = [(own * readable * (place == MISSING)) for own, place in zip(rows, places, strict=True)]
-    markers = [Marker(strings[place], tuple(int(own[place]) for own in rows)) for place in np.flatnonzero(marked)]
+    found = [
+        np.append(own, MISSING).astype(np.int32)[part]
+        for own, part in zip(places, codes, strict=True)
+    ]
+    refused = [
+        (own * readable * (place == MISSING)) for own, place in zip(rows, places, strict=True)
+    ]
+    markers = [
+        Marker(strings[place], tuple(int(own[place]) for own in rows))
+        for place in np.flatnonzero(marked)
+    ]
     coded = CodedField(
         field,
         (found[0], found[-1]),
@@ -301,18 +365,28 @@ def without_values(
         side = next(side for side, rows in enumerate(places) if len(rows))
         value = tables[side].column(coded.field.column_of(side))[int(places[side][0])]
         markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
-    new = np.append(np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1), MISSING).astype(np.int32)
+    new = np.append(
+        np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1), MISSING
+    ).astype(np.int32)
     codes = [new[part] for part in parts]
     numbers = None if coded.numbers is None else coded.numbers[~dropped]
-    values = [value for value, is_dropped in zip(coded.values, dropped.tolist(), strict=True) if not is_dropped]
+    values = [
+        value
+        for value, is_dropped in zip(coded.values, dropped.tolist(), strict=True)
+        if not is_dropped
+    ]
     markers.sort(key=lambda own: -sum(own.rows))
-    return replace(coded, codes=(codes[0], codes[-1]), values=values, numbers=numbers, markers=tuple(markers))
+    return replace(
+        coded, codes=(codes[0], codes[-1]), values=values, numbers=numbers, markers=tuple(markers)
+    )
 
 
 def _distinct(
     strings: npt.NDArray[Any], readers: Sequence[Reader], used_by: Sequence[Int64Array]
 ) -> tuple[list[str], list[Int64Array]]:
-    """Return the distinct normal forms of strings, and for each table the place of each string's normal form."""
+    """Return the distinct normal forms of strings, and for each table the place of each string's
+    normal form.
+    """
     places: dict[str, int] = {}
     found = {}
     for reader in dict.fromkeys(readers):
@@ -325,7 +399,8 @@ def _distinct(
         found[reader] = np.full(len(strings), MISSING, np.int64)
         different = dict.fromkeys(forms)
         if len(different) == len(forms) and len(own) == len(readers) and "" not in different:
-            found[reader][used] = np.arange(len(used), dtype=np.int64)  # all different, and in their order
+            # All different, and in their order.
+            found[reader][used] = np.arange(len(used), dtype=np.int64)
             return forms, [found[reader]] * len(readers)
         new = [form for form in different if form and form not in places]
         places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))

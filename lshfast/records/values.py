@@ -1,6 +1,7 @@
 """The values of records: normal forms of strings, and numbers in strings.
 
-Values are compared after these functions, which are applied once to each distinct value of a column.
+Values are compared after these functions, which are applied once to each distinct value of a
+column.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-# Characters of ASCII in a normal form: capital letters become small, apostrophes vanish, other punctuation is a space.
-_ASCII = {code: " " for code in range(128) if not chr(code).isalnum()} | {ord("'"): None, ord("`"): None}
+# Characters of ASCII in a normal form: capital letters become small, apostrophes vanish, other
+# punctuation is a space.
+_ASCII = {code: " " for code in range(128) if not chr(code).isalnum()} | {
+    ord("'"): None,
+    ord("`"): None,
+}
 _ASCII_LINES = {code: form for code, form in _ASCII.items() if code != ord("\n")}
 # Marks of Latin, Greek and Cyrillic letters, and apostrophes.
 _NO_LETTERS = re.compile("[\u0300-\u036f'\u2018\u2019\u02bc`]")
@@ -26,17 +31,21 @@ _SPACES = {ord(space): " " for space in "\t\u00a0\u2009\u202f"}  # that stand be
 _THOUSANDS = {ord(mark): None for mark in ",.'’ "}
 _CURRENCY = "$€£¥₹ \t\u00a0%"
 NUMBER_SAMPLE = 2000  # numbers of a column that decide its decimal sign
-# In values of more than `LONG` characters, further marks in a row are dropped: the Stream-Safe Text Format of Unicode
-# (UAX #15) has 30 at most, and words of any language have fewer.
-LONG, MOST_MARKS = 1000, 30
-_OLD = re.compile("[\0-\u0377\u0400-\u052f\u1e00-\u1eff\u4e00-\u9fef]*")  # code points that all versions assign
+# In values of more than `LONG` characters, further marks in a row are dropped: the Stream-Safe Text
+# Format of Unicode (UAX #15) has 30 at most, and words of any language have fewer.
+LONG = 1000
+MOST_MARKS = 30
+# Code points that all versions assign.
+_OLD = re.compile("[\0-\u0377\u0400-\u052f\u1e00-\u1eff\u4e00-\u9fef]*")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 def normal_form(text: str) -> str:
-    """Return a string in lower case, without accents and punctuation, with single spaces between words.
+    """Return a string in lower case, without accents and punctuation, with single spaces between
+    words.
 
-    Accents are removed from Latin, Greek and Cyrillic letters only: in other scripts, marks are letters.
+    Accents are removed from Latin, Greek and Cyrillic letters only: in other scripts, marks are
+    letters.
 
     Examples
     --------
@@ -59,9 +68,11 @@ def normal_form(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a text without the difference of capital and small letters, compatible forms and accents.
+    """Return a text without the difference of capital and small letters, compatible forms and
+    accents.
 
-    All forms of Unicode of one text give the same: folding comes after the decomposition, and is decomposed again.
+    All forms of Unicode of one text give the same: folding comes after the decomposition, and is
+    decomposed again.
     """
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     plain = _NO_LETTERS.sub("", unicodedata.normalize("NFKD", decomposed))
@@ -69,7 +80,9 @@ def _folded(text: str) -> str:
 
 
 class _Patterns(NamedTuple):
-    """What finds letters that an older version of Unicode does not assign, what is no word, and too many marks."""
+    """What finds letters that an older version of Unicode does not assign, what is no word, and too
+    many marks.
+    """
 
     later: re.Pattern[str]
     later_forms: dict[int, str]
@@ -79,7 +92,8 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns(is_astral: bool) -> _Patterns:
-    """Return the patterns of the pinned version of Unicode, for texts with code points above U+FFFF or without.
+    """Return the patterns of the pinned version of Unicode, for texts with code points above U+FFFF
+    or without.
 
     Without them, classes have a table instead of a list of ranges, which takes a tenth of the time.
     """
@@ -101,7 +115,9 @@ def _patterns(is_astral: bool) -> _Patterns:
 
 
 def _class_of(ranges: str, last: int) -> str:
-    """Return ranges of code points that begin at `last` at most as a class of a regular expression."""
+    """Return ranges of code points that begin at `last` at most as a class of a regular
+    expression.
+    """
     found = []
     for part in ranges.split():
         codes = [int(code, 16) for code in part.split("-")]
@@ -128,7 +144,8 @@ class NumberForm(NamedTuple):
     Attributes
     ----------
     comma : bool
-        Whether the decimal sign is a comma. It decides values such as 1,234 and 1.234, which can be read both ways.
+        Whether the decimal sign is a comma. It decides values such as 1,234 and 1.234, which can be
+        read both ways.
     grouped : bool
         Whether 1 234 and 1.234.567 are numbers, without decimals. Telephones are written so, too.
     """
@@ -140,8 +157,8 @@ class NumberForm(NamedTuple):
 def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # noqa: B008 # an immutable value
     """Return the number in a string, else None.
 
-    It may have a currency sign, a comma or a point as decimal sign, and the other one, spaces or apostrophes between
-    thousands.
+    It may have a currency sign, a comma or a point as decimal sign, and the other one, spaces or
+    apostrophes between thousands.
 
     Examples
     --------
@@ -159,13 +176,17 @@ def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # no
         text = text.translate(_SPACES)
     for comma in (form.comma, not form.comma):
         found = (_COMMA_NUMBER if comma else _NUMBER).fullmatch(text)
-        if found is not None and (form.grouped or found[2] is None or found[2][0] in ",'’" or found[3]):
+        if found is not None and (
+            form.grouped or found[2] is None or found[2][0] in ",'’" or found[3]
+        ):
             return _finite(_with_point(found, comma))
     return None
 
 
 def are_plain(texts: Sequence[str]) -> bool:
-    """Return whether all strings are digits with a sign and a point at most, which is fast to see for all at once."""
+    """Return whether all strings are digits with a sign and a point at most, which is fast to see
+    for all at once.
+    """
     joined = "\n".join(texts)
     return joined.count("\n") == len(texts) - 1 and _PLAIN_NUMBERS.fullmatch(joined) is not None
 
@@ -189,8 +210,9 @@ def _finite(text: str) -> float | None:
 def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str]]:
     """Decide the decimal sign of the numbers of each table, and say it if it is a comma.
 
-    Values that can be read in one way only decide it: 12,5 and 1.234,56, or 12.5 and 1,234.56. If there are none in a
-    table, it has the sign of the other table, if this is known; otherwise a point.
+    Values that can be read in one way only decide it: 12,5 and 1.234,56, or 12.5 and 1,234.56. If
+    there are none in a table, it has the sign of the other table, if this is known; otherwise a
+    point.
 
     Examples
     --------
@@ -210,7 +232,9 @@ def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str
 
 
 def _has_commas(texts: Sequence[str]) -> bool | None:
-    """Return whether most numbers with one reading have a comma as decimal sign; None if there are none of them."""
+    """Return whether most numbers with one reading have a comma as decimal sign; None if there are
+    none of them.
+    """
     marked = [text for text in texts if "," in text or "." in text]
     step = max(1, len(marked) // NUMBER_SAMPLE)
     commas = points = 0

@@ -1,10 +1,11 @@
 """Weights of agreement by Fellegi and Sunter, estimated without labels.
 
-u is the distribution of the levels among random pairs: exact for equal values, by the frequencies of the values, and
-from a sample for the other levels. m is the distribution among matches, by expectation maximisation over the
-candidates. Candidates of a rule that are no matches are alike in what the rule looks for, and in what depends on it:
-so they have a distribution for each rule. The weights do not depend on how the rules choose pairs: they are
-log2(m / u), and the prior is the share of matches among all pairs.
+u is the distribution of the levels among random pairs: exact for equal values, by the frequencies
+of the values, and from a sample for the other levels. m is the distribution among matches, by
+expectation maximisation over the candidates. Candidates of a rule that are no matches are alike in
+what the rule looks for, and in what depends on it: so they have a distribution for each rule. The
+weights do not depend on how the rules choose pairs: they are log2(m / u), and the prior is the
+share of matches among all pairs.
 """
 
 from __future__ import annotations
@@ -35,10 +36,13 @@ PRIOR_MATCHES = 20.0  # observations added to the levels of m, distributed by EX
 PRIOR_PAIRS = 5.0  # the same for the pairs that a rule brings by chance, distributed as u
 FIRST_SHARE = 0.3  # matches for each record, before anything is known
 TINY = 1e-12
-EXPECTED, EXPECTED_OTHER = 0.7, 0.1  # of equal and of wholly different values, given a match, before all is known
+# of equal and of wholly different values, given a match, before all is known
+EXPECTED = 0.7
+EXPECTED_OTHER = 0.1
 LEAST_CHANCE = 0.1  # least share of the agreements of random pairs that is attributed to chance
 LARGEST_WEIGHT = 40.0  # bits
-MOST_DUPLICATES = 2.0  # pairs of matches for each record of one table, at most; of two tables, one for each record
+# Pairs of matches for each record of one table, at most; of two tables, one for each record.
+MOST_DUPLICATES = 2.0
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,14 @@ class FieldWeights:
     labels : tuple of str
         What the levels mean.
     m, u : ndarray of float64, shape (levels,)
-        Probability of each level among matches, and among random pairs, if both values are present. 0 for the level of
-        missing values.
+        Probability of each level among matches, and among random pairs, if both values are present.
+        0 for the level of missing values.
     bits : ndarray of float64, shape (levels,)
-        The weight of each level: log2(m / u) times the factor; levels that are out of order are pooled. 0 for missing
-        values.
+        The weight of each level: log2(m / u) times the factor; levels that are out of order are
+        pooled. 0 for missing values.
     value_bits : ndarray of float64, shape (values,), or None
-        The weights of equal values, by the value: agreement on a rare value weighs more. None if all weigh the same, as
-        for texts and numbers.
+        The weights of equal values, by the value: agreement on a rare value weighs more. None if
+        all weigh the same, as for texts and numbers.
     """
 
     field: str
@@ -79,7 +83,9 @@ class FieldWeights:
     def scaled(self, factor: float) -> FieldWeights:
         """Return these weights times a factor, at least 0."""
         values = None if self.value_bits is None else self.value_bits * factor
-        return replace(self, bits=self.bits * factor, value_bits=values, factor=self.factor * factor)
+        return replace(
+            self, bits=self.bits * factor, value_bits=values, factor=self.factor * factor
+        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,9 @@ class LinkWeights:
         return np.asarray(1 / (1 + np.exp2(-np.clip(total, -1000, 1000))))
 
     def bits_of(self, probability: float) -> float:
-        """Return the sum of weights at which the probability of a match has this value, in (0, 1)."""
+        """Return the sum of weights at which the probability of a match has this value, in
+        (0, 1).
+        """
         return float(np.log2(probability) - np.log2(1 - probability)) - self.prior_bits
 
 
@@ -140,7 +148,9 @@ def random_rows(linkage: Linkage, size: int) -> tuple[Int64Array, Int64Array]:
     return i, j + (j >= i)
 
 
-def chance_levels(linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
+def chance_levels(
+    linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]
+) -> Float64Array:
     """Return u of a field: the distribution of the levels of random pairs with both values."""
     coded = comparer.coded
     levels = comparer.levels(coded.codes[0][rows[0]], coded.codes[1][rows[1]])
@@ -155,12 +165,17 @@ def chance_levels(linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Ar
 
 def equal_by_chance(linkage: Linkage, coded: CodedField) -> float:
     """Return the probability that two random records have equal values, if both have one."""
-    counts = [np.bincount(codes[codes >= 0], minlength=len(coded.values)).astype(np.float64) for codes in coded.codes]
+    counts = [
+        np.bincount(codes[codes >= 0], minlength=len(coded.values)).astype(np.float64)
+        for codes in coded.codes
+    ]
     if linkage.b is None:
         rows = counts[0].sum()
-        pairs, equal = rows * (rows - 1) / 2, (counts[0] * (counts[0] - 1) / 2).sum()
+        pairs = rows * (rows - 1) / 2
+        equal = (counts[0] * (counts[0] - 1) / 2).sum()
     else:
-        pairs, equal = counts[0].sum() * counts[1].sum(), (counts[0] * counts[1]).sum()
+        pairs = counts[0].sum() * counts[1].sum()
+        equal = (counts[0] * counts[1]).sum()
     return float((equal + SMOOTHING) / (pairs + 2 * SMOOTHING)) if pairs else 0.5
 
 
@@ -183,9 +198,9 @@ def estimate_weights(
 
     References
     ----------
-    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. W. E. Winkler, "Using the EM algorithm for
-    weight computation in the Fellegi-Sunter model of record linkage", 1988; "Frequency-based matching in
-    Fellegi-Sunter model of record linkage", 1989.
+    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. W. E. Winkler, "Using the
+    EM algorithm for weight computation in the Fellegi-Sunter model of record linkage", 1988;
+    "Frequency-based matching in Fellegi-Sunter model of record linkage", 1989.
     """
     places = candidates.places
     rows = pairs_for_chance(linkage)
@@ -197,10 +212,13 @@ def estimate_weights(
         chosen = replace(candidates, places=places[some], masks=candidates.masks[some])
     rules = largest_rules(chosen)
     i, j = linkage.rows_of(chosen.places)
-    levels = ordered_map(lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]), comparers, linkage.threads)
+    levels = ordered_map(
+        lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]), comparers, linkage.threads
+    )
     columns = [rules, *levels]
     where, pattern = distinct_rows(columns)
-    patterns, counts = np.stack([own[where] for own in columns], axis=1), np.bincount(pattern, minlength=len(where))
+    patterns = np.stack([own[where] for own in columns], axis=1)
+    counts = np.bincount(pattern, minlength=len(where))
     scale = len(places) / max(1, len(chosen))
     weighted = np.asarray(counts * scale, np.float64)
     m, matches, steps = maximise(patterns[:, 1:], patterns[:, 0], weighted, u, linkage)
@@ -213,8 +231,12 @@ def estimate_weights(
 
 
 def largest_rules(candidates: CandidatePairs) -> npt.NDArray[np.uint8]:
-    """Return for each pair the number of the rule that brought it; of several, the one with most pairs."""
-    order = sorted(range(len(candidates.reports)), key=lambda rule: (candidates.reports[rule].pairs, -rule))
+    """Return for each pair the number of the rule that brought it; of several, the one with most
+    pairs.
+    """
+    order = sorted(
+        range(len(candidates.reports)), key=lambda rule: (candidates.reports[rule].pairs, -rule)
+    )
     found = np.zeros(len(candidates), np.uint8)
     for rule in order:
         found[rules_of(candidates.masks, rule)] = rule
@@ -236,8 +258,9 @@ def maximise(
 ) -> tuple[list[Float64Array], float, int]:
     """Estimate m and the number of matches by expectation maximisation.
 
-    The candidates of a rule are a mixture of matches, with the distributions m that all rules share, and of pairs that
-    the rule brings by chance, with distributions of its own. These begin as u, limited to the levels that occur.
+    The candidates of a rule are a mixture of matches, with the distributions m that all rules
+    share, and of pairs that the rule brings by chance, with distributions of its own. These begin
+    as u, limited to the levels that occur.
 
     Parameters
     ----------
@@ -262,13 +285,16 @@ def maximise(
     m = [levels.copy() for levels in expected]
     rules = int(groups.max()) + 1 if len(groups) else 0
     places = [groups.astype(np.int64) * len(own) + patterns[:, f] for f, own in enumerate(u)]
-    totals = [_sums(own, counts, (rules, len(levels))) for own, levels in zip(places, u, strict=True)]
+    totals = [
+        _sums(own, counts, (rules, len(levels))) for own, levels in zip(places, u, strict=True)
+    ]
     chance = [_limited(own_u, total) for own_u, total in zip(u, totals, strict=True)]
     others = [own.copy() for own in chance]
     sizes = np.bincount(groups, counts, minlength=rules)
     most = min(linkage.sizes) * (1.0 if linkage.b is not None else MOST_DUPLICATES)
     shares = np.clip(FIRST_SHARE * min(linkage.sizes) / np.maximum(sizes, 1), 1e-9, 0.5)
-    matches, step = 0.0, 0
+    matches = 0.0
+    step = 0
     while step < ITERATIONS:
         step += 1
         odds = np.log(shares / (1 - shares))[groups]
@@ -288,7 +314,8 @@ def maximise(
         change = max(float(np.abs(new - old).max()) for new, old in zip(found, m, strict=True))
         change = max(change, abs(total - matches) / max(1.0, total))
         shares = (np.bincount(groups, posterior, minlength=rules) + 1) / (sizes + 2)
-        m, matches = found, total
+        m = found
+        matches = total
         if change < TOLERANCE:
             break
     return m, min(matches, most), step
@@ -296,7 +323,11 @@ def maximise(
 
 def _sums(places: Int64Array, weights: Float64Array, shape: tuple[int, ...]) -> Float64Array:
     """Return the sums of weights by rule (rows) and level, from their places in this matrix."""
-    return np.bincount(places, weights, minlength=shape[0] * shape[1]).astype(np.float64).reshape(shape)
+    return (
+        np.bincount(places, weights, minlength=shape[0] * shape[1])
+        .astype(np.float64)
+        .reshape(shape)
+    )
 
 
 def _limited(u: Float64Array, totals: Float64Array) -> Float64Array:
@@ -314,7 +345,9 @@ def _distribution(sums: Float64Array, prior: Float64Array) -> Float64Array:
 
 
 def _expected(levels: int) -> Float64Array:
-    """Return a distribution with equal values most likely, and each further level but the last half as likely."""
+    """Return a distribution with equal values most likely, and each further level but the last half
+    as likely.
+    """
     found = np.zeros(levels)
     found[EXACT_LEVEL] = EXPECTED
     rest = 0.5 ** np.arange(levels - 2, dtype=np.int64)
@@ -324,7 +357,8 @@ def _expected(levels: int) -> Float64Array:
 
 
 def _ratio(m: Float64Array, u: Float64Array) -> Float64Array:
-    """Return m / u, not increasing with the level: levels out of order are pooled; 1 for missing values.
+    """Return m / u, not increasing with the level: levels out of order are pooled; 1 for missing
+    values.
 
     R. E. Barlow et al., "Statistical inference under order restrictions", 1972.
 
@@ -342,7 +376,9 @@ def _ratio(m: Float64Array, u: Float64Array) -> Float64Array:
             pool = before[0] + pool[0], before[1] + pool[1], before[2] + pool[2]
         pools.append(pool)
     ratio = np.ones(len(m))
-    ratio[EXACT_LEVEL:] = np.repeat([pool[0] / pool[1] for pool in pools], [pool[2] for pool in pools])
+    ratio[EXACT_LEVEL:] = np.repeat(
+        [pool[0] / pool[1] for pool in pools], [pool[2] for pool in pools]
+    )
     return np.clip(ratio, 2.0**-LARGEST_WEIGHT, 2.0**LARGEST_WEIGHT)
 
 
@@ -353,9 +389,15 @@ def without_matches(u: Float64Array, m: Float64Array, prior: float) -> Float64Ar
 
 
 def with_prior(
-    weights: LinkWeights, comparers: Sequence[FieldComparer], linkage: Linkage, prior: float, frequencies: bool
+    weights: LinkWeights,
+    comparers: Sequence[FieldComparer],
+    linkage: Linkage,
+    prior: float,
+    frequencies: bool,
 ) -> LinkWeights:
-    """Return the weights at another share of matches among all pairs: random pairs have more or fewer of them."""
+    """Return the weights at another share of matches among all pairs: random pairs have more or
+    fewer of them.
+    """
     more = prior - weights.prior
     fields = [
         weights_of(comparer, own.m, without_matches(own.u, own.m, more), prior, frequencies)
@@ -365,18 +407,30 @@ def with_prior(
 
 
 def weights_of(
-    comparer: FieldComparer, m: Float64Array, u: Float64Array, prior: float, frequencies: bool, graded: bool = False
+    comparer: FieldComparer,
+    m: Float64Array,
+    u: Float64Array,
+    prior: float,
+    frequencies: bool,
+    graded: bool = False,
 ) -> FieldWeights:
-    """Return the weights of a field from m and u; `graded` interpolates those of names, texts and numbers."""
+    """Return the weights of a field from m and u; `graded` interpolates those of names, texts and
+    numbers.
+    """
     bits = np.log2(_ratio(m, u))
     by_value = None
     if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
         # Two records agree on a value by chance with the product of its frequencies in the tables.
-        counts = [np.bincount(c[c >= 0], minlength=len(comparer.coded.values)) for c in comparer.coded.codes]
+        counts = [
+            np.bincount(c[c >= 0], minlength=len(comparer.coded.values))
+            for c in comparer.coded.codes
+        ]
         first, second = ((count + SMOOTHING) / (count.sum() + 1.0) for count in counts)
         # Of the agreements of matches, a value has the share that it has of the records.
         share = (first + second) / (first + second).sum()
-        chance = np.maximum(first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second)
+        chance = np.maximum(
+            first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second
+        )
         by_value = np.log2(m[EXACT_LEVEL]) + np.log2(share) - np.log2(chance)
         by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
     graded = graded and comparer.coded.kind in GRADED

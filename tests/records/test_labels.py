@@ -253,3 +253,25 @@ def test_ids_that_a_spreadsheet_would_run_are_found_again(tmp_path):
     out = tmp_path / "2.csv"
     assert run("records", "dedup", source, "-o", out, "--labels", review, *options).exit_code == 0
     assert links_of(out) == set()
+
+
+def test_marks_improve_the_weights_of_pairs_without_marks():
+    rng = np.random.default_rng(7)
+
+    def words(count):
+        return ["".join(rng.choice(list("abcdefghij"), 7)) for _ in range(count)]
+
+    given = words(30)
+    names = [(str(rng.choice(given)), surname) for surname in words(300)]
+    phones = [f"555-{number}" for number in rng.choice(90_000, 400, replace=False) + 10_000]
+    a = {"given": [n for n, _ in names[:200]], "surname": [n for _, n in names[:200]], "phone": phones[:200]}
+    both = names[:40] + names[200:]  # of whom half have another telephone
+    b = {"given": [n for n, _ in both], "surname": [n for _, n in both], "phone": phones[:20] + phones[200:320]}
+    marks = [(row, row, "same") for row in range(20, 35)]
+    plain = match_records(a, b, threads=1)
+    marked = match_records(a, b, labels=marks, threads=1)
+    other = [result.weights.fields[2].m[-1] for result in (plain, marked)]
+    assert other[1] > other[0]
+    right = {(row, row) for row in range(40)}
+    assert len(right & set(marked.pairs())) >= len(right & set(plain.pairs()))
+    assert set(marked.pairs()) <= right

@@ -193,3 +193,80 @@ def test_a_group_that_explodes_ends_the_run():
         check([300, *[2] * 20, *[1] * 60], different)
     check([300, *[2] * 20, *[1] * 60], ["one name"] * 400)
     check([90, 60, 40, 30, 22, 17, 14, 11, 9, 7, *[5] * 6, *[3] * 10, *[2] * 20], different)
+
+
+# For each kind of record: the number of values of its columns, and which of them relatives share.
+RELATED = {
+    "employees": (
+        {"first": 150, "last": 1200, "hired": 9000, "firm": 30, "town": 30, "street": 30, "number": 30},
+        ("firm", "town", "street", "number"),
+    ),
+    "articles": (
+        {"title": 1500, "weight": 3000, "colour": 12, "maker": 40, "line": 30, "country": 30, "year": 30},
+        ("maker", "line", "country", "year"),
+    ),
+    "household": (
+        {"given": 120, "born": 9000, "sex": 2, "surname": 200, "area": 30, "road": 30, "house": 30},
+        ("surname", "area", "road", "house"),
+    ),
+}
+
+
+def related_tables(kind, size, both, seed=4, moved=0.0):
+    """Two tables of records that share some columns with one other, or move; `both` of them are in both."""
+    columns, shared = RELATED[kind]
+    rng = np.random.default_rng(seed)
+    count = 2 * size - both
+    words = list(dict.fromkeys("".join(rng.choice(SYLLABLES, 4)) for _ in range(12_000)))
+    start = np.arange(count) // 2 * 2 if not moved else np.arange(count)
+    first = {}
+    for place, (name, values) in enumerate(columns.items()):
+        codes = (rng.random(count) ** 1.3 * values).astype(int)
+        codes = codes[start] if name in shared else codes
+        first[name] = np.array(words, object)[(codes + 1000 * place) % len(words)]
+    order = rng.permutation(count)
+    first = {name: values[order] for name, values in first.items()}
+    second = {name: values.copy() for name, values in first.items()}
+    leave = rng.random(both) < moved
+    elsewhere = rng.integers(0, count, both)
+    for name, values in second.items():
+        change = leave if name in shared else rng.random(both) < 0.06
+        values[:both][change] = first[name][elsewhere[change]]
+    a = {name: values[:size].tolist() for name, values in first.items()}
+    b = {name: np.append(values[:both], values[size:]).tolist() for name, values in second.items()}
+    return a, b
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize(
+    "kind", ["employees", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("articles", "household"))]
+)
+def test_related_records_are_no_matches(kind):
+    """What they share is common column by column; all of it at once shows relatives, not matches."""
+    assert len(match_records(*related_tables(kind, 3000, 0))) <= 6
+    result = match_records(*related_tables(kind, 3000, 90))
+    precision, recall = quality(result, 90)
+    assert precision >= 0.9
+    assert recall >= 0.85
+    assert abs(result.probabilities.mean() - precision) <= 0.06
+
+
+@pytest.mark.parametrize("both", [3000, pytest.param(300, marks=pytest.mark.slow)])
+def test_matches_that_changed_several_columns_at_once_are_found(both):
+    result = match_records(*related_tables("employees", 3000, both, moved=0.15))
+    precision, recall = quality(result, both)
+    assert precision >= 0.9
+    assert recall >= 0.93
+
+
+def test_many_fields_are_compared_and_what_is_left_out_is_said():
+    rng = np.random.default_rng(5)
+    words = np.array(["".join(rng.choice(SYLLABLES, 3)) for _ in range(300)], object)
+    columns = {f"c{number}": words[rng.integers(0, 40 + 8 * number, 900)] for number in range(16)}
+    a = {name: values[:500].tolist() for name, values in columns.items()}
+    b = {name: np.append(values[:100], values[500:]).tolist() for name, values in columns.items()}
+    result = match_records(a, b)
+    assert quality(result, 100) == (1, 1)
+    assert [text for text in result.summary.warnings if text.startswith("of 16 fields, 12 were checked")]
+    few = ["c3", "c8", "c12", "c15"]
+    assert not match_records({name: a[name] for name in few}, {name: b[name] for name in few}).summary.warnings

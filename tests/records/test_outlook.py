@@ -90,3 +90,22 @@ def test_links_near_the_threshold_and_wrong_links():
     a = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
     b = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
     assert match_records(a, b).summary.warnings
+
+
+def test_the_expected_precision_has_an_interval_that_marks_narrow():
+    rng = np.random.default_rng(6)
+    names = ["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(400)]
+    born = [f"19{year}-0{month}-1{day}" for year, month, day in rng.integers((40, 1, 0), (99, 9, 9), (400, 3)).tolist()]
+    a = {"name": names[:200], "born": born[:200]}
+    b = {"name": [name[:-1] for name in names[:50]] + names[200:350], "born": born[:50] + born[200:350]}
+    result = match_records(a, b, threads=1)
+    expected, low, high = result.summary.precision
+    assert low <= expected <= high
+    assert expected == pytest.approx(result.probabilities.mean())
+    right = sum(i == j and i < 50 for i, j in result.pairs()) / len(result)
+    assert low <= right <= high
+    wrong = [(1 - limit) * len(result) for limit in (low, high)]
+    assert wrong == pytest.approx([round(count) for count in wrong])
+    marks = [(i, j, "same") for i, j in result.pairs()]
+    assert tuple(match_records(a, b, labels=marks, threads=1).summary.precision) == (1, 1, 1)
+    assert match_records(a, b, scoring="points", threads=1).summary.precision is None

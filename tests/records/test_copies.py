@@ -1,0 +1,82 @@
+"""One table of texts: families of alike products are not linked, and copies among them are."""
+
+import numpy as np
+import pytest
+
+from lshfast.records import dedup_records
+
+NOUNS = ["camera", "printer", "router", "speaker", "monitor", "keyboard", "scanner", "headset", "charger", "projector"]
+BRANDS = ["sony", "canon", "epson", "lexmark", "belkin", "netgear", "philips", "panasonic"]
+WORDS = ["black", "white", "compact", "wireless", "digital", "portable", "slim", "professional", "silver", "travel"]
+
+
+def products(rng, families=150):
+    """Return titles and descriptions of products in families: members differ in the number of the model and a word."""
+    titles = []
+    texts = []
+    for _ in range(families):
+        brand, noun = rng.choice(BRANDS), rng.choice(NOUNS)
+        letters = "".join(rng.choice(list("abcdefghk"), 3))
+        number = int(rng.integers(100, 9000))
+        common = " ".join(rng.choice(WORDS, 3, replace=False))
+        for member in range(int(rng.integers(2, 5))):
+            model = f"{letters}{number + member}"
+            titles.append(f"{brand} {rng.choice(WORDS)} {noun} {model}")
+            texts.append(f"{common} {noun} of {brand} {letters} series {model} {rng.integers(10, 99)} watt")
+    return titles, texts
+
+
+def table_of(percent, seed=5):
+    """Return a table of which a part of the rows stand twice, with words left out, and the pairs."""
+    rng = np.random.default_rng(seed)
+    titles, texts = products(rng)
+    rows = len(titles)
+    copied = rng.choice(rows, rows * percent // 100, replace=False).tolist()
+    pairs = {(row, rows + place) for place, row in enumerate(copied)}
+    for row in copied:
+        words = texts[row].split()
+        del words[int(rng.integers(0, 3))]
+        texts.append(" ".join(words))
+        titles.append(titles[row].upper())
+    return {"title": titles, "description": texts}, pairs
+
+
+def test_families_without_copies_are_not_linked_and_the_run_says_so():
+    table, _ = table_of(0)
+    result = dedup_records(table, threads=1)
+    assert len(result) <= len(table["title"]) // 1000
+    assert result.summary.warnings
+
+
+@pytest.mark.parametrize("percent", [10, 30])
+def test_copies_among_families_are_linked(percent):
+    table, pairs = table_of(percent)
+    links = set(dedup_records(table, threads=1).pairs())
+    assert len(links & pairs) >= 0.8 * len(pairs)
+    assert len(links & pairs) >= 0.8 * len(links)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_version_that_differs_in_every_copy_does_not_make_copies_a_family(seed):
+    rng = np.random.default_rng(seed)
+    parts = ["ka", "lo", "mi", "ren", "sol", "tu", "ver", "wan", "xe", "yor", "bel", "dor"]
+
+    def word():
+        return "".join(rng.choice(parts, 3))
+
+    people = [f"{word()} {word()}" for _ in range(200)]
+    table = {"package": [], "summary": [], "maintainer": [], "version": [], "homepage": []}
+    entries = [
+        (f"{word()}-{word()}", [word() for _ in range(3)], rng.choice(people), rng.choice(NOUNS)) for _ in range(600)
+    ]
+    for copy, some in enumerate([entries, entries[:120]]):
+        for name, words, person, noun in some:
+            table["package"].append(name.upper() if copy else name)
+            table["summary"].append(f"a {' '.join(words[copy:])} {noun}")
+            table["maintainer"].append(person)
+            table["version"].append(f"{rng.integers(1, 9)}.{rng.integers(0, 30)}.{rng.integers(0, 30)}")
+            table["homepage"].append(f"https://code.example/{person.replace(' ', '')}/{name}")
+    links = set(dedup_records(table, threads=1).pairs())
+    pairs = {(row, 600 + row) for row in range(120)}
+    assert len(links & pairs) >= 0.95 * len(pairs)
+    assert len(links & pairs) >= 0.95 * len(links)
