@@ -27,8 +27,7 @@ from lshfast.tokens import TokenSets
 
 
 class ArrowStream(Protocol):
-    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of
-    pyarrow.
+    """An object that exports an Arrow stream, such as a column of polars or pandas.
 
     See Also
     --------
@@ -73,8 +72,8 @@ PORTIONS = 4
 # The greatest value of `sample`.
 MOST_SAMPLE = 2**32
 
-# The highest bits of a token by which most tokens are ruled out before they are searched among the
-# common ones.
+# The highest bits of a token, which exclude most tokens before they are searched among the common
+# ones.
 FILTER_BITS = 20
 
 
@@ -114,31 +113,28 @@ class CommonShingles:
 
     @cached_property
     def _filter(self) -> BoolArray:
-        found = np.zeros(1 << FILTER_BITS, np.bool_)
-        found[self.tokens >> np.uint64(64 - FILTER_BITS)] = True
-        return found
+        marks = np.zeros(1 << FILTER_BITS, np.bool_)
+        marks[self.tokens >> np.uint64(64 - FILTER_BITS)] = True
+        return marks
 
     def contains(self, tokens: UInt64Array) -> BoolArray:
-        """Return which tokens are those of common shingles."""
-        found = self._filter[tokens >> np.uint64(64 - FILTER_BITS)]
-        places = np.flatnonzero(found)
-        some = tokens[places]
-        at = np.searchsorted(self.tokens, some)
-        found[places] = self.tokens[np.minimum(at, len(self.tokens) - 1)] == some
-        return np.asarray(found)
+        """Return whether each token is a common shingle."""
+        is_common = self._filter[tokens >> np.uint64(64 - FILTER_BITS)]
+        places = np.flatnonzero(is_common)
+        candidates = tokens[places]
+        positions = np.searchsorted(self.tokens, candidates)
+        is_common[places] = self.tokens[np.minimum(positions, len(self.tokens) - 1)] == candidates
+        return np.asarray(is_common)
 
     def left_out(self, sets_of_texts: TokenSets, same: TokenSets) -> TokenSets:
-        """Return token sets without common shingles; `same` are those of the same texts under
-        `key`.
-        """
+        """Return token sets without common shingles; `same` are the same texts under `key`."""
         stays = ~self.contains(same.tokens)
         before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
         return TokenSets(before[sets_of_texts.offsets], sets_of_texts.tokens[stays])
 
 
 class Shingles(NamedTuple):
-    """What shingles are made of: the checked arguments of `shingle`; and which of them do not
-    count, if any.
+    """The checked arguments of `shingle`, and the common shingles that do not count, if any.
 
     See Also
     --------
@@ -169,15 +165,13 @@ class Shingles(NamedTuple):
 
     def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts, hashed with a seed or a secret key."""
-        found = self.all_tokens_of(texts, key)
-        return (
-            found
-            if self.common is None
-            else self.common.left_out(found, self.all_tokens_of(texts, self.common.key))
-        )
+        token_sets = self.all_tokens_of(texts, key)
+        if self.common is None:
+            return token_sets
+        return self.common.left_out(token_sets, self.all_tokens_of(texts, self.common.key))
 
     def all_tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
-        """Return the same with the common shingles."""
+        """Return the token sets of texts with the common shingles."""
         if self.stop_words is not None:
             return TokenSets(*text.stop_word_shingles(texts, self.stop_words.texts, self.size, key))
         kernel = text.word_shingles if self.unit == "word" else text.character_shingles
@@ -220,16 +214,17 @@ def shingles_of_texts(name: str) -> Shingles | None:
     lshfast.shingling.check_shingles : Check the arguments that say what a shingle is.
     lshfast.shingling.Shingles : Checked arguments of `shingle`.
     """
-    unit, _, rest = name.partition(":")
-    size, _, language = rest.partition(":")
+    unit, _, parameters = name.partition(":")
+    size, _, language = parameters.partition(":")
     if unit not in DEFAULT_SIZES or not size.isdecimal() or bool(language) != (unit == "stopword"):
         return None
     return check_shingles(unit, int(size), language or None)
 
 
 def are_texts(source: Any) -> bool:
-    """Return whether this is a str, bytes or a column of texts; an empty list is, an array of
-    numbers is not.
+    """Return whether this is a str, bytes or a column of texts; an empty list is one.
+
+    An array of numbers is not.
 
     See Also
     --------
@@ -242,14 +237,10 @@ def are_texts(source: Any) -> bool:
     if kind:
         return kind in "US"
     # Arrow columns, and columns of pandas before 3.
-    others = (
-        "__arrow_c_stream__",
-        "__arrow_c_array__",
-        "to_list",
-    )
-    return isinstance(source, (str, bytes, text.Texts)) or any(
-        hasattr(source, name) for name in others
-    )
+    column_methods = ("__arrow_c_stream__", "__arrow_c_array__", "to_list")
+    if isinstance(source, (str, bytes, text.Texts)):
+        return True
+    return any(hasattr(source, name) for name in column_methods)
 
 
 def shingle(
@@ -303,7 +294,8 @@ def shingle(
     sample : int, default 1
         Keep the shingles whose token is a multiple of this number, in 1..2**32: one in `sample` on
         average, and the same ones in every text that has them, wherever they are. So similarities
-        of samples estimate those of the sets. A text with few shingles may have none in the sample.
+        of samples estimate the similarities of the sets. A text with few shingles may have none in
+        the sample.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not
         depend on it.
@@ -357,17 +349,15 @@ def shingle(
 
     def work(rows: slice) -> TokenSets:
         try:
-            found = shingles.tokens_of(column.take(rows), seed)
-            return (
-                found
-                if sample == 1
-                else TokenSets(*sets.sample(found.offsets, found.tokens, sample))
-            )
+            token_sets = shingles.tokens_of(column.take(rows), seed)
+            if sample == 1:
+                return token_sets
+            return TokenSets(*sets.sample(token_sets.offsets, token_sets.tokens, sample))
         except text.TextError as error:
             raise text.TextError(error.row + rows.start, error.reason) from None
 
     # Large slices: each result is written once, and copied once more if there are several.
-    # Samples are taken from small slices, so that few tokens are held that are not in the sample.
+    # Samples are taken from small slices, so that few tokens outside the sample are in memory.
     portion = column.nbytes // (PORTIONS * threads) if threads > 1 else column.nbytes
     portions = pieces(column.lengths, PIECE_BYTES if sample > 1 else portion + 1)
     parts = list(ordered_map(work, portions, threads))
@@ -375,7 +365,7 @@ def shingle(
 
 
 def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> float:
-    """Return how often a text is expected to contain a given shingle of characters by chance.
+    """Return the expected occurrences of a shingle of characters in a text by chance.
 
     It is length / symbols**size. If it is not well below 1, most texts have most of the common
     shingles, so that unrelated texts are similar. Texts have 27 different characters or more, but

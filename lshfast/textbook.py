@@ -1,5 +1,4 @@
-"""The definitions of the textbook: minhash by permutations, buckets, sets as strings, and the sizes
-of exercises.
+"""The definitions of the textbook: minhash by permutations, buckets, and sets as strings.
 
 Everything here is small, exact and slow. It gives the numbers of J. Leskovec, A. Rajaraman and J.
 D. Ullman, "Mining of Massive Datasets", chapter 3, and of lectures. `MinHasher`, `Bands` and
@@ -29,7 +28,7 @@ Row = TypeVar("Row", bound=Hashable)
 Slot: TypeAlias = int | None
 Bucket: TypeAlias = tuple[str | int, ...]
 
-# What the errors of signatures say of other things.
+# The advice of errors about signatures for sets.
 OF_SETS = "lshfast.distances.jaccard_similarity compares sets"
 
 
@@ -64,17 +63,19 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
             raise ValueError(f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}")
         if not set(row) <= {"0", "1"}:
             raise ValueError(f"row {number} must be of zeros and ones, not {''.join(row)!r}")
-    return [
-        {number for number, row in enumerate(rows) if row[c] == "1"}
-        for c in range(len(rows[0]) if rows else 0)
-    ]
+    width = len(rows[0]) if rows else 0
+    columns: list[set[int]] = [set() for _ in range(width)]
+    for number, row in enumerate(rows):
+        for column, cell in zip(columns, row, strict=True):
+            if cell == "1":
+                column.add(number)
+    return columns
 
 
 def minhash(
     columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first: int | None = None
 ) -> list[Row | None]:
-    """Return the minhash of each column as a row: the first of its rows in a permuted order of the
-    rows.
+    """Return the minhash of each column as a row: its first row in a permuted order.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def minhash(
     """
     if len(set(order)) != len(order):
         raise ValueError(f"order must have each row once, not {order!r}")
-    met = order if first is None else order[: check_int("first", first, 1, len(order))]
-    return [next((row for row in met if row in column), None) for column in _sets(columns, order)]
+    rows = order if first is None else order[: check_int("first", first, 1, len(order))]
+    return [next((row for row in rows if row in column), None) for column in _sets(columns, order)]
 
 
 def minhash_ranks(
@@ -154,8 +155,7 @@ def minhash_ranks(
 def minhash_groups(
     columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: int
 ) -> list[list[Slot]]:
-    """Return the signature matrix of one permutation: the rows are cut into groups, and each group
-    gives one slot.
+    """Return the signature matrix of one permutation, whose groups of rows give one slot each.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ def minhash_groups(
     m = len(ranks)
     if not m or check_int("rows", rows, 1) % m:
         raise ValueError(f"rows must be a multiple of {m}, the number of ranks, not {rows}")
-    held = _sets(columns, range(rows))
+    sets = _sets(columns, range(rows))
     return [
-        minhash_ranks([{row % m for row in column if row // m == group} for column in held], ranks)
+        minhash_ranks([{row % m for row in column if row // m == group} for column in sets], ranks)
         for group in range(rows // m)
     ]
 
@@ -234,9 +234,7 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
 
 
 def _slots(signature: Any, name: str) -> list[Any]:
-    """Return the slots of a signature, or raise TypeError that names the function for other
-    things.
-    """
+    """Return the slots of a signature; the TypeError for others names the function for sets."""
     unordered = isinstance(signature, (AbstractSet, Mapping, str, bytes))
     if unordered or not isinstance(signature, Iterable):
         raise TypeError(
@@ -274,10 +272,11 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
     >>> collisions({0, 1, 2}, {1, 2, 3}, range(5))
     60
     """
-    known = set(rows)
-    check_int("the number of rows", len(known), 0, 8)
+    different_rows = set(rows)
+    check_int("the number of rows", len(different_rows), 0, 8)
     return sum(
-        similarity(*([row] for row in minhash([a, b], order))) == 1 for order in permutations(known)
+        similarity(*([row] for row in minhash([a, b], order))) == 1
+        for order in permutations(different_rows)
     )
 
 
@@ -287,7 +286,7 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
 class Step(NamedTuple):
     """The state of the algorithm after a row; prints as the signature matrix, with ∞ for None.
 
-    `values` are those of the functions of the row. `signatures` has for each function a slot for
+    `values` are the ones of the functions of the row. `signatures` has for each function a slot for
     each column.
 
     See Also
@@ -352,16 +351,16 @@ def trace(
     rows = list(rows)
     if not functions or not all(map(callable, functions)):
         raise ValueError(f"functions must be one or more functions of a row, not {functions}")
-    held = _sets(columns, rows)
-    slots: list[list[Slot]] = [[None] * len(held) for _ in functions]
+    sets = _sets(columns, rows)
+    slots: list[list[Slot]] = [[None] * len(sets) for _ in functions]
     steps = []
     for row in rows:
         values = tuple(h(row) for h in functions)
-        for own, value in zip(slots, values, strict=True):
-            for c, column in enumerate(held):
+        for function_slots, value in zip(slots, values, strict=True):
+            for c, column in enumerate(sets):
                 if row in column:
-                    slot = own[c]
-                    own[c] = value if slot is None else min(slot, value)
+                    slot = function_slots[c]
+                    function_slots[c] = value if slot is None else min(slot, value)
         steps.append(Step(row, values, tuple(map(tuple, slots))))
     return steps
 
@@ -370,8 +369,7 @@ def trace(
 
 
 def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[Bucket]]:
-    """Return the buckets of points on the axes, which are cut into buckets of equal width from 0
-    on.
+    """Return the buckets of points on the axes, of equal width from 0 on.
 
     Parameters
     ----------
@@ -383,7 +381,7 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     Returns
     -------
     list of list of (int, int)
-        For each point and axis the number of the axis and that of the bucket.
+        For each point and axis the numbers of the axis and of the bucket.
 
     Raises
     ------
@@ -435,18 +433,18 @@ def candidates(
     >>> candidates([[(1, 3, 0)], [(0, 2, 1)], [(0, 1, 3)], [(0, 2, 1)], [(2, 2, 1)]])
     [(1, 3)]
     """
-    held = [set(buckets) for buckets in stored]
-    found = held if searched is None else [set(buckets) for buckets in searched]
-    if len(held) != len(found):
+    stored_sets = [set(buckets) for buckets in stored]
+    searched_sets = stored_sets if searched is None else [set(buckets) for buckets in searched]
+    if len(stored_sets) != len(searched_sets):
         raise ValueError(
-            f"stored and searched must have equal numbers of items, not {len(held)} and "
-            f"{len(found)}"
+            f"stored and searched must have equal numbers of items, not {len(stored_sets)} and "
+            f"{len(searched_sets)}"
         )
-    return [
-        (i, j)
-        for i, j in combinations(range(len(held)), 2)
-        if held[i] & found[j] or held[j] & found[i]
-    ]
+    pairs = []
+    for i, j in combinations(range(len(stored_sets)), 2):
+        if stored_sets[i] & searched_sets[j] or stored_sets[j] & searched_sets[i]:
+            pairs.append((i, j))
+    return pairs
 
 
 # Sets as strings (section 3.9)
@@ -470,19 +468,18 @@ def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
     >>> string_of("dab", "abcd"), string_of("dab", rarest_first(["dab", "ab", "bd"]))
     ('abd', 'adb')
     """
-    known = list(order)
-    return "".join(sorted(*_sets([elements], known), key=known.index))
+    universe = list(order)
+    return "".join(sorted(*_sets([elements], universe), key=universe.index))
 
 
 def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
-    """Return all symbols of some sets by the number of sets that have them, and equal ones by
-    value.
+    """Return all symbols of some sets by the number of sets that have them, then by value.
 
     See Also
     --------
     lshfast.textbook.string_of : A set as a string of symbols.
     """
-    counts = Counter(symbol for each in sets for symbol in set(each))
+    counts = Counter(symbol for elements in sets for symbol in set(elements))
     return sorted(counts, key=lambda symbol: (counts[symbol], symbol))
 
 
@@ -534,9 +531,7 @@ class StringIndex:
         return _exact("threshold must be a number in (0, 1]", self.threshold)
 
     def lengths(self, length: int) -> range:
-        """Return the lengths L' of strings that can be similar to one of length L: J L <= L' <= L /
-        J.
-        """
+        """Return the lengths L' of strings that can be similar to L: J L <= L' <= L / J."""
         return range(ceil(self._least * length), floor(length / self._least) + 1)
 
     def prefix(self, length: int) -> int:
@@ -544,24 +539,18 @@ class StringIndex:
         return floor((1 - self._least) * length) + 1
 
     def positions(self, length: int, i: int) -> range:
-        """Return the positions j that the symbol at position i, from 1 on, can have in a string
-        similar to this.
-        """
-        return range(
-            1, max(0, floor((length * (1 - self._least) - i + 1 + self._least) / self._least)) + 1
-        )
+        """Return the positions j of the symbol at position i in strings similar to this."""
+        last = floor((length * (1 - self._least) - i + 1 + self._least) / self._least)
+        return range(1, max(0, last) + 1)
 
     def stored(self, string: str) -> list[Bucket]:
-        """Return the buckets in which a string is stored: (length,), (x,), (x, i) or (x, i, suffix
-        length).
-        """
+        """Return the buckets of a string: (length,), (x,), (x, i) or (x, i, suffix length)."""
         if self.by == "length":
             return [(len(string),)]
         size = {"prefix": 1, "position": 2, "suffix": 3}[self.by]
-        named = [
-            (x, i, len(string) - i) for i, x in enumerate(string[: self.prefix(len(string))], 1)
-        ]
-        return [bucket[:size] for bucket in named]
+        prefix = string[: self.prefix(len(string))]
+        full_buckets = [(x, i, len(string) - i) for i, x in enumerate(prefix, 1)]
+        return [bucket[:size] for bucket in full_buckets]
 
     def searched(self, string: str) -> list[Bucket]:
         """Return the buckets in which strings similar to this one are searched."""
@@ -574,25 +563,24 @@ class StringIndex:
         if self.by == "position":
             return [(x, j) for i, x in prefix for j in self.positions(length, i)]
         most = self.lengths(length).stop
-        return [
-            (x, j, q)
-            for i, x in prefix
-            for q in range(most)
-            for j in range(1, most)
-            if self._meet(length, i, j, q)
-        ]
+        buckets: list[Bucket] = []
+        for i, x in prefix:
+            for q in range(most):
+                buckets += [(x, j, q) for j in range(1, most) if self._meet(length, i, j, q)]
+        return buckets
 
     def _meet(self, length: int, i: int, j: int, q: int) -> bool:
-        """Return whether strings can be similar that first meet at positions i and j, with p and q
-        symbols behind.
+        """Return whether strings can be similar that first meet at positions i and j.
+
+        The strings have p and q symbols after these positions.
         """
         p = length - i
-        shared, union = (q + 1, length + j - 1) if p >= q else (p + 1, i + j - 1 + q)
-        return shared >= self._least * union
+        if p >= q:
+            return q + 1 >= self._least * (length + j - 1)
+        return p + 1 >= self._least * (i + j - 1 + q)
 
     def meeting_probability(self, length: int, symbols: int) -> Fraction:
-        """Return the probability that two random sets of one size meet in a bucket of the position
-        index.
+        """Return the probability that two random sets of one size share a position bucket.
 
         The symbol at position i is number k of the universe in C(k - 1, i - 1) C(u - k, L - i) of
         C(u, L) cases.
@@ -608,24 +596,28 @@ class StringIndex:
         >>> round(float(StringIndex(0.9).meeting_probability(9, 100)), 7)
         0.0496381
         """
-        indexed = range(
-            1, self.prefix(check_int("length", length, 1, check_int("symbols", symbols, 1))) + 1
-        )
+        symbols = check_int("symbols", symbols, 1)
+        length = check_int("length", length, 1, symbols)
+        indexed = range(1, self.prefix(length) + 1)
         check_int("the length of the prefix", len(indexed), 1, 2)
         ways = {
             i: [comb(k, i - 1) * comb(symbols - 1 - k, length - i) for k in range(symbols)]
             for i in indexed
         }
-        met = [(i, j) for i in indexed for j in self.positions(length, i) if j in indexed]
-        total = sum(x * y for i, j in met for x, y in zip(ways[i], ways[j], strict=True))
-        if (2, 2) in met:  # only these pairs can also meet in a second bucket, that of (1, 1)
+        meeting_positions = [
+            (i, j) for i in indexed for j in self.positions(length, i) if j in indexed
+        ]
+        total = sum(
+            x * y for i, j in meeting_positions for x, y in zip(ways[i], ways[j], strict=True)
+        )
+        # Only pairs at (2, 2) can also meet in a second bucket, the one of (1, 1).
+        if (2, 2) in meeting_positions:
             total -= sum(k * comb(symbols - 1 - k, length - 2) ** 2 for k in range(symbols))
         return Fraction(total, comb(symbols, length) ** 2)
 
 
 class Sizes(NamedTuple):
-    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them
-    all.
+    """Bytes of signatures, bytes of tables, pairs of documents, and days to compare all pairs.
 
     See Also
     --------
@@ -641,8 +633,7 @@ class Sizes(NamedTuple):
 def sizes(
     documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 4, entry_bytes: int = 12
 ) -> Sizes:
-    """Return the sizes of an exercise on similar documents, with a microsecond for the comparison
-    of a pair.
+    """Return the sizes of an exercise on similar documents, at a microsecond for each pair.
 
     Parameters
     ----------
@@ -659,16 +650,19 @@ def sizes(
     >>> sizes(1_000_000, slots=250)._replace(days=5.787)
     Sizes(signatures=1000000000, tables=0, pairs=499999500000, days=5.787)
     """
-    names = "documents", "slots", "tables", "slot_bytes", "entry_bytes"
-    for name, value in zip(names, (documents, slots, tables, slot_bytes, entry_bytes), strict=True):
+    arguments = {
+        "documents": documents,
+        "slots": slots,
+        "tables": tables,
+        "slot_bytes": slot_bytes,
+        "entry_bytes": entry_bytes,
+    }
+    for name, value in arguments.items():
         check_int(name, value, 0)
     pairs = comb(documents, 2)
-    return Sizes(
-        documents * slots * slot_bytes,
-        documents * tables * entry_bytes,
-        pairs,
-        pairs / 86_400_000_000,
-    )
+    signature_bytes = documents * slots * slot_bytes
+    table_bytes = documents * tables * entry_bytes
+    return Sizes(signature_bytes, table_bytes, pairs, pairs / 86_400_000_000)
 
 
 def _exact(rule: str, value: Fraction | float | str) -> Fraction:
@@ -679,15 +673,15 @@ def _exact(rule: str, value: Fraction | float | str) -> Fraction:
 
 
 def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozenset[Row]]:
-    known = set(rows)
+    different_rows = set(rows)
     try:
-        held = [frozenset(column) for column in columns]
+        sets = [frozenset(column) for column in columns]
     except TypeError:
         raise TypeError(f"columns must be sets of rows, not {columns!r}") from None
-    for number, column in enumerate(held):
-        if other := column - known:
+    for number, column in enumerate(sets):
+        if unknown_rows := column - different_rows:
             raise ValueError(
                 f"column {number} has rows that are not among the given ones: "
-                f"{sorted(map(repr, other))}"
+                f"{sorted(map(repr, unknown_rows))}"
             )
-    return held
+    return sets

@@ -71,15 +71,14 @@ class TokenSets:
             raise ValueError("offsets must hold at least one number: n + 1 for n rows")
         falls = np.flatnonzero(np.diff(self.offsets) < 0)
         if len(falls):
-            at = int(falls[0])
+            row = int(falls[0])
             raise ValueError(
-                f"offsets fall from {self.offsets[at]} to {self.offsets[at + 1]} at row {at}"
+                f"offsets fall from {self.offsets[row]} to {self.offsets[row + 1]} at row {row}"
             )
         if self.offsets[0] < 0 or self.offsets[-1] > len(self.tokens):
             raise ValueError(
-                f"offsets must be in 0..{len(self.tokens)}, not "
-                f"{self.offsets[0]}..{self.offsets[-1]}: "
-                f"there are {len(self.tokens)} tokens"
+                f"offsets must be in 0..{len(self.tokens)}, not {self.offsets[0]}.."
+                f"{self.offsets[-1]}: there are {len(self.tokens)} tokens"
             )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -186,9 +185,8 @@ class TokenSets:
             )
         numbers: dict[Any, int] = {}
         try:
-            rows = np.fromiter(
-                (numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(names)
-            )
+            row_numbers = (numbers.setdefault(name, len(numbers)) for name in names)
+            rows = np.fromiter(row_numbers, np.int64, len(names))
         except TypeError as error:
             raise TypeError(f"groups must be hashable: {error}") from None
         offsets = np.zeros(len(numbers) + 1, np.int64)
@@ -254,17 +252,17 @@ class TokenSets:
         >>> sets.take([1, 0]).tokens.tolist(), sets.take([True, False]).tokens.tolist()
         ([8, 9, 7], [7])
         """
-        chosen = array_of(rows, "rows")
-        if chosen.ndim != 1:
-            raise ValueError(f"rows must have one dimension, not {chosen.ndim}")
-        if len(chosen) and chosen.dtype.kind not in "iub":
-            raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
-        if chosen.dtype == bool and len(chosen) not in (0, len(self)):
+        selection = array_of(rows, "rows")
+        if selection.ndim != 1:
+            raise ValueError(f"rows must have one dimension, not {selection.ndim}")
+        if len(selection) and selection.dtype.kind not in "iub":
+            raise TypeError(f"rows must be integers or bools, not {selection.dtype}")
+        if selection.dtype == bool and len(selection) not in (0, len(self)):
             raise IndexError(
-                f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}"
+                f"rows must have a bool for each of {len(self)} rows, not {len(selection)}"
             )
-        taken = np.arange(len(self), dtype=np.int64)[chosen if len(chosen) else slice(0)]
-        offsets, places = places_of_rows(self.offsets, taken)
+        numbers = np.arange(len(self), dtype=np.int64)[selection if len(selection) else slice(0)]
+        offsets, places = places_of_rows(self.offsets, numbers)
         return TokenSets(offsets, self.tokens[places])
 
     def distinct(self) -> TokenSets:
@@ -315,9 +313,8 @@ class TokenSets:
                 raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
-        starts = np.cumsum(
-            [0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts], dtype=np.int64
-        )
+        lengths = [int(part.offsets[-1] - part.offsets[0]) for part in parts]
+        starts = np.cumsum([0, *lengths], dtype=np.int64)
         offsets = [
             part.offsets[1:] - part.offsets[0] + start
             for part, start in zip(parts, starts, strict=False)
@@ -327,31 +324,30 @@ class TokenSets:
 
 
 def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of selected rows, and the positions of their elements among all
-    elements.
-    """
+    """Return the offsets of selected rows, and the places of their elements."""
     starts = offsets[:-1][rows]
     counts = offsets[1:][rows] - starts
-    own = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(counts, out=own[1:])
-    return own, np.arange(own[-1], dtype=np.int64) + np.repeat(starts - own[:-1], counts)
+    new_offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(counts, out=new_offsets[1:])
+    return new_offsets, np.arange(new_offsets[-1], dtype=np.int64) + np.repeat(
+        starts - new_offsets[:-1], counts
+    )
 
 
 def hash_rows(
     rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0
 ) -> TokenSets:
-    """Hash rows of elements with a seed or a secret key; in errors, the first row has the number
-    `first_row`.
-    """
+    """Hash rows of elements with a seed or a key; errors count rows from `first_row`."""
     if not isinstance(rows, (list, tuple)):
         checked_column(rows, "rows")
-    held = [_row(row, number) for number, row in enumerate(rows, first_row)]
-    offsets = np.zeros(len(held) + 1, np.int64)
-    np.cumsum([len(row) for row in held], out=offsets[1:])
-    arrays = [row.astype(np.uint64) for row in held if isinstance(row, np.ndarray)]
-    if held and len(arrays) == len(held):
+    row_lists = [_row(row, number) for number, row in enumerate(rows, first_row)]
+    offsets = np.zeros(len(row_lists) + 1, np.int64)
+    np.cumsum([len(row) for row in row_lists], out=offsets[1:])
+    arrays = [row.astype(np.uint64) for row in row_lists if isinstance(row, np.ndarray)]
+    if row_lists and len(arrays) == len(row_lists):
         return TokenSets(offsets, text.tokens_of_integers(np.concatenate(arrays), key))
-    return TokenSets(offsets, _tokens_of(list(chain.from_iterable(held)), offsets, key, first_row))
+    elements = list(chain.from_iterable(row_lists))
+    return TokenSets(offsets, _tokens_of(elements, offsets, key, first_row))
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -381,10 +377,9 @@ def _integers(
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Return ints as uint64; numpy makes an array of floats from ints on both sides of 2**63."""
-    if not all(
-        isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values
-    ):
-        return array
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            return array
     for value in values:
         if not 0 <= value < 2**64:
             raise ValueError(f"{name} must be in 0..2**64 - 1, not {value}")
@@ -399,11 +394,8 @@ def _column(values: Iterable[Any], name: str) -> list[Any]:
         raise ValueError(f"{name} must have one dimension, not {values.ndim}")
     column = objects_of(values, name)
     for place, value in enumerate(column):
-        if (
-            value is None
-            or type(value).__name__ == "NAType"
-            or (isinstance(value, float) and value != value)
-        ):
+        is_nan = isinstance(value, float) and value != value
+        if value is None or is_nan or type(value).__name__ == "NAType":
             raise TypeError(f"{name}[{place}] is {value}; leave out rows with missing values")
     return column
 
@@ -434,17 +426,17 @@ def _tokens_of(
 ) -> UInt64Array:
     """Return the tokens of elements of several types."""
 
-    def row_of(at: int) -> int:
-        return first_row + int(np.searchsorted(offsets, at, side="right")) - 1
+    def row_of(place: int) -> int:
+        return first_row + int(np.searchsorted(offsets, place, side="right")) - 1
 
     kinds = {type(element) for element in elements}
     strings = np.fromiter((isinstance(e, (str, bytes)) for e in elements), bool, len(elements))
     if not kinds <= {str, bytes, int}:
-        for at, element in enumerate(elements):
+        for place, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
                 kind = type(element).__name__
                 raise TypeError(
-                    f"rows[{row_of(at)}] holds an element of type {kind}; tokens are str, bytes "
+                    f"rows[{row_of(place)}] holds an element of type {kind}; tokens are str, bytes "
                     "or int"
                 )
     tokens = np.empty(len(elements), np.uint64)
@@ -455,9 +447,9 @@ def _tokens_of(
         raise ValueError(f"rows[{row}]: {error.reason}") from None
     tokens[strings] = text.tokens_of_texts(texts, key)
     numbers = [int(element) for element in elements if not isinstance(element, (str, bytes))]
-    for at, number in enumerate(numbers):
+    for place, number in enumerate(numbers):
         if not INT64_RANGE[0] <= number < 2**64:
-            row = row_of(int(np.flatnonzero(~strings)[at]))
+            row = row_of(int(np.flatnonzero(~strings)[place]))
             raise ValueError(f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1")
     values = np.array([number & (2**64 - 1) for number in numbers], np.uint64)
     tokens[~strings] = text.tokens_of_integers(values, key)

@@ -1,5 +1,4 @@
-"""Columns of Arrow from other libraries and from files, checked before pyarrow or a kernel follows
-their offsets.
+"""Columns of Arrow from outside, checked before pyarrow or a kernel follows their offsets.
 
 pyarrow checks nothing when it reads IPC or assembles the lists of Parquet, and its functions follow
 offsets that end behind the data. So every column is checked once, where it enters: by
@@ -20,7 +19,7 @@ from lshfast._common.extras import optional
 from lshfast._common.types import Int64Array
 from lshfast.kernels.arrow import checked_source
 
-# The types of strings, and those of the same layout whose bytes need not be UTF-8.
+# The types of strings, and the types of the same layout whose bytes need not be UTF-8.
 _BINARY = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
 
 # The functions of pyarrow that make the types of lists, by the names of the types.
@@ -33,8 +32,7 @@ _LISTS = {
 
 
 def check_arrow(column: Any) -> None:
-    """Raise pyarrow.ArrowException unless the buffers of a column hold all that it refers to, at
-    any depth.
+    """Raise pyarrow.ArrowException unless the buffers of a column are complete, at any depth.
 
     Strings need not be UTF-8, except in unions and run-end encoded columns. This takes 1 ms for a
     million texts; to check UTF-8 as well would take 150.
@@ -45,8 +43,9 @@ def check_arrow(column: Any) -> None:
 
 
 def checked_column(source: Any, name: str) -> Any:
-    """Return a column from outside: one that pyarrow can read has been checked, and is an array or
-    a table of pyarrow.
+    """Return a column from outside; one that pyarrow can read has been checked.
+
+    The latter is an array or a table of pyarrow.
 
     Columns of other libraries are returned as they are, and readers of batches unread:
     `lshfast.kernels.arrow` checks their batches.
@@ -86,9 +85,7 @@ def chunks_of(column: Any) -> list[Any]:
 
 
 def stored_lists(array: Any) -> Any:
-    """Return an array with its lists one after the other, if they are views; of an extension type,
-    how it is stored.
-    """
+    """Return an array of lists in consecutive storage, without views and extension types."""
     while hasattr(array.type, "storage_type"):
         array = array.storage
     if str(array.type).partition("<")[0] not in ("list_view", "large_list_view"):
@@ -137,8 +134,9 @@ def _is_ascii(column: Any) -> bool:
 
 
 def undecodable_rows(offsets: Int64Array, strings: Any) -> dict[int, str]:
-    """Return why rows with the strings ``strings[offsets[i]:offsets[i + 1]]`` are bad: some are not
-    UTF-8.
+    """Return the faults of rows whose strings are not UTF-8.
+
+    Row i has the strings ``strings[offsets[i] : offsets[i + 1]]``.
     """
     reasons = dict[int, str]()
     for place, error in undecodable_strings(strings):
@@ -150,9 +148,7 @@ def undecodable_rows(offsets: Int64Array, strings: Any) -> dict[int, str]:
 
 
 def objects_of(column: Any, name: str) -> list[Any]:
-    """Return a column of any library as a list of Python objects; `name` is the argument that
-    errors name.
-    """
+    """Return a column of any library as a list of Python objects; errors name `name`."""
     checked_column(column, name)
     for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
         if hasattr(column, method):
@@ -161,8 +157,9 @@ def objects_of(column: Any, name: str) -> list[Any]:
 
 
 def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
-    """Return the values of a column as Python objects, and the reasons of bad rows, whose value is
-    None.
+    """Return the values of a column as Python objects, and the faults of bad rows.
+
+    The value of a bad row is None.
     """
     try:
         return column.to_pylist(), {}
@@ -179,8 +176,7 @@ def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
 
 
 def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) -> Any:
-    """Return a field with other types, by their names, inside structs, lists, maps and
-    dictionaries.
+    """Return a field with other types, by names, in structs, lists, maps and dictionaries.
 
     Lists that are views have the same elements, unless `list_views`: pyarrow does not cast them.
     """

@@ -94,31 +94,28 @@ class Publishable(Protocol):
         ...
 
     def discard(self) -> None:
-        """Release what it holds; remove it unless it has appeared."""
+        """Close the file, and remove it unless it has been published."""
         ...
 
 
 _waiting: ContextVar[list[Publishable] | None] = ContextVar("_waiting", default=None)
 
 
-def publish_at_end(made: Publishable) -> None:
-    """Publish something with the files of the surrounding `all_or_none`, or at once if there is
-    none.
-    """
+def publish_at_end(output: Publishable) -> None:
+    """Publish something with the files of the surrounding `all_or_none`, or else at once."""
     waiting = _waiting.get()
     if waiting is not None:
-        waiting.append(made)
+        waiting.append(output)
         return
     try:
-        made.publish()
+        output.publish()
     finally:
-        made.discard()
+        output.discard()
 
 
 @contextmanager
 def all_or_none() -> Iterator[None]:
-    """Rename the files that `atomic_file` writes in the block when it ends, and remove them if it
-    raises.
+    """Rename the files that `atomic_file` writes in the block at its end, or remove them.
 
     If renaming one of them fails, those renamed before it keep their new names, and the others are
     removed.
@@ -238,9 +235,7 @@ else:
 
 
 def _check_replaceable(real: str, name: str) -> None:
-    """Raise OSError if the name is not that of a file: a privileged process could replace a device
-    by a file.
-    """
+    """Raise OSError for a name that is not of a file, such as a device."""
     if os.path.isdir(real):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if os.path.exists(real) and not os.path.isfile(real):
@@ -253,9 +248,7 @@ def _hidden_prefix(real: str) -> str:
 
 
 def _remove_abandoned(real: str) -> None:
-    """Remove the hidden files of writers of this output that were killed; files that cannot be
-    removed stay.
-    """
+    """Remove hidden files of killed writers of this output, as far as possible."""
     folder, prefix = os.path.split(_hidden_prefix(real))
     hidden = re.compile(re.escape(prefix) + r"[0-9a-f]{16}\.part")
     with suppress(OSError), os.scandir(folder) as entries:
@@ -283,9 +276,7 @@ def _remove_if_abandoned(path: str) -> None:
 
 
 def _copy_permissions(real: str, number: int) -> None:
-    """Give an open file the owner, group and permissions of an existing one, as far as the process
-    may.
-    """
+    """Give an open file the owner, group and permissions of a file, as far as allowed."""
     if sys.platform == "win32" or not os.path.exists(real):
         return
     old = os.stat(real)
@@ -303,9 +294,7 @@ def _copy_permissions(real: str, number: int) -> None:
 
 
 def _rename(hidden: str, real: str, overwrite: bool) -> None:
-    """Rename a file to its final name, reserving the name first if nothing may be replaced; sync
-    the folder.
-    """
+    """Rename a file to its final name, which may be reserved first, and sync the folder."""
     if not overwrite:
         os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     try:

@@ -1,6 +1,4 @@
-"""Checks of arguments: they return the checked value, or raise an error that names the argument and
-its range.
-"""
+"""Checks of arguments: they return the checked value, or raise an error with the range."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ INT64_RANGE = -(2**63), 2**63 - 1
 
 
 def check_seed(seed: Seed) -> int:
-    """Return the seed as an int, or raise an error that names the range; the operating system draws
-    "random" seeds.
-    """
+    """Return the seed as an int; the operating system draws "random" seeds."""
     if isinstance(seed, str) and seed == "random":
         return int.from_bytes(os.urandom(8), "little")
     return check_seed_number(seed, "an int or 'random'")
@@ -43,9 +39,7 @@ def check_seed_number(seed: Any, wanted: str = "an int") -> int:
 
 
 class SeedField:
-    """The seed field of a frozen dataclass: it accepts a number or "random", and stores a number;
-    the default is 1.
-    """
+    """The seed field of a frozen dataclass: a number, or "random"; the default is 1."""
 
     def __get__(self, owner: Any, kind: Any = None) -> int:
         return 1 if owner is None else int(owner.__dict__["seed"])
@@ -75,8 +69,7 @@ MOST_WEIGHT = 1e290
 
 
 def weight_fault(value: object) -> str:
-    """Return why a value is no weight of an element of a set, as the end of a sentence; "" if it is
-    one.
+    """Return the fault of a weight of an element as the end of a sentence, "" without one.
 
     Examples
     --------
@@ -98,9 +91,7 @@ def weight_fault(value: object) -> str:
 
 
 def check_int(name: str, value: int, least: int, most: int | None = None) -> int:
-    """Return the value as an int, or raise an error that names the argument and its range; None is
-    no upper end.
-    """
+    """Return the value as an int, or raise an error with the range; None is no upper end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an int, not {value!r}")
     if value < least or (most is not None and value > most):
@@ -113,8 +104,7 @@ _UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T"
 
 
 def check_bytes(name: str, value: int | str) -> int:
-    """Return a number of bytes, given as an int or as a str like "4G" (K, M, G and T are powers of
-    1024).
+    """Return a number of bytes, given as an int or as a str like "4G" (powers of 1024).
 
     Examples
     --------
@@ -123,15 +113,15 @@ def check_bytes(name: str, value: int | str) -> int:
     """
     if not isinstance(value, str):
         return check_int(name, value, 0)
-    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGT]?)", value.strip().upper())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGT]?)", value.strip().upper())
+    if match is None:
         raise ValueError(
             f"{name} must be a number of bytes like 4G, 512M or 4294967296, not {value!r}"
         )
     return (
-        int(float(found[1]) * _UNITS[found[2]])
-        if "." in found[1]
-        else int(found[1]) * _UNITS[found[2]]
+        int(float(match[1]) * _UNITS[match[2]])
+        if "." in match[1]
+        else int(match[1]) * _UNITS[match[2]]
     )
 
 
@@ -156,8 +146,7 @@ def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
-    """Return numbers as float64, or raise an error with the argument, its range and the first
-    number outside it.
+    """Return numbers as float64, or raise an error with the range and the first wrong number.
 
     The nearest number of a narrower type, such as float32(pi), counts as the end of the range that
     it stands for.
@@ -179,14 +168,11 @@ def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> F
 
 
 def check_annotation(columns: Iterable[Any], options: Mapping[str, Any]) -> None:
-    """Raise ValueError if rows cannot be annotated: a column would be lost, or what is kept may be
-    in an index.
-    """
-    taken = [name for name in ADDED_COLUMNS if name in columns]
-    if taken:
-        raise ValueError(
-            f"there is a column {taken[0]!r} already; annotate adds {' and '.join(ADDED_COLUMNS)}"
-        )
+    """Raise ValueError if rows cannot be annotated, since a column or rows would be lost."""
+    reserved_names = [name for name in ADDED_COLUMNS if name in columns]
+    if reserved_names:
+        added = " and ".join(ADDED_COLUMNS)
+        raise ValueError(f"there is a column {reserved_names[0]!r} already; annotate adds {added}")
     if options.get("against") is not None:
         raise ValueError(
             "annotate cannot be used with against, whose entries are no rows: lshfast.dedup "
@@ -195,17 +181,14 @@ def check_annotation(columns: Iterable[Any], options: Mapping[str, Any]) -> None
 
 
 def check_account(read: int, **parts: int) -> None:
-    """Raise RuntimeError if the numbers of rows by what became of them do not add up to those that
-    were read.
-    """
+    """Raise RuntimeError if the numbers of rows by outcome do not add up to the rows read."""
     if sum(parts.values()) != read:
-        named = " + ".join(f"{count} {name}" for name, count in parts.items())
-        raise RuntimeError(f"rows were lost: {named} are not {read} read")
+        summands = " + ".join(f"{count} {name}" for name, count in parts.items())
+        raise RuntimeError(f"rows were lost: {summands} are not {read} read")
 
 
 def check_plot(path: str | os.PathLike[str], svg_needs_it: bool = True) -> None:
-    """Raise an error if a plot cannot be saved: its suffix is not that of a plot, or matplotlib is
-    missing.
+    """Raise an error if a plot cannot be saved: a wrong suffix, or no matplotlib.
 
     With `svg_needs_it=False`, a plot as .svg needs no matplotlib.
     """

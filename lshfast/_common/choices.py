@@ -1,6 +1,4 @@
-"""The values that options may take: the command line shows them in its help without importing what
-carries them out.
-"""
+"""The values that options may take, which the command line shows without other imports."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def usual_measure(name: Any) -> Any:
 
 
 def singular(kind: str) -> str:
-    """Return what an item of a kind is called.
+    """Return the noun for an item of a kind.
 
     Examples
     --------
@@ -64,7 +62,7 @@ def singular(kind: str) -> str:
 
 
 def plural(kind: str) -> str:
-    """Return what several items of a kind are called.
+    """Return the noun for several items of a kind.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""Files with checksums: a header, and sections after it; nothing is returned before all of it was
-checked.
+"""Files with checksums: a header, and sections after it, all checked before use.
 
 A header is a magic number, a version, further fields of fixed width, and the checksum of all that
 before it. Numbers are little-endian. A manifest is the same for objects of JSON.
@@ -21,9 +20,10 @@ import numpy.typing as npt
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
+from lshfast._common.types import UInt8Array
 from lshfast.kernels.checksum import checksum
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
+Bytes: TypeAlias = UInt8Array
 Arrays: TypeAlias = Sequence[npt.NDArray[Any]]
 
 # Bytes that are written between two reports of progress.
@@ -47,8 +47,8 @@ def is_sealed(data: bytes | memoryview) -> bool:
 def check_version(version: Any, known: Sequence[int], where: str) -> None:
     """Raise FormatError if a version is not one of those that can be read."""
     if version not in known:
-        named = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
-        raise FormatError(f"{where}: version {version}; this library reads {named}")
+        readable_versions = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+        raise FormatError(f"{where}: version {version}; this library reads {readable_versions}")
 
 
 class Header:
@@ -88,9 +88,7 @@ class Header:
         return sealed(self.struct.pack(self.magic, version, *fields))
 
     def unpack(self, data: bytes) -> tuple[Any, ...]:
-        """Return the version and the fields of the header at the beginning of some bytes, or raise
-        FormatError.
-        """
+        """Return the version and the fields of a header, or raise FormatError."""
         head = data[: self.size]
         if not head.startswith(self.magic) or len(head) < self.size:
             raise FormatError(f"header: not {self.name}")
@@ -102,8 +100,7 @@ class Header:
 
 
 class Container(Header):
-    """A kind of file that is written once: a header, which ends with the checksum of each section,
-    and the sections.
+    """A kind of file that is written once: a header with checksums, and sections.
 
     Parameters
     ----------
@@ -211,7 +208,7 @@ class Container(Header):
         with open(path, "rb") as file, named_format(path):
             data = mapped(file)
             version, *fields = self.unpack(bytes(data[: self.size]))
-            own = tuple(fields[: -len(self.sections)])
+            values = tuple(fields[: -len(self.sections)])
             sums = fields[-len(self.sections) :]
             places = []
             padding = []
@@ -219,8 +216,8 @@ class Container(Header):
             if self.note_bytes:
                 noted = version != self.versions[0]
                 end += (self.note_bytes + _SUM.size) * noted
-                own += (self._unpacked_note(bytes(data[self.size : end])) if noted else "",)
-            for nbytes in sizes(*own):
+                values += (self._unpacked_note(bytes(data[self.size : end])) if noted else "",)
+            for nbytes in sizes(*values):
                 start = max(end, self.first)
                 start += -start % self.alignment
                 padding.append(slice(end, start))
@@ -230,10 +227,10 @@ class Container(Header):
                 raise FormatError(f"the file has {len(data)} bytes; the header requires {end}")
             if any(data[gap].any() for gap in padding):
                 raise FormatError("the bytes between the sections are not 0")
-            for name, place, wanted in zip(self.sections, places, sums, strict=True):
-                if checksum(data[place]) != wanted:
+            for name, place, expected_sum in zip(self.sections, places, sums, strict=True):
+                if checksum(data[place]) != expected_sum:
                     raise FormatError(f"{name}: the checksum is wrong")
-            return own, [data[place] for place in places]
+            return values, [data[place] for place in places]
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
         """Return whether a file is of this kind, or empty, so that a new one may replace it."""
@@ -264,35 +261,33 @@ class Manifest:
 
     def pack(self, *values: Mapping[str, Any], indent: int | None = 1) -> bytes:
         """Return objects as a record."""
-        named = dict(zip(self._names, values, strict=True))
-        record = {"version": self.version, "checksum": self.sum_of(*values), **named}
+        entries = dict(zip(self._names, values, strict=True))
+        record = {"version": self.version, "checksum": self.sum_of(*values), **entries}
         return json.dumps(record, indent=indent).encode()
 
     def unpack(self, data: bytes, path: str) -> list[dict[str, Any]]:
         """Return the objects of a record, or raise FormatError, which names the file."""
         shown = printable(path)
         try:
-            found = json.loads(data)
-            version = found["version"]
-            own = found["checksum"]
-            values = [dict(found[name]) for name in self._names]
+            entries = json.loads(data)
+            version = entries["version"]
+            stored_sum = entries["checksum"]
+            values = [dict(entries[name]) for name in self._names]
         except (ValueError, KeyError, TypeError):
             raise FormatError(f"{shown}: damaged") from None
         check_version(version, [self.version], shown)
-        if own != self.sum_of(*values):
+        if stored_sum != self.sum_of(*values):
             raise FormatError(f"{shown}: damaged: its checksum differs")
         return values
 
 
 def append(file: Any, arrays: Arrays, tell: Callable[[int], None]) -> None:
-    """Write the bytes of arrays, and call `tell` with the number of further bytes that are
-    written.
-    """
+    """Write the bytes of arrays, and call `tell` with the number of bytes of each write."""
     for array in arrays:
-        whole = _bytes(array)
-        for at in range(0, len(whole), STEP_BYTES):
-            write_all(file, whole[at : at + STEP_BYTES].data)
-            tell(len(whole[at : at + STEP_BYTES]))
+        octets = _bytes(array)
+        for at in range(0, len(octets), STEP_BYTES):
+            write_all(file, octets[at : at + STEP_BYTES].data)
+            tell(len(octets[at : at + STEP_BYTES]))
 
 
 def write_all(file: Any, data: Any) -> None:

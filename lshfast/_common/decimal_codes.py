@@ -1,6 +1,4 @@
-"""Codes that are texts of decimal digits only: they are read as hexadecimal, and are probably
-decimal numbers.
-"""
+"""Codes of decimal digits only, which are read as hexadecimal but probably decimal."""
 
 from __future__ import annotations
 

@@ -17,12 +17,9 @@ class Figure(NamedTuple):
 
 
 def figure(name: str, value: object = "", *notes: str) -> Figure:
-    """Return a line of a table: whole numbers get separators, and notes that are empty are left
-    out.
-    """
-    return Figure(
-        name, f"{value:,}" if isinstance(value, int) else str(value), "; ".join(filter(None, notes))
-    )
+    """Return a line of a table, with separators in whole numbers and without empty notes."""
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return Figure(name, text, "; ".join(filter(None, notes)))
 
 
 class Shown:
@@ -41,15 +38,13 @@ class Shown:
 
 def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
     """Return a title, the table and the advice, if there is any, as lines of text."""
-    cells = (map(visible, one) for one in figures)
-    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in cells]
-    return "\n".join(
-        [
-            visible(title, lines=True),
-            *lines,
-            *([f"  {visible(advice, lines=True)}"] if advice else []),
-        ]
-    )
+    cells = (map(visible, figure_line) for figure_line in figures)
+    lines = [visible(title, lines=True)]
+    for name, value, note in cells:
+        lines.append(f"  {name:<12}{value:>12}   {note}".rstrip())
+    if advice:
+        lines.append(f"  {visible(advice, lines=True)}")
+    return "\n".join(lines)
 
 
 def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:

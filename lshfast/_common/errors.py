@@ -36,8 +36,9 @@ class FormatError(ValueError):
 
 
 class DataError(ValueError):
-    """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or
-    ``FILE:``).
+    """An error in the data, reported in one line: ``FILE:LINE: reason``.
+
+    Rows without lines have ``FILE: row N:``, and whole files ``FILE:``.
 
     `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole
     file).
@@ -54,14 +55,18 @@ class DataError(ValueError):
 
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
-        readable = reason.encode(
-            "utf-8", "backslashreplace"
-        ).decode()  # it may quote a lone surrogate
-        self.path, self.line, self.reason, self._rows = path, line, " ".join(readable.split()), rows
+        # The reason may quote a lone surrogate.
+        readable = reason.encode("utf-8", "backslashreplace").decode()
+        self.path = path
+        self.line = line
+        self.reason = " ".join(readable.split())
+        self._rows = rows
 
     def __str__(self) -> str:
-        where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"
-        return visible(f"{self.path}:{where} {self.reason}")
+        place = ""
+        if self.line is not None:
+            place = f" row {self.line}:" if self._rows else f"{self.line}:"
+        return visible(f"{self.path}:{place} {self.reason}")
 
 
 class Excess(NamedTuple):
@@ -93,8 +98,7 @@ class Excess(NamedTuple):
 
 
 class TooManyRemovedError(RuntimeError):
-    """A run would have removed a larger share of the rows than `max_removed`; it has written
-    nothing.
+    """A run would have removed more than the share `max_removed`; it has written nothing.
 
     Attributes
     ----------
@@ -126,34 +130,28 @@ class TooManyRemovedError(RuntimeError):
 
     def __str__(self) -> str:
         parts = []
-        for number, one in enumerate(self.excesses[:MOST_NAMED]):
-            of = (
-                "all rows"
-                if one.column is None
-                else f"the rows with {_cut(one.column)} {_cut(name_of(one.value))}"
-            )
+        for number, excess in enumerate(self.excesses[:MOST_NAMED]):
+            rows = "all rows"
+            if excess.column is not None:
+                rows = f"the rows with {_cut(excess.column)} {_cut(name_of(excess.value))}"
             limit = f", and max_removed is {self.limit:g}" if number == 0 else ""
-            parts.append(
-                f"{one.share:.1%} of {of} are removed ({one.removed:,} of {one.read:,}){limit}"
-            )
-            if one.groups:
-                parts.append(
-                    "largest groups: "
-                    f"{', '.join(f'{size:,} for {_cut(key)}' for key, size in one.groups)}"
-                )
-        more = len(self.excesses) - MOST_NAMED
-        if more > 0:
-            parts.append(
-                f"too many rows of {more:,} more value{'s' if more > 1 else ''} of "
-                f"{_cut(self.excesses[-1].column)}"
-            )
+            counts = f"{excess.removed:,} of {excess.read:,}"
+            parts.append(f"{excess.share:.1%} of {rows} are removed ({counts}){limit}")
+            if excess.groups:
+                groups = ", ".join(f"{size:,} for {_cut(key)}" for key, size in excess.groups)
+                parts.append(f"largest groups: {groups}")
+        unnamed_count = len(self.excesses) - MOST_NAMED
+        if unnamed_count > 0:
+            noun = "values" if unnamed_count > 1 else "value"
+            column = _cut(self.excesses[-1].column)
+            parts.append(f"too many rows of {unnamed_count:,} more {noun} of {column}")
         return " ".join("; ".join(parts).split())
 
 
 def _cut(name: object) -> str:
-    """Return a name for a message; a long one is cut in the middle, because the end of a path tells
-    rows apart.
-    """
+    """Return a name for a message, cut in the middle: the end of a path distinguishes rows."""
     text = visible(str(name))
+    if len(text) <= MOST_CHARACTERS:
+        return text
     half = MOST_CHARACTERS // 2
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: half - 1]}…{text[-half:]}"
+    return f"{text[: half - 1]}…{text[-half:]}"

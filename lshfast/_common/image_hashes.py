@@ -1,6 +1,4 @@
-"""The hashes of images by name and version: codes of different ones are not compared with each
-other.
-"""
+"""The hashes of images by name and version: codes of different hashes are not compared."""
 
 from __future__ import annotations
 
@@ -35,9 +33,8 @@ def image_hash(kind: str) -> ImageHash:
 def hash_named(name: str) -> ImageHash:
     """Return the hash with a name, or raise ValueError."""
     kind, _, version = name.partition(" ")
-    if kind not in get_args(ImageHashKind) or not (
-        version.isascii() and version.isdecimal() and len(version) < 10
-    ):
+    is_number = version.isascii() and version.isdecimal() and len(version) < 10
+    if kind not in get_args(ImageHashKind) or not is_number:
         raise ValueError(
             f"image_hash must be a kind of hash and its version, such as 'pdq 2', not {name!r}"
         )
@@ -51,27 +48,23 @@ def hash_of_codes(codes: Any) -> ImageHash | None:
 
 
 def check_version(hash: ImageHash) -> None:
-    """Raise ValueError if another version of lshfast made hashes by a function that has changed
-    since.
-    """
+    """Raise ValueError if another version of lshfast made hashes by a changed function."""
     current = image_hash(hash.kind)
     if hash.version < current.version:
         raise ValueError(
             f"hashes of an earlier version of lshfast, whose {hash.kind} was another hash: write "
-            "them again from the "
-            "images with lshfast images --save-hashes"
+            "them again from the images with lshfast images --save-hashes"
         )
     if hash.version > current.version:
         raise ValueError(
             f"hashes of a later version of lshfast, {hash}, and this one computes {current}: "
-            "write them again from the "
-            "images with lshfast images --save-hashes, or use that version"
+            "write them again from the images with lshfast images --save-hashes, or use that "
+            "version"
         )
 
 
 def check_same_hash(entries: ImageHash | None, codes: ImageHash | None) -> None:
-    """Raise ValueError if the entries of an index are not of the image hash of these codes, or if
-    that is not known.
+    """Raise ValueError unless the entries of an index have the image hash of these codes.
 
     Codes that are not known to be hashes of images are accepted.
     """
@@ -80,17 +73,14 @@ def check_same_hash(entries: ImageHash | None, codes: ImageHash | None) -> None:
     if entries is None:
         raise ValueError(
             f"the codes are hashes of images, {codes}, and the index does not say of which hash "
-            "its entries are: make "
-            "it again from the list of hashes with lshfast index build, or from "
-            "images.hash_files(...).codes"
+            "its entries are: make it again from the list of hashes with lshfast index build, or "
+            "from images.hash_files(...).codes"
         )
     if entries.kind == codes.kind and entries.version < codes.version:
         check_version(entries)
     if entries != codes:
         raise ValueError(
             f"the codes are hashes of images, {codes}, and the entries of the index are of "
-            f"{entries}: hashes of "
-            f"different kinds have nothing in common, so hash the images again by {entries.kind}, "
-            "or make the index "
-            f"again of hashes by {codes.kind}"
+            f"{entries}: hashes of different kinds have nothing in common, so hash the images "
+            f"again by {entries.kind}, or make the index again of hashes by {codes.kind}"
         )

@@ -11,8 +11,7 @@ from typing import Any
 def lazy_names(
     package: str, names: Mapping[str, str], unlisted: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names when they are
-    first used.
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names are imported when used.
 
     ``dir`` lists the names before they are imported, and imports none. It lists no other modules,
     and nothing that the package itself has imported.
@@ -51,11 +50,8 @@ def lazy_names(
     >>> for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_json"]:
     ...     del sys.modules[name]
     """
-    listed, others = (
-        {name: module for module, several in some.items() for name in several.split()}
-        for some in (names, unlisted or {})
-    )
-    module_of = listed | others
+    listed_modules = _modules_by_name(names)
+    module_of = listed_modules | _modules_by_name(unlisted or {})
 
     def value_of(name: str) -> Any:
         if name not in module_of:
@@ -67,8 +63,19 @@ def lazy_names(
         return value
 
     def all_names() -> list[str]:
-        own = vars(sys.modules[package])
-        public = own.get("__all__", [name for name in own if not name.startswith("_")])
-        return sorted({*(name for name in own if name.startswith("__")), *public, *listed})
+        present_names = vars(sys.modules[package])
+        special = [name for name in present_names if name.startswith("__")]
+        without_underscore = [name for name in present_names if not name.startswith("_")]
+        public = present_names.get("__all__", without_underscore)
+        return sorted({*special, *public, *listed_modules})
 
     return value_of, all_names
+
+
+def _modules_by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the module of each name, from the names of each module."""
+    modules = {}
+    for module, names_of_module in names.items():
+        for name in names_of_module.split():
+            modules[name] = module
+    return modules

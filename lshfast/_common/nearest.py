@@ -1,6 +1,4 @@
-"""The nearest of some names, for errors about a name that is not among them: a column, an option, a
-file.
-"""
+"""The nearest of some names, for errors about an unknown column, option or file."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ MOST_FILES = 5
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
-    """Return at most two of the names, those most like `name`, whatever the case; none if no name
-    is like it.
+    """Return at most two of the names, the ones most like `name` in any case, or none.
 
     Parameters
     ----------
@@ -51,10 +48,12 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
     """
     from difflib import get_close_matches
 
-    by_lower = {
-        one.lower(): one for one in islice(names, MOST_NAMES) if len(one) <= 4 * len(name) + 8
-    }
-    return [by_lower[one] for one in get_close_matches(name.lower(), by_lower, 2, least)]
+    most_characters = 4 * len(name) + 8
+    by_lower = {}
+    for candidate in islice(names, MOST_NAMES):
+        if len(candidate) <= most_characters:
+            by_lower[candidate.lower()] = candidate
+    return [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, 2, least)]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -67,8 +66,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("body", ["id", "text"])
     ''
     """
-    found = nearest(name, names)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    similar_names = nearest(name, names)
+    return f"; did you mean {similar_names[0]!r}?" if similar_names else ""
 
 
 def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> str:
@@ -92,23 +91,21 @@ def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> st
     >>> no_column("txt", ["id", "text"])
     "no column 'txt'; columns are: id, text; did you mean 'text'?"
     """
-    there = tuple(columns)
-    return (_no_column if len(there) <= MOST_REMEMBERED else _no_column.__wrapped__)(
-        name, there, fault
-    )
+    present_columns = tuple(columns)
+    is_remembered = len(present_columns) <= MOST_REMEMBERED
+    message = _no_column if is_remembered else _no_column.__wrapped__
+    return message(name, present_columns, fault)
 
 
 @lru_cache(16)
 def _no_column(name: str, there: tuple[str, ...], fault: str) -> str:
-    """Return the message of `no_column`; rows that are rejected for one reason mostly have equal
-    columns.
-    """
+    """Return the message of `no_column`; rejected rows mostly have equal columns."""
     shown = ", ".join(
         one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..."
         for one in there[:MOST_SHOWN]
     )
-    more = f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
-    return f"{fault} {name!r}; columns are: {shown}{more}{did_you_mean(name, there)}"
+    others_note = f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
+    return f"{fault} {name!r}; columns are: {shown}{others_note}{did_you_mean(name, there)}"
 
 
 def nearest_file(error: OSError) -> str:
@@ -122,32 +119,32 @@ def nearest_file(error: OSError) -> str:
 def _nearest_in(path: str) -> str:
     folder, name = os.path.split(path)
     if folder and not os.path.isdir(folder):
-        return (
-            f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
-            if folder != path
-            else ""
-        )
+        if folder == path:
+            return ""
+        return f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
     with suppress(OSError), os.scandir(folder or ".") as entries:
         by_stem = defaultdict[str, list[str]](list)  # a common suffix does not make names alike
         for entry in islice(entries, MOST_NAMES):
             by_stem[entry.name.partition(".")[0].lower()].append(entry.name)
-        found = nearest(name.partition(".")[0], by_stem, 0.7)
-        if found:
-            other = nearest(name, sorted(by_stem[found[0]]), 0)[0]
+        similar_stems = nearest(name.partition(".")[0], by_stem, 0.7)
+        if similar_stems:
+            other = nearest(name, sorted(by_stem[similar_stems[0]]), 0)[0]
             return f"; did you mean {printable(os.path.join(folder, other))}?"
     return ""
 
 
 def files_of(pattern: str) -> str:
-    """Return some names of the folder of a pattern that no file matches, as the end of a
-    message.
-    """
+    """Return some file names of the folder of a pattern without matches, to end a message."""
     folder = os.path.dirname(pattern)
     with suppress(OSError):
         there = sorted(
             one for one in islice(os.listdir(folder or "."), MOST_NAMES) if not one.startswith(".")
         )
         if there:
-            more = f" and {len(there) - MOST_FILES:,} more" if len(there) > MOST_FILES else ""
-            return f"; in its folder are {', '.join(map(printable, there[:MOST_FILES]))}{more}"
+            others_note = (
+                f" and {len(there) - MOST_FILES:,} more" if len(there) > MOST_FILES else ""
+            )
+            return (
+                f"; in its folder are {', '.join(map(printable, there[:MOST_FILES]))}{others_note}"
+            )
     return ""

@@ -1,6 +1,4 @@
-"""Folders and files that only their owner can write to, so that nobody else decides what a run
-reads or overwrites.
-"""
+"""Folders and files that only their owner can write to, so nobody else decides their bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +52,5 @@ def make_folder(path: str) -> None:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file as an opener of `open`: a new one is private, and a symbolic link is not
-    followed.
-    """
+    """Open a file as an opener of `open`: a new one is private; no symbolic link is followed."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

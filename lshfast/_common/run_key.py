@@ -28,9 +28,7 @@ def _drawn_below(n: int) -> int:
 
 
 def draw_fingerprint_key() -> tuple[int, int]:
-    """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in
-    2**32..2**61 - 2.
-    """
+    """Draw a secret key for `sets.fingerprints`: two numbers in 2**32..2**61 - 2."""
     return 2**32 + _drawn_below(P - 2**32), 2**32 + _drawn_below(P - 2**32)
 
 

@@ -10,8 +10,7 @@ from lshfast._common.display import Figure, Shown, counted
 
 @dataclass(frozen=True, repr=False)
 class EntryStats(Shown):
-    """The figures of an index that is held in memory. A terminal and a notebook show a table of
-    them.
+    """The figures of an index in memory; a terminal and a notebook show a table of them.
 
     Attributes
     ----------
@@ -27,11 +26,8 @@ class EntryStats(Shown):
     store: dict[str, int]
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return (
-            f"EntryStats of {counted(self.entries, 'entry', 'entries')}",
-            figures_of(self.nbytes, self.store),
-            "",
-        )
+        title = f"EntryStats of {counted(self.entries, 'entry', 'entries')}"
+        return title, figures_of(self.nbytes, self.store), ""
 
 
 def figures_of(nbytes: int, store: dict[str, int]) -> Iterator[Figure]:

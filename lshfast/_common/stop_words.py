@@ -1,5 +1,4 @@
-"""Stop words of several languages: words of grammar, which running text has far more often than
-headlines and menus.
+"""Stop words of several languages: words of grammar, frequent in running text only.
 
 Tokens of shingles depend on these lists, so a change to one is a change of format. An apostrophe
 ends a word (docs/reference/definitions.md), so the lists hold the parts of contractions: "don't" is

@@ -1,6 +1,4 @@
-"""Python threads for kernels that release the GIL: the number of threads, pieces of work, and an
-ordered map.
-"""
+"""Python threads for kernels that release the GIL: pieces of work, and an ordered map."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.types import Int64Array
 from lshfast.kernels import guards
 
 if TYPE_CHECKING:
@@ -30,9 +28,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the number of threads to use; None stands for the number of CPUs that this process may
-    use.
-    """
+    """Return the number of threads; None stands for the CPUs that this process may use."""
     if threads is None:
         return (
             len(os.sched_getaffinity(0))
@@ -46,10 +42,8 @@ def thread_count(threads: int | None) -> int:
     return int(threads)
 
 
-def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Yield slices of consecutive rows whose total cost is at most `most`; a slice has at least one
-    row.
-    """
+def pieces(costs: Int64Array, most: int) -> Iterator[slice]:
+    """Yield slices of consecutive rows whose total cost is at most `most`, or one row."""
     start = 0
     ends = np.cumsum(costs, dtype=np.int64)
     while start < len(costs):
@@ -60,7 +54,7 @@ def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
 
 
 def for_each_piece(
-    work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None
+    work: Callable[[slice], None], costs: Int64Array, most: int, threads: int | None
 ) -> None:
     """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
     threads = thread_count(threads)
@@ -134,9 +128,7 @@ class _Task(Generic[Item, Result]):
         return self.future.done()
 
     def process(self, function: Callable[[Item], Result]) -> bool:
-        """Process the item in the calling thread, unless a worker has begun to; return whether it
-        was processed.
-        """
+        """Process the item in the calling thread, and return True, unless a worker has begun."""
         if self.done() or not self.future.cancel():
             return False
         try:
@@ -152,9 +144,7 @@ class _Task(Generic[Item, Result]):
 
 
 def _next_result(function: Callable[[Item], Result], pending: deque[_Task[Item, Result]]) -> Result:
-    """Return the result of the first task. Until it is there, process tasks that no worker has
-    begun.
-    """
+    """Return the result of the first task; process tasks that no worker has begun meanwhile."""
     while not pending[0].done() and any(task.process(function) for task in pending):
         pass
     return pending.popleft().result()

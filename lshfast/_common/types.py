@@ -11,6 +11,13 @@ Int64Array: TypeAlias = npt.NDArray[np.int64]
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+UInt8Array: TypeAlias = npt.NDArray[np.uint8]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+UInt32Array: TypeAlias = npt.NDArray[np.uint32]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
+
+# Pairs of rows: a structured array with the fields i, j and similarity.
+PairArray: TypeAlias = npt.NDArray[np.void]
 
 # Arrays whose number of dimensions is known to a type checker.
 Scalar = TypeVar("Scalar", bound=np.generic)

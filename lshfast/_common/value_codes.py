@@ -1,4 +1,4 @@
-"""The values of a column, told apart in bounded memory: each row has the code of its value."""
+"""Codes of the values of a column, one for each row, in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-# The most values that are told apart, the most bytes of their texts, and the most characters of
+from lshfast._common.types import Int32Array
+
+# The most values with a code each, the most bytes of their texts, and the most characters of
 # one.
 MOST_VALUES = 1 << 20
 MOST_BYTES = 16 << 20
 MOST_CHARACTERS = 200
 
-# The codes of rows without a value, and of rows whose value is none of those that are told apart.
+# The codes of rows without a value, and of rows whose value has no code of its own.
 MISSING = -1
 OTHER = -2
 
@@ -77,7 +78,7 @@ class ValueCodes:
             self.add(value)
 
     @classmethod
-    def restored(cls, column: str, names: list[str], codes: npt.NDArray[np.int32]) -> ValueCodes:
+    def restored(cls, column: str, names: list[str], codes: Int32Array) -> ValueCodes:
         """Return the values of all rows, as another object has held them."""
         found = cls(column)
         found.names = names
@@ -88,9 +89,10 @@ class ValueCodes:
         return len(self._codes)
 
     @property
-    def codes(self) -> npt.NDArray[np.int32]:
-        """The code of each row: a place in `names`, MISSING or OTHER. No copy: add no row while it
-        is in use.
+    def codes(self) -> Int32Array:
+        """The code of each row, in place: add no row while it is in use.
+
+        A code is a place in `names`, MISSING or OTHER.
         """
         return np.frombuffer(self._codes, np.int32)
 

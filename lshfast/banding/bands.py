@@ -1,6 +1,4 @@
-"""`Bands`: the bucket keys of signatures; `choose_bands`: the numbers of bands and rows for a
-threshold.
-"""
+"""`Bands`: the bucket keys of signatures; `choose_bands`: bands and rows for a threshold."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from lshfast.sketch.minhash import check_for_bands
 
 
 class Bucketing(Protocol):
-    """What `Bands.keys` needs of a family of hash functions."""
+    """The part of a family of hash functions that `Bands.keys` needs."""
 
     def buckets(self, items: Any, bands: int, rows_per_band: int) -> UInt64Array:
         """Return the values of the buckets of n items, (n, bands); 2**64 - 1 for none."""
@@ -136,8 +134,9 @@ class Bands:
 
     @property
     def approximate_threshold(self) -> float:
-        """The approximation (1/b)**(1/r) of textbooks; a pair is found there with probability 1 -
-        (1 - 1/b)**b.
+        """The approximation (1/b)**(1/r) of textbooks to the half point.
+
+        A pair is found there with probability 1 - (1 - 1/b)**b.
         """
         return approximate_threshold(self.bands, self.rows_per_band)
 
@@ -208,7 +207,7 @@ class Bands:
             take the items.
         ValueError
             If the signatures have fewer than bands * rows_per_band slots, they are of a kind that
-            cannot be banded, or a sketcher with other functions than those of the family made them.
+            cannot be banded, or a sketcher with other functions than the family made them.
 
         Examples
         --------
@@ -320,9 +319,9 @@ def choose_bands(
     if choice is None:
         most = float(scurve(threshold, num_perm, 1))
         slots = least_slots(threshold, recall)
-        step = (
-            f"; num_perm {slots} reaches it" if slots <= MAX_NUM_PERM else "; give a lower recall"
-        )
+        step = "; give a lower recall"
+        if slots <= MAX_NUM_PERM:
+            step = f"; num_perm {slots} reaches it"
         raise ValueError(
             f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at "
             f"most {most:.4f}{step}"
@@ -331,9 +330,7 @@ def choose_bands(
 
 
 def least_slots(threshold: float, recall: float) -> int:
-    """Return the least number of slots with which bands of one row find a pair at the threshold
-    with this recall.
-    """
+    """Return the least number of slots that reach a recall at the threshold, in rows of one."""
     if threshold == 1:
         return 1
     slots = max(1, math.ceil(math.log1p(-recall) / math.log1p(-threshold)))
@@ -350,9 +347,7 @@ def check_recall(recall: float) -> float:
 
 
 def check_weights(weights: tuple[float, float]) -> tuple[float, float]:
-    """Return the weights of false positives and false negatives as floats, or raise an error that
-    names the range.
-    """
+    """Return the weights of false positives and negatives as floats, or raise an error."""
     if not isinstance(weights, (tuple, list)) or len(weights) != 2:
         raise TypeError(
             f"weights must be two numbers, of false positives and false negatives, not {weights!r}"
@@ -366,8 +361,9 @@ def check_weights(weights: tuple[float, float]) -> tuple[float, float]:
 
 
 def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
-    """Return the bands with the most rows that find a pair with this similarity of slots, or None
-    if there are none.
+    """Return the bands with the most rows that reach a recall, or None if there are none.
+
+    `probability` is the chance that a slot of the pair is equal.
     """
     for rows in range(slots, 0, -1):
         if scurve(probability, slots // rows, rows) >= recall:
@@ -377,15 +373,12 @@ def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
 
 def least_cost(slots: int, cost: Callable[[Bands], float]) -> Bands:
     """Return the bands of the least cost among all of at most this number of slots."""
-    return min(
-        (Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1)), key=cost
-    )
+    choices = (Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1))
+    return min(choices, key=cost)
 
 
 def least_area(threshold: float, slots: int, weights: tuple[float, float]) -> Bands:
-    """Return the bands of the least weighted sum of the areas of false positives and false
-    negatives.
-    """
+    """Return the bands with the least weighted sum of false areas."""
 
     def cost(choice: Bands) -> float:
         positive, negative = false_rates(threshold, choice.bands, choice.rows_per_band)

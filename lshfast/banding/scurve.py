@@ -55,23 +55,17 @@ def scurve(
 
 
 def half_point(bands: int, rows: int) -> float:
-    """Return the similarity at which a pair becomes a candidate with probability 1/2: (1 -
-    2**(-1/b))**(1/r).
-    """
+    """Return the similarity of probability 1/2 to be a candidate: (1 - 2**(-1/b))**(1/r)."""
     return float((1 - 2 ** (-1 / bands)) ** (1 / rows))
 
 
 def approximate_threshold(bands: int, rows: int) -> float:
-    """Return (1/b)**(1/r), the approximation in textbooks; there the probability is 1 - (1 -
-    1/b)**b, about 63 %.
-    """
+    """Return (1/b)**(1/r), an approximation; the probability there is about 63 %."""
     return float((1 / bands) ** (1 / rows))
 
 
 def steepest(bands: int, rows: int) -> tuple[float, float]:
-    """Return (similarity, slope) where the S-curve is steepest: s = ((r - 1) / (r b -
-    1))**(1/r).
-    """
+    """Return (similarity, slope) at the steepest point: s = ((r - 1) / (r b - 1))**(1/r)."""
     if bands * rows == 1:
         return 0.0, 1.0
     s = ((rows - 1) / (rows * bands - 1)) ** (1 / rows)
@@ -80,8 +74,7 @@ def steepest(bands: int, rows: int) -> tuple[float, float]:
 
 
 def false_rates(threshold: float, bands: int, rows: int) -> tuple[float, float]:
-    """Return the area under the S-curve below the threshold, and the area over it above the
-    threshold.
+    """Return the area under the S-curve below the threshold, and over it above the threshold.
 
     Other libraries call them the rates of false positives and false negatives. They are computed by
     Gauss-Legendre quadrature with 64 nodes on each side.

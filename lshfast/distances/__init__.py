@@ -1,5 +1,4 @@
-"""Exact distances and similarities of items: points, sets, sequences of equal length, and strings
-by edits.
+"""Exact distances and similarities of points, sets, sequences of equal length, and strings.
 
 All of these functions take two batches of n items, of which one may be a single item, and return an
 array of n numbers. For two single items they return one number.
@@ -24,8 +23,11 @@ array of n numbers. For two single items they return one number.
 | `cosine_similarity` | of points other than 0: the cosine of their angle |
 
 The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``.
-`longest_common_subsequences` takes two strings, and yields what insertions and deletions can leave
-as it is.
+`longest_common_subsequences` takes two strings, and yields the parts that insertions and deletions
+can leave unchanged.
+
+Files: points.py, sets.py, sequences.py and edits.py have the functions; batches.py has the batches
+of items and their pairs.
 """
 
 from lshfast.distances.edits import damerau, indel, levenshtein, longest_common_subsequences, osa

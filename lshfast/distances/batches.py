@@ -1,4 +1,4 @@
-"""Batches of strings and sets, their pairs, and the form of what is returned for them."""
+"""Batches of strings and sets, their pairs, and the form of results."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from lshfast.tokens import TokenSets
 
 
 def strings_of(items: Any, name: str) -> list[Any]:
-    """Return one string as a list, or a sequence of strings, all str or all bytes; or raise
-    TypeError.
-    """
-    found = [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
+    """Return one string as a list, or a sequence of strings, all str or all bytes."""
+    strings = [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
     for kind in (str, bytes):
-        if all(isinstance(item, kind) for item in found):
-            return found
-    for item in found:
+        if all(isinstance(item, kind) for item in strings):
+            return strings
+    for item in strings:
         if not isinstance(item, (str, bytes)):
             raise TypeError(f"{name} must be strings, not {type(item).__name__}")
     raise TypeError(f"{name} must be all str or all bytes, not some of each")
 
 
-def listed(items: Any, name: str, wanted: str) -> list[Any]:
-    """Return the items as a list, or raise TypeError that says what is wanted."""
+def listed(items: Any, name: str, allowed: str) -> list[Any]:
+    """Return the items as a list, or raise TypeError that names the allowed items."""
     if isinstance(items, TokenSets) or not hasattr(items, "__iter__"):
-        raise TypeError(f"{name} must be {wanted}, not {type(items).__name__}")
+        raise TypeError(f"{name} must be {allowed}, not {type(items).__name__}")
     return list(items)
 
 
@@ -51,4 +49,6 @@ def paired(a: list[Any], b: list[Any]) -> list[tuple[Any, Any]]:
     for kind in (str, bytes):
         if a and b and isinstance(a[0], kind) != isinstance(b[0], kind):
             raise TypeError("a and b must both be str or both be bytes")
-    return list(zip(a * n if len(a) == 1 else a, b * n if len(b) == 1 else b, strict=True))
+    left = a * n if len(a) == 1 else a
+    right = b * n if len(b) == 1 else b
+    return list(zip(left, right, strict=True))

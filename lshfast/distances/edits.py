@@ -57,8 +57,7 @@ def indel(a: Any, b: Any) -> np.int64 | Int64Array:
 
 
 def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
-    """Yield all longest common subsequences of two strings, each once, in the order of their
-    symbols.
+    """Yield all longest common subsequences of two strings, once, in the order of symbols.
 
     Their length is (len(a) + len(b) - indel(a, b)) / 2. There may be exponentially many. The memory
     and the time before the first are of the order of len(a) len(b).
@@ -92,25 +91,26 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
     for name, value in (("a", a), ("b", b)):
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a str, not {value!r}")
-    length = np.zeros((len(a) + 1, len(b) + 1), np.int32)  # of the strings from i and from j on
+    # The lengths for the strings from i and from j on.
+    lengths = np.zeros((len(a) + 1, len(b) + 1), np.int32)
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
-            same = a[i] == b[j]
-            length[i, j] = (
-                length[i + 1, j + 1] + 1 if same else max(length[i + 1, j], length[i, j + 1])
-            )
+            if a[i] == b[j]:
+                lengths[i, j] = lengths[i + 1, j + 1] + 1
+            else:
+                lengths[i, j] = max(lengths[i + 1, j], lengths[i, j + 1])
     symbols = sorted({*a} & {*b}, reverse=True)
-    begun = [(0, 0, "")]
-    while begun:
-        i, j, found = begun.pop()
-        if not length[i, j]:
-            yield found
+    open_prefixes = [(0, 0, "")]
+    while open_prefixes:
+        i, j, prefix = open_prefixes.pop()
+        if not lengths[i, j]:
+            yield prefix
             continue
-        for symbol in symbols:  # each at its first places, so that no subsequence is found twice
+        for symbol in symbols:  # each at its first places, so that each subsequence occurs once
             x = a.find(symbol, i)
             y = b.find(symbol, j)
-            if min(x, y) >= 0 and length[x + 1, y + 1] + 1 == length[i, j]:
-                begun.append((x + 1, y + 1, found + symbol))
+            if min(x, y) >= 0 and lengths[x + 1, y + 1] + 1 == lengths[i, j]:
+                open_prefixes.append((x + 1, y + 1, prefix + symbol))
 
 
 @overload
@@ -118,8 +118,7 @@ def levenshtein(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def levenshtein(a: Any, b: Any) -> Int64Array: ...
 def levenshtein(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the least numbers of insertions, deletions and substitutions that change one string
-    into the other.
+    """Return the least numbers of insertions, deletions and substitutions between strings.
 
     Parameters
     ----------
@@ -160,8 +159,9 @@ def damerau(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def damerau(a: Any, b: Any) -> Int64Array: ...
 def damerau(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the least numbers of insertions, deletions, substitutions and transpositions of
-    neighbours.
+    """Return the least numbers of insertions, deletions, substitutions and transpositions.
+
+    A transposition exchanges two neighbours.
 
     Parameters
     ----------
@@ -201,8 +201,9 @@ def osa(a: str | bytes, b: str | bytes) -> np.int64: ...
 @overload
 def osa(a: Any, b: Any) -> Int64Array: ...
 def osa(a: Any, b: Any) -> np.int64 | Int64Array:
-    """Return the optimal string alignment distances: those of `damerau`, but no part of a string is
-    edited twice.
+    """Return the optimal string alignment distances of strings.
+
+    They are as for `damerau`, but no part of a string is edited twice.
 
     It is not a metric: ca, ac and abc have the distances 1 and 1, and 3 from the first to the last.
 

@@ -17,12 +17,13 @@ PIECE_NUMBERS = 2**17
 
 
 def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | Float64Array:
-    """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points; r = inf stands for
-    max |a_i - b_i|.
+    """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points.
+
+    r = inf stands for max |a_i - b_i|.
 
     For fixed points, the distance falls or stays as r increases; it stays if the points differ in
-    one coordinate at most. For r below 1, the triangle inequality fails, so r is refused. Nothing
-    overflows but a distance that a float64 cannot hold, which is inf.
+    one coordinate at most. For r below 1, the triangle inequality fails, so r is refused. Only a
+    distance that a float64 cannot hold overflows; it is inf.
 
     Parameters
     ----------
@@ -64,14 +65,13 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | 
     distances = np.empty(check_pairs(len(a), len(b)))
     for rows, left, right in _pieces(a, b):
         with np.errstate(over="ignore", under="ignore"):
-            apart = np.abs(left - right)
-            greatest = apart.max(axis=1)
+            differences = np.abs(left - right)
+            greatest = differences.max(axis=1)
             if r == np.inf:
                 distances[rows] = greatest
             else:
-                shares = (
-                    apart / np.where((greatest > 0) & (greatest < np.inf), greatest, 1)[:, None]
-                )
+                is_scale = (greatest > 0) & (greatest < np.inf)
+                shares = differences / np.where(is_scale, greatest, 1)[:, None]
                 distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (1 / r)
     return in_form(distances, single)
 
@@ -116,8 +116,7 @@ def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
 
 
 def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-    """Return 1 - cos of the angles between pairs of vectors, which is often called the cosine
-    distance.
+    """Return 1 - cos of the angles between pairs of vectors, often called the cosine distance.
 
     It is not a metric. Directions at 0, 45 and 90 degrees have 1 - cos 90 = 1, more than 2 (1 - cos
     45) = .586.
@@ -187,20 +186,20 @@ def cosine_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float | Float64Arra
     cosines = 1 - _one_minus_cosines(left, right)
     for rows, one, other in _pieces(left, right):
         products = (one * other).sum(axis=1)
-        # There the sum of products is exact to 1e-16 of the cosine, not of 1.
-        wide = np.abs(products) < 0.5
-        cosines[rows][wide] = products[wide]
+        # At wide angles, the sum of products is exact to 1e-16 of the cosine, not of 1.
+        is_wide = np.abs(products) < 0.5
+        cosines[rows][is_wide] = products[is_wide]
     return cosines[0].item() if single else cosines
 
 
 def _angles(a: Float64Array, b: Float64Array) -> Float64Array:
     """Return the angles between pairs of directions."""
-    found = np.empty(check_pairs(len(a), len(b)))
+    angles = np.empty(check_pairs(len(a), len(b)))
     for rows, left, right in _pieces(a, b):
-        apart = np.linalg.norm(left - right, axis=1)
-        together = np.linalg.norm(left + right, axis=1)
-        found[rows] = 2 * np.arctan2(apart, together)
-    return found
+        difference_norms = np.linalg.norm(left - right, axis=1)
+        sum_norms = np.linalg.norm(left + right, axis=1)
+        angles[rows] = 2 * np.arctan2(difference_norms, sum_norms)
+    return angles
 
 
 def _one_minus_cosines(a: Float64Array, b: Float64Array) -> Float64Array:
@@ -210,7 +209,7 @@ def _one_minus_cosines(a: Float64Array, b: Float64Array) -> Float64Array:
 
 def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
     """Return points as rows, and whether both arguments are single points."""
-    found = []
+    sides = []
     dimensions = set()
     for name, items in (("a", a), ("b", b)):
         array = array_of(items, name)
@@ -224,19 +223,19 @@ def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Ar
         numbers = np.atleast_2d(array.astype(np.float64))
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
-        found.append(numbers)
-    if found[0].shape[1] != found[1].shape[1]:
+        sides.append(numbers)
+    if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(
-            f"a and b must have equally many coordinates, not {found[0].shape[1]} and "
-            f"{found[1].shape[1]}"
+            f"a and b must have equally many coordinates, not {sides[0].shape[1]} and "
+            f"{sides[1].shape[1]}"
         )
-    return found[0], found[1], dimensions == {1}
+    return sides[0], sides[1], dimensions == {1}
 
 
 def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
     """Return points divided by their lengths, and whether both arguments are single points."""
     left, right, single = _points(a, b)
-    found = []
+    directions = []
     for name, points in (("a", left), ("b", right)):
         greatest = np.abs(points).max(axis=1, initial=0.0)
         if (greatest == 0).any():
@@ -244,8 +243,8 @@ def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float
                 f"{name} must have no vector of zeros, and row {greatest.argmin()} is one"
             )
         scaled = np.ldexp(points, -np.frexp(greatest)[1][:, None])
-        found.append(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
-    return found[0], found[1], single
+        directions.append(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
+    return directions[0], directions[1], single
 
 
 def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
@@ -254,4 +253,6 @@ def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Ar
     step = max(1, PIECE_NUMBERS // a.shape[1])
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))
-        yield rows, a if len(a) == 1 else a[rows], b if len(b) == 1 else b[rows]
+        left = a if len(a) == 1 else a[rows]
+        right = b if len(b) == 1 else b[rows]
+        yield rows, left, right

@@ -58,28 +58,28 @@ def hamming(a: Any, b: Any) -> np.int64 | Int64Array:
                 raise ValueError(
                     f"a and b must have equal lengths, and pair {i} has {len(x)} and {len(y)}"
                 )
-        differences = np.array(
-            [sum(p != q for p, q in zip(x, y, strict=True)) for x, y in pairs], np.int64
-        )
-        return in_form(differences, are_strings(a, b))
-    items = _items(a, "a"), _items(b, "b")
-    rows = [np.atleast_2d(one) for one in items]
-    if rows[0].shape[1] != rows[1].shape[1]:
+        counts = [sum(p != q for p, q in zip(x, y, strict=True)) for x, y in pairs]
+        return in_form(np.array(counts, np.int64), are_strings(a, b))
+    first = _items(a, "a")
+    second = _items(b, "b")
+    left = np.atleast_2d(first)
+    right = np.atleast_2d(second)
+    if left.shape[1] != right.shape[1]:
         raise ValueError(
-            f"a and b must have equal lengths, not {rows[0].shape[1]} and {rows[1].shape[1]}"
+            f"a and b must have equal lengths, not {left.shape[1]} and {right.shape[1]}"
         )
-    check_pairs(len(rows[0]), len(rows[1]))
-    differences = np.asarray(np.count_nonzero(rows[0] != rows[1], axis=1), np.int64)
-    return in_form(differences, items[0].ndim == items[1].ndim == 1)
+    check_pairs(len(left), len(right))
+    differences = np.asarray(np.count_nonzero(left != right, axis=1), np.int64)
+    return in_form(differences, first.ndim == second.ndim == 1)
 
 
 def _is_text(items: Any) -> bool:
     """Return whether the items are one string or a sequence that begins with one."""
     if isinstance(items, np.ndarray):
         return items.dtype.kind in "US"
-    return isinstance(items, (str, bytes)) or (
-        isinstance(items, Sequence) and len(items) > 0 and isinstance(items[0], (str, bytes))
-    )
+    if isinstance(items, (str, bytes)):
+        return True
+    return isinstance(items, Sequence) and len(items) > 0 and isinstance(items[0], (str, bytes))
 
 
 def _items(items: Any, name: str) -> npt.NDArray[Any]:

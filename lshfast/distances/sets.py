@@ -1,6 +1,4 @@
-"""Distances and similarities of sets: all of them follow from the sizes of two sets and of what
-both share.
-"""
+"""Distances and similarities of sets, from the sizes of two sets and of their intersection."""
 
 from __future__ import annotations
 
@@ -64,7 +62,8 @@ def jaccard(a: Any, b: Any) -> np.float64 | Float64Array:
         empty = np.broadcast_to(a.counts == 0, n) & np.broadcast_to(b.counts == 0, n)
         return np.asarray(np.where(empty, 0.0, 1 - jaccard_of_tokens(a, b)))
     sizes = _sizes_of(a, b)
-    return in_form((sizes.union - sizes.shared) / np.maximum(sizes.union, 1), sizes.single)
+    distances = (sizes.union - sizes.shared) / np.maximum(sizes.union, 1)
+    return in_form(distances, sizes.single)
 
 
 @overload
@@ -72,8 +71,7 @@ def jaccard_similarity(a: AbstractSet[Any], b: AbstractSet[Any]) -> float: ...
 @overload
 def jaccard_similarity(a: Any, b: Any) -> Float64Array: ...
 def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
-    """Return the Jaccard similarities |A n B| / |A u B| of pairs of sets; 1 if both are empty,
-    since these are equal.
+    """Return the Jaccard similarities |A n B| / |A u B| of pairs of sets; 1 if both are empty.
 
     Elements count once, however often a set of TokenSets repeats them.
 
@@ -116,8 +114,7 @@ def containment(a: AbstractSet[Any], b: AbstractSet[Any]) -> float: ...
 @overload
 def containment(a: Any, b: Any) -> Float64Array: ...
 def containment(a: Any, b: Any) -> float | Float64Array:
-    """Return the shares |A n B| / |A| of sets that other sets contain; 1 if A is empty, since each
-    set contains it.
+    """Return the shares |A n B| / |A| of sets that other sets contain; 1 if A is empty.
 
     `lshfast.dedup` with ``measure="containment"`` compares the smaller set of a pair with the
     larger one. This is the greater one of ``containment(a, b)`` and ``containment(b, a)``.
@@ -197,9 +194,7 @@ def overlap(a: Any, b: Any) -> int | Int64Array:
 
 
 class _Sizes(NamedTuple):
-    """The sizes of pairs of sets, int64 (n,) each, and whether the pair is one of two
-    single sets.
-    """
+    """The sizes of pairs of sets, int64 (n,) each, and whether they are two single sets."""
 
     first: Int64Array
     second: Int64Array
@@ -219,18 +214,12 @@ def _sizes_of(a: Any, b: Any) -> _Sizes:
         return _Sizes(sides[0], sides[1], shared, False)
     pairs = paired(_sets(a, "a"), _sets(b, "b"))
     counts = np.array([(len(x), len(y), len(x & y)) for x, y in pairs], np.int64).reshape(-1, 3)
-    return _Sizes(
-        counts[:, 0],
-        counts[:, 1],
-        counts[:, 2],
-        isinstance(a, AbstractSet) and isinstance(b, AbstractSet),
-    )
+    are_single = isinstance(a, AbstractSet) and isinstance(b, AbstractSet)
+    return _Sizes(counts[:, 0], counts[:, 1], counts[:, 2], are_single)
 
 
 def _sets(items: Any, name: str) -> list[AbstractSet[Any]]:
-    """Return one set as a list, or a sequence of sets; or raise TypeError that says what to do
-    instead.
-    """
+    """Return one set as a list, or a sequence of sets; errors name the next step."""
     if isinstance(items, AbstractSet):
         return [items]
     if isinstance(items, (Mapping, WeightedSets)):

@@ -20,15 +20,14 @@ base: Any = optional("sklearn.base", "sklearn")
 validation: Any = optional("sklearn.utils.validation", "sklearn")
 sparse: Any = optional("scipy.sparse", "sklearn")
 
-# Sparse points of queries may have so many times the nonzeros of the longest fitted point.
+# Sparse points of queries may have this many times the nonzeros of the longest fitted point.
 SPARSE_ROOM = 2
 
 METRICS = ("euclidean", "cosine", "manhattan", "angle")
 
 
 class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
-    """Find near neighbors by locality-sensitive hashing, with the interface of
-    ``sklearn.neighbors``.
+    """Find near neighbors by locality-sensitive hashing, as ``sklearn.neighbors`` does.
 
     `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as
     ``KNeighborsTransformer`` and ``RadiusNeighborsTransformer`` do. Estimators with
@@ -42,7 +41,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     n_neighbors : int, default 5
         Neighbors that `kneighbors` and `transform` return.
     radius : float, optional
-        Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a
+        Distance up to which the recall is promised, also in `radius_neighbors`. By default, a
         distance within which 95 % of a sample of the fitted points have `n_neighbors` other points;
         at most 3/4 pi with "angle", the same with "cosine", and otherwise at least 2**-40 of the
         largest coordinate.
@@ -140,20 +139,22 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         TypeError, ValueError
             If a parameter has the wrong type or is out of range, or X is not valid.
         """
-        for name, choices in (
-            ("metric", (*METRICS, *MEASURE_SYNONYMS)),
-            ("graph", ("kneighbors", "radius")),
-            ("mode", ("distance", "connectivity")),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}"
-                )
+        choices_by_name = {
+            "metric": (*METRICS, *MEASURE_SYNONYMS),
+            "graph": ("kneighbors", "radius"),
+            "mode": ("distance", "connectivity"),
+        }
+        for name, choices in choices_by_name.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         points = self._points(X, reset=True)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = optional("sklearn.utils", "sklearn").check_random_state(seed).randint(2**31 - 1)
-        self._fit_X, self._seed, self.n_samples_fit_ = points, int(seed), points.shape[0]
+        self._fit_X = points
+        self._seed = int(seed)
+        self.n_samples_fit_ = points.shape[0]
         format = self._format(points)
         sample = PointSample(format, format.check(points)[1], self._seed % 2**32)
         self.radius_ = self._typical_radius(sample) if self.radius is None else self.radius
@@ -171,7 +172,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         X : array_like or sparse matrix, shape (n_queries, n_features), optional
             By default, the fitted points, none of which is its own neighbor.
         n_neighbors : int, optional
-            By default, that of the estimator.
+            By default, as for the estimator.
         return_distance : bool, default True
 
         Returns
@@ -188,16 +189,16 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         """
         validation.check_is_fitted(self)
         k = self._count(n_neighbors)
-        own = X is None
-        if k + own > self.n_samples_fit_:
+        of_fitted = X is None
+        if k + of_fitted > self.n_samples_fit_:
+            less_one = " - 1" if of_fitted else ""
             raise ValueError(
-                f"Expected n_neighbors <= n_samples_fit{' - 1' if own else ''}, but n_neighbors = "
-                f"{k} and "
+                f"Expected n_neighbors <= n_samples_fit{less_one}, but n_neighbors = {k} and "
                 f"n_samples_fit = {self.n_samples_fit_}"
             )
-        points = self._fit_X if own else self._points(X)
-        places, distances = self._nearest(points, k + own)
-        if own:
+        points = self._fit_X if of_fitted else self._points(X)
+        places, distances = self._nearest(points, k + of_fitted)
+        if of_fitted:
             places, distances = _without_own(places, distances)
         return (distances, places) if return_distance else places
 
@@ -258,8 +259,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         mode: Literal["connectivity", "distance"] = "connectivity",
         sort_results: bool = False,
     ) -> Any:
-        """Return the graph of neighbors within a radius as a CSR matrix, (n_queries,
-        n_samples_fit).
+        """Return the graph of neighbors within a radius as a CSR matrix.
+
+        Its shape is (n_queries, n_samples_fit).
 
         Parameters
         ----------
@@ -271,8 +273,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return self._graph(*self._within(X, radius), mode)
 
     def transform(self, X: Any) -> Any:
-        """Return the graph of neighbors of points among the fitted ones as a CSR matrix,
-        (n_queries, n_samples_fit).
+        """Return the graph of the neighbors of points among the fitted ones as a CSR matrix.
+
+        Its shape is (n_queries, n_samples_fit).
 
         Parameters
         ----------
@@ -281,14 +284,13 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         validation.check_is_fitted(self)
         if self.graph == "radius":
             return self.radius_neighbors_graph(X, mode=self.mode)
-        more = self.mode == "distance"
-        if more and self._count(None) >= self.n_samples_fit_:
+        with_itself = self.mode == "distance"
+        if with_itself and self._count(None) >= self.n_samples_fit_:
             raise ValueError(
                 f"n_neighbors must be less than n_samples_fit = {self.n_samples_fit_} with "
-                "mode='distance', which "
-                f"returns one more, not {self._count(None)}"
+                f"mode='distance', which returns one more, not {self._count(None)}"
             )
-        return self.kneighbors_graph(X, self._count(None) + more, mode=self.mode)
+        return self.kneighbors_graph(X, self._count(None) + with_itself, mode=self.mode)
 
     @property
     def _n_features_out(self) -> int:
@@ -316,7 +318,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return int(k)
 
     def _threads(self) -> int | None:
-        return None if self.n_jobs == -1 else 1 if self.n_jobs is None else self.n_jobs
+        if self.n_jobs is None:
+            return 1
+        return None if self.n_jobs == -1 else self.n_jobs
 
     def _format(self, points: Any) -> PointFormat:
         """Return the format in which an index stores some points."""
@@ -324,7 +328,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if sparse.issparse(points):
             longest = int(np.diff(points.indptr).max(initial=1))
             nonzeros = min(points.shape[1], SPARSE_ROOM * longest)
-        return PointFormat(format_metric(self.metric), points.shape[1], points.dtype.name, nonzeros)
+        metric = format_metric(self.metric)
+        return PointFormat(metric, points.shape[1], points.dtype.name, nonzeros)
 
     def _made(self, points: Any) -> NearNeighbors:
         """Return the index of the fitted points."""
@@ -346,9 +351,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return index
 
     def _bound(self, radius: float) -> dict[str, Any]:
-        """Return the arguments of `NearNeighbors` for a radius: 1 - the cosine is a least cosine
-        there.
-        """
+        """Return the arguments of `NearNeighbors` for a radius, which may be 1 - the cosine."""
         if self.metric != "cosine":
             return {"radius": radius}
         if not 0 <= check_number("radius", radius) <= 2:
@@ -370,36 +373,36 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def _nearest(self, points: Any, k: int) -> tuple[Int64Array, Float64Array]:
         """Return the places and distances of the k nearest points of each query, (m, k)."""
         threads = self._threads()
-        found: Any = self.index_.query(points, k, threads=threads)
-        counts = np.diff(found.offsets)
+        answers: Any = self.index_.query(points, k, threads=threads)
+        counts = np.diff(answers.offsets)
         places = np.empty((len(counts), k), np.int64)
         distances = np.empty((len(counts), k))
-        enough = np.flatnonzero(counts == k)
-        chosen = np.repeat(counts == k, counts)
-        places[enough] = np.asarray(found.keys)[chosen].reshape(-1, k)
-        distances[enough] = found.distances[chosen].reshape(-1, k)
-        rest = np.flatnonzero(counts < k)
-        if len(rest):
-            found = self.index_.scan(points[rest], k, threads=threads)
-            places[rest] = np.asarray(found.keys).reshape(-1, k)
-            distances[rest] = found.distances.reshape(-1, k)
+        complete = np.flatnonzero(counts == k)
+        is_complete = np.repeat(counts == k, counts)
+        places[complete] = np.asarray(answers.keys)[is_complete].reshape(-1, k)
+        distances[complete] = answers.distances[is_complete].reshape(-1, k)
+        incomplete = np.flatnonzero(counts < k)
+        if len(incomplete):
+            answers = self.index_.scan(points[incomplete], k, threads=threads)
+            places[incomplete] = np.asarray(answers.keys).reshape(-1, k)
+            distances[incomplete] = answers.distances.reshape(-1, k)
         return places, distances
 
     def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return offsets, places and distances of the neighbors within a radius."""
         points = self._fit_X if X is None else self._points(X)
         bound = self._bound(self.radius_ if radius is None else radius)
-        found: Any = self.index_.within(points, **bound, threads=self._threads())
-        offsets = found.offsets
-        places = np.asarray(found.keys, np.int64)
-        distances = found.distances
+        answers: Any = self.index_.within(points, **bound, threads=self._threads())
+        offsets = answers.offsets
+        places = np.asarray(answers.keys, np.int64)
+        distances = answers.distances
         if X is None:
-            query = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(offsets))
-            other = places != query
-            counts = np.bincount(query[other], minlength=len(found))
+            query = np.repeat(np.arange(len(answers), dtype=np.int64), np.diff(offsets))
+            is_other = places != query
+            counts = np.bincount(query[is_other], minlength=len(answers))
             offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-            places = places[other]
-            distances = distances[other]
+            places = places[is_other]
+            distances = distances[is_other]
         return offsets, places, distances
 
     def _graph(
@@ -408,9 +411,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
         values = np.ones(len(distances)) if mode == "connectivity" else distances
-        return sparse.csr_matrix(
-            (values, places, offsets), shape=(len(offsets) - 1, self.n_samples_fit_)
-        )
+        shape = (len(offsets) - 1, self.n_samples_fit_)
+        return sparse.csr_matrix((values, places, offsets), shape=shape)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -424,12 +426,10 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
 
 def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
-    """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it
-    is not among them.
-    """
+    """Leave out each fitted point from its k + 1 neighbors, or else the last neighbor."""
     n, k = places.shape
-    others = without_own(places, np.arange(n, dtype=np.int64))
-    return places[others].reshape(n, k - 1), distances[others].reshape(n, k - 1)
+    is_other = without_own(places, np.arange(n, dtype=np.int64))
+    return places[is_other].reshape(n, k - 1), distances[is_other].reshape(n, k - 1)
 
 
 def _as_objects(parts: list[npt.NDArray[Any]]) -> npt.NDArray[np.object_]:

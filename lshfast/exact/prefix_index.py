@@ -1,6 +1,4 @@
-"""`PrefixIndex`: the sets of an index whose similarity to a query reaches the threshold, all of
-them, exactly.
-"""
+"""`PrefixIndex`: an index that finds all sets whose similarity to a query reaches a threshold."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class _KeyedSets(NamedTuple):
 
 @dataclass(frozen=True)
 class _Part:
-    """A segment, the numbers of its sets, ascending, their keys, and which of them have not been
-    removed.
-    """
+    """A segment, the ascending numbers and the keys of its sets, and a mark of each present set."""
 
     numbers: Int64Array
     keys: Column
@@ -60,8 +56,8 @@ class _Part:
 
     def without(self, numbers: Int64Array) -> _Part:
         """Return the part without the sets of these numbers."""
-        gone = np.isin(self.numbers, numbers)
-        return replace(self, present=self.present & ~gone) if gone.any() else self
+        is_removed = np.isin(self.numbers, numbers)
+        return replace(self, present=self.present & ~is_removed) if is_removed.any() else self
 
 
 @dataclass(frozen=True)
@@ -97,16 +93,17 @@ class PrefixIndex(KeyedEntries):
     threshold : float, Fraction or tuple of two ints, default 0.8
         The least similarity, as for `join`.
     measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
-        As for `join`. Containment is that of the query in the sets of the index.
+        As for `join`. Containment is of the query in the sets of the index.
     seed : int or "random", default "random"
         Seed of the hash of elements, in 0..2**64 - 1. It is stored in files. With a random seed,
         nobody can choose elements with equal hashes, and an index takes either TokenSets, whose
-        tokens are the elements, or other sets, but not both. With a seed that is given it takes
-        both. TokenSets must then have been hashed with this seed, because sets of another seed
-        match nothing.
+        tokens are the elements, or other sets, but not both. With a given seed it takes both.
+        TokenSets must then have been hashed with this seed, because sets of another seed match
+        nothing.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError
-        and inserts nothing of the batch. "replace" stores the last set. "skip" keeps the first one.
+        The action of `insert` for a key that is in the index, or twice in a batch. "error" raises
+        ValueError and inserts nothing of the batch. "replace" stores the last set. "skip" keeps the
+        first one.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
 
@@ -162,14 +159,16 @@ class PrefixIndex(KeyedEntries):
         threads: int | None = None,
     ) -> None:
         self._rule = rule_of(measure, threshold, "probing")
-        self.threshold, self.measure, self.seed = threshold, measure, check_seed(seed)
+        self.threshold = threshold
+        self.measure = measure
+        self.seed = check_seed(seed)
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._threads = thread_count(threads)
         self._state = _State(held="nothing" if seed == "random" else "any")
         # Without readers. With a Lock, a forked child would wait for a writer of its parent.
         self._writer = Gate()
-        # The number of the set of each key, as in `_state`. A writer takes it away while it changes
-        # both, so that it is made again after an interruption.
+        # The number of the set of each key, as in `_state`. A writer sets it to None while it
+        # changes both, so that it is built again after an interruption.
         self._numbers: dict[Any, int] | None = {}
 
     def __len__(self) -> int:
@@ -182,17 +181,15 @@ class PrefixIndex(KeyedEntries):
             return listed(column)[0] in numbers
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys that are in the index at the time of the call, in the order of
-        their insertion.
-        """
+        """Iterate over the keys that are in the index at the time of the call, the oldest first."""
         return iter(listed(_remaining(self._state.parts).keys))
 
     def _known(self) -> dict[Any, int]:
-        """Return the number of the set of each key; to be called by one thread at a time."""
+        """Return the number of the set of each key; one thread at a time may call it."""
         if self._numbers is not None:
             return self._numbers
-        rest = _remaining(self._state.parts)
-        return dict(zip(listed(rest.keys), rest.numbers.tolist(), strict=True))
+        remaining = _remaining(self._state.parts)
+        return dict(zip(listed(remaining.keys), remaining.numbers.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return (
@@ -230,11 +227,10 @@ class PrefixIndex(KeyedEntries):
         >>> index.query([{2, 1}])[0]
         [Match(key='a', similarity=1.0)]
         """
-        one = not is_batch(keys)
-        column = as_column([keys] if one else keys)
-        rows = self._token_sets(
-            [sets] if one and not isinstance(sets, TokenSets) else sets
-        ).distinct()
+        is_single = not is_batch(keys)
+        column = as_column([keys] if is_single else keys)
+        batch = [sets] if is_single and not isinstance(sets, TokenSets) else sets
+        rows = self._token_sets(batch).distinct()
         kind = _kind_of(sets)
         if isinstance(column, np.ndarray):
             column = column.copy()  # it may be the caller's
@@ -242,49 +238,49 @@ class PrefixIndex(KeyedEntries):
             raise ValueError(f"there must be a key for each set, not {len(column)} for {len(rows)}")
         with self._writer.writing():
             _check_kind(kind, self._state.held)
-            known = self._known()
-            own = np.fromiter((known.get(key, -1) for key in listed(column)), np.int64, len(column))
-            places = places_to_insert(column, own, self.on_duplicate)
+            number_of_key = self._known()
+            old_numbers = np.fromiter(
+                (number_of_key.get(key, -1) for key in listed(column)), np.int64, len(column)
+            )
+            places = places_to_insert(column, old_numbers, self.on_duplicate)
             if len(places) < len(rows):
                 column = take(column, places)
                 rows = rows.take(places)
-                own = own[places]
+                old_numbers = old_numbers[places]
             if len(rows):
                 state = self._state
                 numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
-                parts = [
-                    *state.without(own[own >= 0]),
-                    self._indexed(_KeyedSets(numbers, column, rows)),
-                ]
+                parts = state.without(old_numbers[old_numbers >= 0])
+                parts.append(self._indexed(_KeyedSets(numbers, column, rows)))
                 while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(parts[-1].numbers):
                     parts[-2:] = [self._merged(parts[-2:])]
-                if (own >= 0).any():
+                if (old_numbers >= 0).any():
                     parts = self._tidied(parts)
-                held = kind if state.held == "nothing" else state.held
+                kind_held = kind if state.held == "nothing" else state.held
                 self._numbers = None
-                self._state = _State(tuple(parts), state.next_number + len(rows), held)
-                known.update(zip(listed(column), numbers.tolist(), strict=True))
-                self._numbers = known
+                self._state = _State(tuple(parts), state.next_number + len(rows), kind_held)
+                number_of_key.update(zip(listed(column), numbers.tolist(), strict=True))
+                self._numbers = number_of_key
         return len(rows)
 
     def _remove(self, keys: Column) -> None:
         with self._writer.writing():
-            known = self._known()
-            numbers = [known.get(key, -1) for key in listed(keys)]
+            number_of_key = self._known()
+            numbers = [number_of_key.get(key, -1) for key in listed(keys)]
             if -1 in numbers:
                 raise KeyError(listed(keys)[numbers.index(-1)])
             parts = self._tidied(self._state.without(np.array(numbers, np.int64)))
             self._numbers = None
             self._state = replace(self._state, parts=tuple(parts))
             for key in listed(keys):
-                known.pop(key, None)
-            self._numbers = known
+                number_of_key.pop(key, None)
+            self._numbers = number_of_key
 
     def _tidied(self, parts: list[_Part]) -> list[_Part]:
         """Return the same parts, or one part if more than half of their sets have been removed."""
-        left = sum(int(np.count_nonzero(part.present)) for part in parts)
-        if 2 * left < sum(len(part.numbers) for part in parts):
-            return [self._merged(parts)] if left else []
+        present_count = sum(int(np.count_nonzero(part.present)) for part in parts)
+        if 2 * present_count < sum(len(part.numbers) for part in parts):
+            return [self._merged(parts)] if present_count else []
         return parts
 
     def query(self, sets: Any) -> Matches[Match]:
@@ -309,31 +305,34 @@ class PrefixIndex(KeyedEntries):
         state = self._state
         _check_kind(_kind_of(sets), state.held)
         queries = self._token_sets(sets).distinct()
-        found = self._matches(state, queries)
-        counts = np.bincount(found.query, minlength=len(queries))
+        matches = self._matches(state, queries)
+        counts = np.bincount(matches.query, minlength=len(queries))
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        offsets, keys, similarity = best_first(offsets, found.keys, found.similarity)
+        offsets, keys, similarity = best_first(offsets, matches.keys, matches.similarity)
         assert similarity is not None
         return Matches(offsets, keys, np.asarray(similarity, np.float64))
 
     def _matches(self, state: _State, sets: TokenSets) -> _FoundSets:
         """Return all matches, sorted by query."""
         queries = Collection.of(sets)
-        found = [np.empty(0, PAIR)]
+        pairs_of_parts = [np.empty(0, PAIR)]
         numbers = [np.empty(0, np.int64)]
         keys = list[Column]()
         for part in state.parts:
             pairs = part.segment.matches(queries, self._rule, self._threads)
             pairs = pairs[part.present[pairs["i"]]]
-            found.append(pairs)
+            pairs_of_parts.append(pairs)
             numbers.append(part.numbers[pairs["i"]])
             keys.append(take(part.keys, pairs["i"]))
-        every = np.concatenate(found)
-        order = np.argsort(every["j"], kind="stable")
+        all_pairs = np.concatenate(pairs_of_parts)
+        order = np.argsort(all_pairs["j"], kind="stable")
         column = concatenate(keys or [np.empty(0, np.int64)])
-        every = every[order]
+        all_pairs = all_pairs[order]
         return _FoundSets(
-            every["j"], np.concatenate(numbers)[order], take(column, order), every["similarity"]
+            all_pairs["j"],
+            np.concatenate(numbers)[order],
+            take(column, order),
+            all_pairs["similarity"],
         )
 
     def pairs(self) -> KeyPairs:
@@ -343,8 +342,7 @@ class PrefixIndex(KeyedEntries):
         -------
         KeyPairs
             Sorted by (left, right), with left < right. Keys that cannot be compared are in the
-            order of iteration. Containment is that of the smaller set in the larger one, as in
-            `pairs`.
+            order of iteration. Containment is of the smaller set in the larger one, as in `pairs`.
 
         Examples
         --------
@@ -355,18 +353,16 @@ class PrefixIndex(KeyedEntries):
         >>> [(left, right, round(similarity, 2)) for left, right, similarity in index.pairs()]
         [('a', 'c', 0.67)]
         """
-        rest = _remaining(self._state.parts)
-        found = join(
-            rest.sets, threshold=self.threshold, measure=self.measure, threads=self._threads
-        ).pairs
-        return KeyPairs(
-            *pairs_once(
-                [(take(rest.keys, found["i"]), take(rest.keys, found["j"]), found["similarity"])]
-            )
+        remaining = _remaining(self._state.parts)
+        result = join(
+            remaining.sets, threshold=self.threshold, measure=self.measure, threads=self._threads
         )
+        left = take(remaining.keys, result.pairs["i"])
+        right = take(remaining.keys, result.pairs["j"])
+        return KeyPairs(*pairs_once([(left, right, result.pairs["similarity"])]))
 
     def describe(self) -> str:
-        """Return what the index finds as text.
+        """Return the measure and the threshold of the index as text.
 
         Examples
         --------
@@ -378,12 +374,11 @@ class PrefixIndex(KeyedEntries):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the index, in bytes; that of its tables is an estimate."""
+        """Memory of the index, in bytes; the memory of its tables is an estimate."""
         return self.stats().nbytes
 
     def stats(self) -> EntryStats:
-        """Return the figures of the index, such as its memory; the bytes of tables and keys are an
-        estimate.
+        """Return the figures of the index; the bytes of tables and keys are an estimate.
 
         Examples
         --------
@@ -396,17 +391,16 @@ class PrefixIndex(KeyedEntries):
         """
         parts = self._state.parts
         n = sum(len(part.numbers) for part in parts)
-        own = [part.segment.collection.sets for part in parts]
-        tokens = sum(len(sets.tokens) for sets in own)
+        sets_of_parts = [part.segment.collection.sets for part in parts]
+        tokens = sum(len(sets.tokens) for sets in sets_of_parts)
         present = sum(int(part.present.sum()) for part in parts)
+        different_tokens = sum(part.segment.tokens.most for part in parts)
         figures = {
             "segments": len(parts),
             "removed sets": n - present,
             "set bytes": 8 * tokens + 17 * n,
             "key bytes": 8 * n + KEY_BYTES * present,
-            "table bytes": 8 * tokens
-            + 40 * sum(part.segment.tokens.most for part in parts)
-            + 80 * n,
+            "table bytes": 8 * tokens + 40 * different_tokens + 80 * n,
         }
         return EntryStats(present, bytes_of(figures), figures)
 
@@ -424,20 +418,18 @@ class PrefixIndex(KeyedEntries):
         >>> PrefixIndex().verify()
         """
         state = self._state
-        rest = _remaining(state.parts)
+        remaining = _remaining(state.parts)
         least = self._rule.p if self.measure == "overlap" else 1
-        for first in range(0, len(rest.numbers), VERIFIED_ROWS):
-            own = rest.numbers[first : first + VERIFIED_ROWS]
-            rows = rest.sets.take(np.arange(first, first + len(own), dtype=np.int64))
-            found = self._matches(state, rows)
-            missing = np.setdiff1d(
-                own[rows.counts >= least], found.numbers[own[found.query] == found.numbers]
-            )
+        for first in range(0, len(remaining.numbers), VERIFIED_ROWS):
+            numbers = remaining.numbers[first : first + VERIFIED_ROWS]
+            rows = remaining.sets.take(np.arange(first, first + len(numbers), dtype=np.int64))
+            matches = self._matches(state, rows)
+            found_itself = numbers[matches.query] == matches.numbers
+            missing = np.setdiff1d(numbers[rows.counts >= least], matches.numbers[found_itself])
             if len(missing):
-                place = np.flatnonzero(rest.numbers == missing[0])
-                raise FormatError(
-                    f"tables: the set of key {listed(take(rest.keys, place))[0]!r} is not found"
-                )
+                place = np.flatnonzero(remaining.numbers == missing[0])
+                key = listed(take(remaining.keys, place))[0]
+                raise FormatError(f"tables: the set of key {key!r} is not found")
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the keys and sets to a file, which appears under its name when it is complete.
@@ -459,12 +451,11 @@ class PrefixIndex(KeyedEntries):
         """
         state = self._state
         threshold = plain_threshold(self.measure, self.threshold)
-        rest = _remaining(state.parts)
-        write_sets(
-            path,
-            SavedSets(self.measure, threshold, state.held, self.seed, rest.keys, rest.sets),
-            overwrite,
+        remaining = _remaining(state.parts)
+        saved = SavedSets(
+            self.measure, threshold, state.held, self.seed, remaining.keys, remaining.sets
         )
+        write_sets(path, saved, overwrite)
 
     @classmethod
     def open(
@@ -503,11 +494,10 @@ class PrefixIndex(KeyedEntries):
             threads=threads,
         )
         n = len(saved.keys)
-        parts = (
-            [index._indexed(_KeyedSets(np.arange(n, dtype=np.int64), saved.keys, saved.sets))]
-            if n
-            else []
-        )
+        parts = []
+        if n:
+            numbers = np.arange(n, dtype=np.int64)
+            parts.append(index._indexed(_KeyedSets(numbers, saved.keys, saved.sets)))
         index._state = _State(tuple(parts), n, saved.held)
         index._numbers = None
         return index
@@ -524,9 +514,11 @@ class PrefixIndex(KeyedEntries):
     def _merged(self, parts: Sequence[_Part]) -> _Part:
         return self._indexed(_remaining(parts))
 
-    def _indexed(self, some: _KeyedSets) -> _Part:
-        segment = PrefixSegment.of(some.sets, self._rule, self._threads)
-        return _Part(some.numbers, some.keys, segment, np.ones(len(some.numbers), bool))
+    def _indexed(self, keyed_sets: _KeyedSets) -> _Part:
+        segment = PrefixSegment.of(keyed_sets.sets, self._rule, self._threads)
+        return _Part(
+            keyed_sets.numbers, keyed_sets.keys, segment, np.ones(len(keyed_sets.numbers), bool)
+        )
 
 
 def _kind_of(sets: Any) -> Held:
@@ -534,12 +526,12 @@ def _kind_of(sets: Any) -> Held:
 
 
 def _check_kind(kind: Held, held: Held) -> None:
-    """Raise TypeError if sets of a kind cannot match those that an index holds."""
+    """Raise TypeError if sets of a kind cannot match the sets of an index."""
     if held not in ("any", "nothing", kind):
+        negation = "" if held == "TokenSets" else "not "
         raise TypeError(
-            f"sets must {'' if held == 'TokenSets' else 'not '}be TokenSets, like those that this "
-            "index holds: its "
-            "seed is random, and only an index with a seed that is given takes both"
+            f"sets must {negation}be TokenSets, like those that this index holds: its seed is "
+            "random, and only an index with a seed that is given takes both"
         )
 
 
@@ -549,11 +541,10 @@ def _remaining(parts: Iterable[_Part]) -> _KeyedSets:
     keys = list[Column]()
     sets = []
     for part in parts:
-        own = part.segment.collection.sets
-        chosen = np.flatnonzero(part.present)
-        numbers.append(part.numbers[chosen])
-        keys.append(take(part.keys, chosen))
-        sets.append(own if part.present.all() else own.take(chosen))
-    return _KeyedSets(
-        np.concatenate(numbers), concatenate(keys or [numbers[0]]), TokenSets.concatenate(sets)
-    )
+        part_sets = part.segment.collection.sets
+        rows = np.flatnonzero(part.present)
+        numbers.append(part.numbers[rows])
+        keys.append(take(part.keys, rows))
+        sets.append(part_sets if part.present.all() else part_sets.take(rows))
+    column = concatenate(keys or [numbers[0]])
+    return _KeyedSets(np.concatenate(numbers), column, TokenSets.concatenate(sets))

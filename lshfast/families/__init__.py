@@ -1,8 +1,7 @@
-"""Families of locality-sensitive hash functions, one for each distance, their amplification, and
-plans with them.
+"""Families of locality-sensitive hash functions, one for each distance, and plans with them.
 
-A family knows the probability with which two items collide, and so what bands of its functions
-find:
+A family knows the probability with which two items collide. So it knows which pairs bands of its
+functions find:
 
 >>> import numpy as np
 >>> from lshfast.families import Hyperplanes
@@ -16,6 +15,25 @@ find:
 `CauchyLines` for distances of vectors, `BitSampling` and `Covering` for codes;
 ``LSHIndex(family=...)`` indexes the items of any of them. `plan_bands`, `plan_recall` and
 `plan_work` choose bands; `amplification_for`, `Amplified` and `Cascade` combine functions.
+
+Files:
+
+- family.py, probing.py: the interface of a family, and of families with multi-probe.
+- sets.py, set_distances.py: families of sets; exact distances of sets.
+- bits.py, codes.py, unary.py: families of packed codes; families whose values are bits; families of
+  whole numbers.
+- packed.py: codes in the forms that users have, checked.
+- angles.py, vectors.py, rotated.py, cross_polytope.py, polytope_curve.py: families of angles, by
+  rotations.
+- stable.py, lines.py, coordinates.py, plane.py: families of L1 and L2 distances, by projections, by
+  single coordinates, and in the plane.
+- points.py: vectors from outside, checked.
+- grid.py: fingerprints as sets of squares.
+- draws.py: constants that a seed gives.
+- cascade.py: steps of AND and OR: curve, inverse, fixed point, steepest point.
+- plans.py, planning.py, guarantees.py: a plan and its costs; the choice of bands and rows; rho, k
+  and L of the theory.
+- curves.py, plots.py: values on the axis of a curve; plots.
 """
 
 from typing import TYPE_CHECKING

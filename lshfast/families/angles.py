@@ -1,4 +1,4 @@
-"""Angles between vectors, and what families whose distance is the angle share."""
+"""Angles between vectors, and the base class of families whose distance is the angle."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class AngleFamily(Family[Any]):
 
 
 def angles(a: Any, b: Any, dim: int) -> Float64Array:
-    """Return the angles between pairs of vectors in radians, float64 (n,); pi / 2 if one of them is
-    zero.
+    """Return the angles of pairs of vectors in radians, float64 (n,); pi / 2 for a zero vector.
 
     Parameters
     ----------
@@ -72,11 +71,11 @@ def angles(a: Any, b: Any, dim: int) -> Float64Array:
         rows = slice(start, min(len(out), start + step))
         x = _directions(first, rows)
         y = _directions(second, rows)
-        apart = np.sqrt(((x - y) ** 2).sum(axis=1))
-        together = np.sqrt(((x + y) ** 2).sum(axis=1))
+        difference_norms = np.sqrt(((x - y) ** 2).sum(axis=1))
+        sum_norms = np.sqrt(((x + y) ** 2).sum(axis=1))
         zero = ~(x.any(axis=1) & y.any(axis=1))
         # Exact also for small angles.
-        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(apart, together))
+        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(difference_norms, sum_norms))
     return out
 
 

@@ -1,6 +1,4 @@
-"""Families of packed bits for the Hamming distance: bit sampling, and covering without false
-negatives.
-"""
+"""Families of packed bits for the Hamming distance: bit sampling, and covering."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from lshfast.families.family import Family, check_pairs
 from lshfast.families.packed import batch_of_codes
 from lshfast.kernels import sampling as kernels
 
-# domains
+# Domains of draws.
 BIT_SAMPLING = 40
 COVERING = 41
 MAX_BITS = 2**24
@@ -33,12 +31,11 @@ PIECE_STEPS = 2**21
 
 @dataclass(frozen=True)
 class BitSampling(BitFamily[UInt64Array]):
-    """Bit sampling: a function is the bit at a random position, and codes collide with probability
-    1 - d / bits.
+    """Bit sampling: a function is a bit at a random position; p is 1 - d / bits.
 
-    The distance d is the Hamming distance. Positions are drawn independently, so that `and_` and
-    `or_` have their exact curves. There are only `bits` different functions: of many functions,
-    some have the same position.
+    The distance d is the Hamming distance, and p is the probability that two codes collide.
+    Positions are drawn independently, so `and_` and `or_` have their exact curves. There are only
+    `bits` different functions: of many functions, some have the same position.
 
     Parameters
     ----------
@@ -92,9 +89,8 @@ class BitSampling(BitFamily[UInt64Array]):
 
     def positions(self, count: int) -> Int64Array:
         """Return the positions of the first `count` functions, int64 (count,), in 0..bits - 1."""
-        return scaled(
-            draw(self.seed, BIT_SAMPLING, check_int("count", count, 1)), self.bits
-        ).astype(np.int64)
+        words = draw(self.seed, BIT_SAMPLING, check_int("count", count, 1))
+        return scaled(words, self.bits).astype(np.int64)
 
     def codes(self, items: UInt64Array, count: int, *, threads: int | None = None) -> BitCodes:
         """Compute the values of packed codes under the first `count` functions, packed.
@@ -169,15 +165,14 @@ class BitSampling(BitFamily[UInt64Array]):
 
 @dataclass(frozen=True)
 class Covering(Family[UInt64Array]):
-    """Covering: codes within a Hamming radius r collide under at least one of 2**(r + 1) - 1
-    functions, always.
+    """Covering: codes within a Hamming radius always collide under one of a set of functions.
 
-    So an index with all these functions as its bands, each of one row, has no false negatives
-    within the radius. A random vector of r + 1 bits is drawn for each bit of a code. Function v,
-    one for each of these vectors except zero, keeps the bits of the code whose vector has an odd
-    number of ones in common with v. The value is a hash of the bits that it keeps. If two codes
-    differ in at most r bits, some v has an even number of ones in common with the vectors of all of
-    these bits, and under it the codes are equal.
+    There are 2**(r + 1) - 1 functions for the radius r. An index with all of them as its bands,
+    each of one row, has no false negatives within the radius. A random vector of r + 1 bits is
+    drawn for each bit of a code. Function v, one for each of these vectors except zero, keeps the
+    bits of the code whose vector has an odd number of ones in common with v. The value is a hash of
+    the bits that it keeps. If two codes differ in at most r bits, some v has an even number of ones
+    in common with the vectors of all of these bits, and under it the codes are equal.
 
     Codes at distance d collide under one function with probability 2**-d over the choice of the
     vectors, for d > r too. The functions of a family are not independent, as the curve of ``or_``
@@ -332,16 +327,17 @@ def _covering_masks(bits: int, radius: int, seed: int) -> UInt64Array:
         common = vectors & function
         for half in (8, 4, 2, 1):
             common ^= common >> half
-        kept = np.packbits(common & 1 == 1, bitorder="little")
-        octets[function - 1, : len(kept)] = kept
+        kept_bits = np.packbits(common & 1 == 1, bitorder="little")
+        octets[function - 1, : len(kept_bits)] = kept_bits
     masks = octets.view("<u8").astype(np.uint64)
     masks.flags.writeable = False
     return masks
 
 
 def hamming_distances(a: Any, b: Any, bits: int) -> Float64Array:
-    """Return the Hamming distances of n pairs of packed codes, float64 (n,); one side may be a
-    single code.
+    """Return the Hamming distances of n pairs of packed codes, float64 (n,).
+
+    One side may be a single code.
     """
     a = batch_of_codes(a, bits, "a")
     b = batch_of_codes(b, bits, "b")

@@ -1,4 +1,4 @@
-"""`Cascade`: steps of AND and OR, and what they make of the probability of a collision.
+"""`Cascade`: steps of AND and OR, and their effect on the probability of a collision.
 
 AND of r functions turns the probability p into p**r. OR of b functions turns the probability q = 1
 - p of no collision into q**b. All computations carry p and q side by side, so neither loses digits
@@ -20,18 +20,22 @@ from lshfast._common.checks import check_int, numbers_of
 from lshfast._common.types import Float64Array
 from lshfast.banding.scurve import steepest
 
-MOST_FUNCTIONS = 2**53  # of a step: float64 holds all integers up to here
-LARGEST_LOGIT = (
-    700.0  # log(p / q) of the largest p that is searched for a fixed point; its exp is finite
-)
-GRID_POINTS = 2001  # at which the slope of a cascade is computed, before its maximum is refined
-TAIL = 1e-12  # a cascade is steepest between this probability and 1 minus it
+# The most functions of a step: float64 holds all integers up to here.
+MOST_FUNCTIONS = 2**53
+
+# log(p / q) of the largest p that is searched for a fixed point; its exp is finite.
+LARGEST_LOGIT = 700.0
+
+# Points at which the slope of a cascade is computed, before its maximum is refined.
+GRID_POINTS = 2001
+
+# A cascade is steepest between this probability and 1 minus it.
+TAIL = 1e-12
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """Steps of AND and OR, as a function of the probability that two items collide under one
-    function.
+    """Steps of AND and OR, as a function of the collision probability of one function.
 
     Steps of one function are omitted, and neighbouring steps of one kind are joined, so equal
     constructions are equal.
@@ -51,7 +55,7 @@ class Cascade:
 
     See Also
     --------
-    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+    lshfast.families.amplification_for : Choose ANDs and ORs for two probabilities.
     lshfast.families.plot_curve : Draw the S-curve.
     lshfast.families.Amplified : Groups of functions of a family.
 
@@ -207,14 +211,14 @@ class Cascade:
         return p, float(self.slope(p))
 
     def _steepest_of_many(self) -> float:
-        p, q = self._first(
-            np.array([TAIL, 1 - TAIL], np.float64), np.array([1 - TAIL, TAIL], np.float64)
-        )
+        tails = np.array([TAIL, 1 - TAIL], np.float64)
+        p, q = self._first(tails, tails[::-1])
         low, high = np.log(p) - np.log(q)
         logits = np.linspace(low, high, GRID_POINTS)
         best = int(self._log_slope(*_probabilities(logits)).argmax())
-        around = logits[max(best - 1, 0)], logits[min(best + 1, GRID_POINTS - 1)]
-        return float(_probabilities(_bisect(self._steepens, *around))[0])
+        before = logits[max(best - 1, 0)]
+        after = logits[min(best + 1, GRID_POINTS - 1)]
+        return float(_probabilities(_bisect(self._steepens, before, after))[0])
 
     def _steepens(self, logit: float) -> bool:
         """Return whether the slope increases at this point.
@@ -250,19 +254,14 @@ class Cascade:
     def _log_slope(self, p: Float64Array, q: Float64Array) -> Float64Array:
         total = np.zeros(np.shape(p))
         for step, count in self.steps:
-            total = (
-                total
-                + math.log(count)
-                + (count - 1) * (_log(p, q) if step == "and" else _log(q, p))
-            )
+            log_probability = _log(p, q) if step == "and" else _log(q, p)
+            total = total + math.log(count) + (count - 1) * log_probability
             p, q = _after(step, count, p, q)
         return np.asarray(total)
 
 
 def _canonical(steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return checked steps, of which no two neighbours are of one kind, and none is of one
-    function.
-    """
+    """Return checked steps: neighbours differ in kind, and no step is of one function."""
     if not isinstance(steps, (tuple, list)):
         raise TypeError(f"steps must be a tuple of pairs such as ('and', 4), not {steps!r}")
     checked = []
@@ -273,10 +272,10 @@ def _canonical(steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
             raise ValueError(f"a step must be 'and' or 'or', not {pair[0]!r}")
         checked.append((pair[0], check_int("count", pair[1], 1)))
     groups = groupby((step for step in checked if step[1] > 1), key=lambda step: step[0])
-    joined = tuple((kind, math.prod(count for _, count in group)) for kind, group in groups)
-    for _, count in joined:
+    joined_steps = tuple((kind, math.prod(count for _, count in group)) for kind, group in groups)
+    for _, count in joined_steps:
         check_int("count", count, 1, MOST_FUNCTIONS)
-    return joined
+    return joined_steps
 
 
 def _log(p: Float64Array, q: Float64Array) -> Float64Array:
@@ -302,7 +301,7 @@ def _probabilities(logit: Float64Array | float) -> tuple[Float64Array, Float64Ar
 
 
 def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
-    """Return where `below`, true at `low` and false at `high`, changes."""
+    """Return the number where `below`, true at `low` and false at `high`, changes."""
     while low < (middle := low + (high - low) / 2) < high:
         if below(middle):
             low = middle

@@ -1,6 +1,4 @@
-"""`BitFamily`, the base class of families whose values are single bits, and buckets of
-packed bits.
-"""
+"""`BitFamily`, the base class of families whose values are bits, and buckets of packed bits."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ class BitCodes(NamedTuple):
         Bit j % 64 of word j // 64, counted from the lowest, is the value under function j. The
         other bits are zeros.
     without : ndarray of bool, shape (n,), or None
-        Which items have no value; None if all have.
+        Whether each item has no value; None if all items have one.
 
     See Also
     --------
@@ -39,8 +37,7 @@ class BitCodes(NamedTuple):
 
 
 class BitFamily(Family[Items]):
-    """Base class of families whose values are single bits; a subclass computes them packed into
-    words.
+    """Base class of families whose values are single bits, which a subclass packs into words.
 
     An item has a value under all functions, or under none.
 
@@ -94,8 +91,9 @@ class BitFamily(Family[Items]):
     def buckets(
         self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
     ) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two items share a bucket if they
-        collide under all.
+        """Compute the buckets: one value for each `rows_per_band` functions.
+
+        Two items share a bucket if they collide under all of its functions.
 
         Parameters
         ----------
@@ -128,9 +126,7 @@ def unpacked_bits(words: UInt64Array, count: int) -> UInt64Array:
 
 
 def buckets_of_bits(words: UInt64Array, bands: int, rows: int) -> UInt64Array:
-    """Return the buckets of packed bits, uint64 (n, words), as `joined` does of unpacked ones:
-    uint64 (n, bands).
-    """
+    """Return the buckets of packed bits, uint64 (n, bands), equal to `joined` of single bits."""
     if rows >= 64:
         step = max(1, UNPACKED_BITS // (bands * rows))
         buckets = np.empty((len(words), bands), np.uint64)

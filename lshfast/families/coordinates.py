@@ -14,9 +14,9 @@ from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import Family, check_pairs
-from lshfast.families.points import SparsePoints, dense_points
+from lshfast.families.points import DensePoints, Points, SparsePoints, dense_points
 
-# domains
+# Domains of draws.
 COORDINATE = 46
 COORDINATE_OFFSET = 47
 MAX_CELL = 2.0**52
@@ -27,18 +27,17 @@ PIECE_VALUES = 2**16
 
 @dataclass(frozen=True)
 class CoordinateCells(Family[Any]):
-    """Cells of a random coordinate: vectors collide with probability 1 - d / (dim * width), d their
-    L1 distance.
+    """Cells of a random coordinate, for the L1 distance: p is 1 - d / (dim * width).
 
     A function is a random coordinate i and a random offset b in [0, width): its value is
-    floor((x[i] + b) / width). Two vectors collide under it with the mean of max(0, 1 - |x[i] -
-    y[i]| / width) over the coordinates. This is the probability above if no coordinate differs by
-    more than the width, and more otherwise: near vectors never collide less often than
-    `collision_probability` says.
+    floor((x[i] + b) / width). Two vectors collide under it with probability p, the mean of max(0, 1
+    - |x[i] - y[i]| / width) over the coordinates. This equals 1 - d / (dim * width), with d the L1
+    distance, if no coordinate differs by more than the width, and is more otherwise: near vectors
+    never collide less often than `collision_probability` says.
 
-    Unlike those of `CauchyLines`, the values of one set of functions have no heavy tails, and a
-    function costs as much in any number of dimensions. `UnaryBits` is the like for whole numbers of
-    a small range, and exact.
+    Unlike for `CauchyLines`, the values of one set of functions have no heavy tails, and a function
+    costs as much in any number of dimensions. `UnaryBits` is the exact counterpart for whole
+    numbers of a small range.
 
     Parameters
     ----------
@@ -90,14 +89,11 @@ class CoordinateCells(Family[Any]):
             raise ValueError(f"width must be finite and above 0, not {self.width}")
 
     def samples(self, count: int) -> tuple[Int64Array, Float64Array]:
-        """Return the coordinates of the first `count` functions, and their offsets as shares of the
-        width.
-        """
-        coordinates = scaled(
-            draw(self.seed, COORDINATE, check_int("count", count, 1)), self.dim
-        ).astype(np.int64)
-        words = draw(self.seed, COORDINATE_OFFSET, count) >> np.uint64(11)
-        return coordinates, np.asarray(words.astype(np.float64) * 2.0**-53)
+        """Return the coordinates of the first `count` functions, and their offsets in widths."""
+        words = draw(self.seed, COORDINATE, check_int("count", count, 1))
+        coordinates = scaled(words, self.dim).astype(np.int64)
+        offset_words = draw(self.seed, COORDINATE_OFFSET, count) >> np.uint64(11)
+        return coordinates, np.asarray(offset_words.astype(np.float64) * 2.0**-53)
 
     def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
         """Compute the numbers of the cells of vectors under the first `count` functions.
@@ -129,11 +125,10 @@ class CoordinateCells(Family[Any]):
         values = np.empty((len(points), count), np.uint64)
 
         def work(rows: slice) -> None:
-            part = points[rows]
-            dense = part.dense() if isinstance(part, SparsePoints) else part
-            cells = np.floor(
-                dense[:, coordinates].astype(np.float64, copy=False) / self.width + offsets
-            )
+            block = points[rows]
+            dense = block.dense() if isinstance(block, SparsePoints) else block
+            chosen_coordinates = dense[:, coordinates].astype(np.float64, copy=False)
+            cells = np.floor(chosen_coordinates / self.width + offsets)
             if not (np.abs(cells) <= MAX_CELL).all():
                 raise ValueError(
                     f"items must have cells of at most 2**52; the width of {self.width} is too "
@@ -142,7 +137,8 @@ class CoordinateCells(Family[Any]):
             numbers = cells.astype(np.int64)
             values[rows] = np.where(numbers < 0, -2 * numbers - 1, 2 * numbers).astype(np.uint64)
 
-        costs = np.full(len(points), count + self.dim * isinstance(points, SparsePoints), np.int64)
+        cost = count + self.dim if isinstance(points, SparsePoints) else count
+        costs = np.full(len(points), cost, np.int64)
         with np.errstate(over="ignore"):
             for_each_piece(work, costs, PIECE_VALUES, threads)
         return values
@@ -164,23 +160,21 @@ class CoordinateCells(Family[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        left = dense_points(a, self.dim, "a")
-        right = dense_points(b, self.dim, "b")
-        distances = np.empty(check_pairs(len(left), len(right)))
+        first = dense_points(a, self.dim, "a")
+        second = dense_points(b, self.dim, "b")
+        distances = np.empty(check_pairs(len(first), len(second)))
         step = max(1, PIECE_VALUES // self.dim)
         for start in range(0, len(distances), step):
             rows = slice(start, start + step)
-            parts = [
-                side if len(side) == 1 and len(distances) > 1 else side[rows]
-                for side in (left, right)
-            ]
-            x, y = (part.dense() if isinstance(part, SparsePoints) else part for part in parts)
+            x = _dense_rows(first, rows, len(distances))
+            y = _dense_rows(second, rows, len(distances))
             distances[rows] = np.abs(x.astype(np.float64) - y).sum(axis=1)
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute max(0, 1 - d / (dim * width)), a lower bound if a coordinate differs by more than
-        the width.
+        """Compute max(0, 1 - d / (dim * width)).
+
+        This is a lower bound if a coordinate differs by more than the width.
 
         Parameters
         ----------
@@ -191,15 +185,11 @@ class CoordinateCells(Family[Any]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(
-            np.maximum(
-                0.0, 1 - numbers_of(distance, "distance", 0, math.inf) / (self.dim * self.width)
-            )
-        )
+        distances = numbers_of(distance, "distance", 0, math.inf)
+        return np.asarray(np.maximum(0.0, 1 - distances / (self.dim * self.width)))
 
     def normal_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability of a collision of vectors whose coordinates have normally
-        distributed differences.
+        """Compute the collision probability for normally distributed differences.
 
         This is closer than `collision_probability` for distant vectors, whose coordinates differ by
         more than a width.
@@ -214,12 +204,17 @@ class CoordinateCells(Family[Any]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        deviations = (
-            numbers_of(distance, "distance", 0, math.inf) / self.dim * math.sqrt(math.pi / 2)
-        )
+        distances = numbers_of(distance, "distance", 0, math.inf)
+        deviations = distances / self.dim * math.sqrt(math.pi / 2)
         with np.errstate(divide="ignore", over="ignore"):
             # At infinity, both terms below are equal.
             ratios = np.maximum(self.width / np.asarray(deviations), 1e-100)
             outside = math.sqrt(2 / math.pi) / ratios * -np.expm1(-(ratios**2) / 2)
         inside = np.vectorize(math.erf, otypes=[np.float64])(ratios / math.sqrt(2))
         return np.asarray(np.clip(inside - outside, 0, 1))
+
+
+def _dense_rows(points: Points, rows: slice, n: int) -> DensePoints:
+    """Return some of n rows as an array; a single point stands for all rows."""
+    block = points if len(points) == 1 and n > 1 else points[rows]
+    return block.dense() if isinstance(block, SparsePoints) else block

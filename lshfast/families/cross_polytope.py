@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_bool, check_int, numbers_of
-from lshfast._common.types import Float64Array, UInt64Array
+from lshfast._common.types import Float32Array, Float64Array, UInt64Array
 from lshfast.families.angles import AngleFamily
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_points
@@ -23,8 +23,8 @@ from lshfast.kernels.rotations import shape
 # The default number of outputs is at most this: a rotation of a vector of more coordinates gives
 # several functions.
 USUAL_OUTPUTS = 256
-# Functions that are simulated: as many as have this number of coordinates, within limits; and at
-# how many angles.
+# The coordinates of all simulated functions together, the least and the largest number of these
+# functions, and the angles of the simulation.
 SIMULATED_COORDINATES = 2**20
 SIMULATED_FUNCTIONS = (2**12, 2**15)
 SIMULATED_ANGLES = 33
@@ -32,8 +32,7 @@ SIMULATED_ANGLES = 33
 
 @dataclass(frozen=True)
 class CrossPolytope(AngleFamily, Probing[Any]):
-    """The cross-polytope family: a function is the farthest coordinate of a vector after a random
-    rotation.
+    """The cross-polytope family: the farthest coordinate of a vector after a random rotation.
 
     The distance is the angle between two vectors, in radians. The value under a function is the
     number of the coordinate with the greatest absolute value among `outputs` coordinates, plus
@@ -41,11 +40,11 @@ class CrossPolytope(AngleFamily, Probing[Any]):
     from far vectors better than the log2(2 * outputs) hyperplanes whose values take as many bits.
     For angles with cosines 0.9 and 0.5, rho is 0.325 with 128 outputs, and 0.382 with hyperplanes.
 
-    The rotations are those of `Hyperplanes`. The collision probability is that of Gaussian
-    projections, as an integral that is computed to 3e-6. Rotations have nearly the same: the
-    coordinates of two vectors at a right angle have no product, so these collide less often than
-    Gaussian projections do when `outputs` is the padded dim, by up to a third; at angles below pi /
-    4 the difference is below 0.01.
+    The rotations are the same as for `Hyperplanes`. The collision probability is computed for
+    Gaussian projections, as an integral with an error below 3e-6. Rotations have nearly the same
+    probability. The coordinates of two vectors at a right angle have no product, so these collide
+    less often than Gaussian projections do when `outputs` is the padded dim, by up to a third. At
+    angles below pi / 4 the difference is below 0.01.
 
     Zero vectors have no value.
 
@@ -111,12 +110,9 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         if outputs & (outputs - 1):
             raise ValueError(f"outputs must be a power of two in 2..{most}, not {outputs}")
         check_bool("structured", self.structured)
-        for name, value in (
-            ("dim", dim),
-            ("outputs", outputs),
-            ("value_bits", outputs.bit_length()),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "dim", dim)
+        object.__setattr__(self, "outputs", outputs)
+        object.__setattr__(self, "value_bits", outputs.bit_length())
 
     def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
         """Compute the values of vectors under the first `count` functions.
@@ -145,13 +141,11 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             If the vectors have a different dim, or a coordinate is NaN or infinite.
         """
         points = dense_points(items, self.dim, finite=False)
-        return self._projection().farthest(
-            points, self._outputs(), check_int("count", count, 1), threads
-        )
+        count = check_int("count", count, 1)
+        return self._projection().farthest(points, self._outputs(), count, threads)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability that Gaussian projections of two vectors have the same farthest
-        coordinate.
+        """Compute the probability that Gaussian projections have the same farthest coordinate.
 
         Parameters
         ----------
@@ -194,28 +188,23 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        bands, rows_per_band = check_bands(
-            bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        )
+        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
         outputs = self._outputs()
         points = dense_points(items, self.dim, finite=False)
         count = bands * rows_per_band * outputs
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
-        projection = self._projection()
-        projection.probe(
-            lambda y, part: kernels.polytopes(y, outputs, rows_per_band, part),
-            points,
-            count,
-            out,
-            threads,
-        )
+
+        def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
+            kernels.polytopes(coordinates, outputs, rows_per_band, buckets)
+
+        self._projection().probe(work, points, count, out, threads)
         return out
 
     def probe_probability(
         self, distance: npt.ArrayLike, rows_per_band: int, probes: int
     ) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a vector
-        at these angles.
+        """Compute the probability that the first `probes` buckets of a band hold a vector.
 
         Parameters
         ----------
@@ -238,11 +227,12 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         probes = check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
             return np.asarray(p**rows_per_band)
-        if rows_per_band * self.value_bits <= 20 and probes >= 1 << rows_per_band * self.value_bits:
+        bits = rows_per_band * self.value_bits
+        if bits <= 20 and probes >= 1 << bits:
             return np.ones_like(p)
-        return _probe_curves(
-            self._outputs(), rows_per_band, 1 << (probes - 1).bit_length()
-        ).probability(p, probes)
+        simulated_probes = 1 << (probes - 1).bit_length()
+        curves = _probe_curves(self._outputs(), rows_per_band, simulated_probes)
+        return curves.probability(p, probes)
 
     def _outputs(self) -> int:
         assert self.outputs is not None  # set by __post_init__
@@ -255,38 +245,36 @@ class CrossPolytope(AngleFamily, Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(outputs: int, rows: int, probes: int) -> ProbeCurves:
     random = np.random.default_rng([outputs, rows])
-    functions = min(
-        max(SIMULATED_COORDINATES // outputs, SIMULATED_FUNCTIONS[0]), SIMULATED_FUNCTIONS[1]
-    )
-    alternatives, others = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
-    return ProbeCurves.simulate(alternatives, others, rows, probes, random)
+    fewest, most = SIMULATED_FUNCTIONS
+    functions = min(max(SIMULATED_COORDINATES // outputs, fewest), most)
+    alternatives, other_costs = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
+    return ProbeCurves.simulate(alternatives, other_costs, rows, probes, random)
 
 
 @lru_cache(maxsize=4)
 def _simulated_functions(
     outputs: int, functions: int, ranks: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the costs of the first alternatives to the value of a query, and of the values of
-    other vectors.
-    """
+    """Return the costs of the alternatives to a query's value, and of other vectors' values."""
     fine = np.linspace(0, np.pi, 2048)
-    wanted = np.linspace(0, 1, SIMULATED_ANGLES) ** 2
-    some = np.interp(wanted, collision_curve(outputs, fine)[::-1], fine[::-1])
+    probabilities = np.linspace(0, 1, SIMULATED_ANGLES) ** 2
+    angles = np.interp(probabilities, collision_curve(outputs, fine)[::-1], fine[::-1])
     alternatives = np.empty((functions, ranks))
-    others = np.empty((len(some), functions))
+    other_costs = np.empty((len(angles), functions))
     random = np.random.default_rng(outputs)
     step = max(1, 2**17 // outputs)
     for start in range(0, functions, step):
         part = slice(start, min(start + step, functions))
         query, independent = random.standard_normal((2, part.stop - part.start, outputs))
-        most = np.abs(query).max(axis=1, keepdims=True)
-        both = np.sort(np.concatenate([most - query, most + query], axis=1), axis=1)[:, :ranks]
-        alternatives[part] = both**2
-        for angle, costs in zip(some.tolist(), others, strict=True):
-            other = np.cos(angle) * query + np.sin(angle) * independent
-            place = np.abs(other).argmax(axis=1)[:, None]
-            value = np.take_along_axis(query, place, axis=1) * np.sign(
-                np.take_along_axis(other, place, axis=1)
-            )
-            costs[part] = ((most - value) ** 2)[:, 0]
-    return alternatives, others
+        greatest = np.abs(query).max(axis=1, keepdims=True)
+        differences = np.sort(np.concatenate([greatest - query, greatest + query], axis=1), axis=1)[
+            :, :ranks
+        ]
+        alternatives[part] = differences**2
+        for angle, costs in zip(angles.tolist(), other_costs, strict=True):
+            other_vector = np.cos(angle) * query + np.sin(angle) * independent
+            place = np.abs(other_vector).argmax(axis=1)[:, None]
+            sign = np.sign(np.take_along_axis(other_vector, place, axis=1))
+            value = np.take_along_axis(query, place, axis=1) * sign
+            costs[part] = ((greatest - value) ** 2)[:, 0]
+    return alternatives, other_costs

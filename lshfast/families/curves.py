@@ -1,6 +1,4 @@
-"""Values on the axis of a curve: distances of a family, or similarities without one, and histograms
-of them.
-"""
+"""Values on the axis of a curve: distances of a family, or similarities, and their histograms."""
 
 from __future__ import annotations
 
@@ -16,33 +14,35 @@ from lshfast._common.types import BoolArray, Float64Array
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.families.family import Family
 
-# The counts, and either the value of each (as many), or the edges of bins (one more), as
-# numpy.histogram returns them.
+# The counts, and either one value for each, or the edges of bins, one more, as numpy.histogram
+# returns them.
 Histogram: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 
-BIN_NODES = 8  # Gauss-Legendre nodes of a bin, at which curves are computed
-PARTS = 64  # into which an interval is divided, again and again, to find a distance
-ROUNDS = 10  # of such divisions: 64**10 is 2**60
-# Among these, the distance is looked for first if there is no largest one.
+# Gauss-Legendre nodes of a bin, at which curves are computed.
+BIN_NODES = 8
+
+# A distance is searched by dividing an interval into PARTS, ROUNDS times: 64**10 is 2**60.
+PARTS = 64
+ROUNDS = 10
+
+# If there is no largest distance, the search begins between two of these.
 POWERS: Float64Array = 2.0 ** np.arange(-1022, 1024, dtype=np.float64)
 
 
 def collision_probability(family: Family[Any] | None, values: npt.ArrayLike) -> Float64Array:
-    """Return the probability of a collision under one function at distances, or without a family at
-    similarities.
+    """Return the collision probability of one function at distances or similarities.
+
+    Without a family, similarities are collision probabilities.
     """
     if family is None:
         return numbers_of(values, "similarity", 0, 1)
-    values = numbers_of(values, "distance", 0, family.max_distance)
-    return numbers_of(
-        family.collision_probability(values), f"collision_probability of {family.name}", 0, 1
-    )
+    distances = numbers_of(values, "distance", 0, family.max_distance)
+    probabilities = family.collision_probability(distances)
+    return numbers_of(probabilities, f"collision_probability of {family.name}", 0, 1)
 
 
 def check_value(name: str, value: float, family: Family[Any] | None) -> float:
-    """Return a distance of the family, or without one a similarity above 0, or raise an error that
-    names the range.
-    """
+    """Return a distance of the family or a similarity above 0; errors name the range."""
     if family is None:
         return check_threshold(value)
     if not isinstance(family, Family):
@@ -89,16 +89,17 @@ def distance_at(family: Family[Any], probability: float) -> float:
             "smaller one"
         )
     if high == inf:
-        fallen = np.flatnonzero(collision_probability(family, POWERS) < probability)
-        if fallen.size == 0:
+        below = np.flatnonzero(collision_probability(family, POWERS) < probability)
+        if below.size == 0:
             return inf
-        low = float(POWERS[fallen[0] - 1]) if fallen[0] else 0.0
-        high = float(POWERS[fallen[0]])
+        low = float(POWERS[below[0] - 1]) if below[0] else 0.0
+        high = float(POWERS[below[0]])
     elif collision_probability(family, high) >= probability:
         return high
     for _ in range(ROUNDS):
         points = np.linspace(low, high, PARTS + 1)
-        end = max(int((collision_probability(family, points) < probability).argmax()), 1)
+        is_below = collision_probability(family, points) < probability
+        end = max(int(is_below.argmax()), 1)
         low = float(points[end - 1])
         high = float(points[end])
     return low
@@ -106,12 +107,12 @@ def distance_at(family: Family[Any], probability: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """A histogram as points: how many items are at which collision probability, and which are
-    within a threshold.
-    """
+    """A histogram as points: the number of items, their collision probability and their side."""
 
     counts: Float64Array
-    probabilities: Float64Array  # of a collision under one function
+    # Of a collision under one function.
+    probabilities: Float64Array
+    # Whether the items are within the threshold.
     within: BoolArray
 
     @classmethod
@@ -138,13 +139,11 @@ class Spread:
         return float(self.counts.sum())
 
     def candidates(self, bands: Bands) -> tuple[float, float, float]:
-        """Return the expected candidates, those of them beyond the threshold, and the items within
-        it that are none.
-        """
-        found = bands.probability(self.probabilities)
-        false = self.counts @ np.where(self.within, 0, found)
-        missed = self.counts @ np.where(self.within, 1 - found, 0)
-        return float(self.counts @ found), float(false), float(missed)
+        """Return the expected candidates, false candidates and missed items."""
+        found_shares = bands.probability(self.probabilities)
+        false = self.counts @ np.where(self.within, 0, found_shares)
+        missed = self.counts @ np.where(self.within, 1 - found_shares, 0)
+        return float(self.counts @ found_shares), float(false), float(missed)
 
 
 def _split(
@@ -162,23 +161,18 @@ def _split(
 def weighted_points(
     counts: Float64Array, places: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return values, and how many items are at each, in an array with a row for each count of a
-    histogram.
-    """
+    """Return values and the number of items at each, a row for each count of a histogram."""
     if len(places) == len(counts):
         return places[:, None], counts[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(BIN_NODES)
-    return places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2, counts[
-        :, None
-    ] * weights / 2
+    values = places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2
+    return values, counts[:, None] * weights / 2
 
 
 def histogram_arrays(
     histogram: Histogram, family: Family[Any] | None
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the counts, and the values or edges of a histogram, or raise an error that says what
-    is wrong with it.
-    """
+    """Return the counts, and the values or edges of a histogram; errors describe the fault."""
     if not isinstance(histogram, (tuple, list)) or len(histogram) != 2:
         raise TypeError("histogram must be (counts, values) or (counts, edges)")
     counts = numbers_of(histogram[0], "counts of the histogram", 0, np.finfo(np.float64).max)

@@ -29,9 +29,7 @@ def draw(seed: int, domain: int, count: int) -> UInt64Array:
 
 
 def scaled(words: UInt64Array, limit: int) -> UInt64Array:
-    """Return floor(word * limit / 2**64) of each word, which is in 0..limit - 1; limit is at most
-    2**63.
-    """
+    """Return floor(word * limit / 2**64) of each word, in 0..limit - 1; limit is at most 2**63."""
     high = words >> np.uint64(32)
     low = words & LOW_HALF
     limit_high = np.uint64(limit >> 32)

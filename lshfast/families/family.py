@@ -1,6 +1,4 @@
-"""The interface of a family of hash functions, under which close items collide more often, and AND
-and OR of them.
-"""
+"""The interface of families of hash functions, and AND and OR of their functions."""
 
 from __future__ import annotations
 
@@ -30,13 +28,12 @@ _FAMILIES: dict[str, type[Family[Any]]] = {}
 
 
 class Sensitivity(NamedTuple):
-    """Items within distance d1 collide with probability at least p1, items beyond d2 with at most
-    p2.
+    """Collision probabilities: at least p1 within distance d1, at most p2 beyond d2.
 
     See Also
     --------
     lshfast.families.rho : The exponent of the work of a family.
-    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+    lshfast.families.amplification_for : Choose ANDs and ORs for two probabilities.
     lshfast.families.distance_at : The distance of a collision probability.
     """
 
@@ -47,8 +44,7 @@ class Sensitivity(NamedTuple):
 
 
 class Family(ABC, Generic[Items]):
-    """Base class of families of hash functions; a subclass is a frozen dataclass of its parameters
-    and its seed.
+    """Base class of families of hash functions: frozen dataclasses of parameters and a seed.
 
     A function of the family maps an item to a value. Two items collide under it if both have a
     value and the values are equal. The closer the items, the higher the probability, over the
@@ -62,9 +58,9 @@ class Family(ABC, Generic[Items]):
         Name of the family, by which `family_of` finds it. A class that defines it can be stored in
         a file of an index.
     stored_names : mapping of str to str
-        Names of fields in `describe`, where they differ from those of the class.
+        Names of fields in `describe`, where they differ from the names in the class.
     stored_values : mapping of str to mapping of str to str
-        For fields, the values in `describe` of values that are called otherwise there.
+        For each field, the names in `describe` of its values, where they differ.
     value_bits : int
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
@@ -103,23 +99,16 @@ class Family(ABC, Generic[Items]):
 
     @property
     def max_distance(self) -> float:
-        """Largest distance of two items, up to which `collision_probability` is defined; inf if
-        there is none.
-        """
+        """Largest distance that `collision_probability` takes; inf if there is none."""
         return inf
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             return
-        known = _FAMILIES.get(cls.name)
-        if known is not None and (known.__module__, known.__qualname__) != (
-            cls.__module__,
-            cls.__qualname__,
-        ):
-            raise ValueError(
-                f"a family is called {cls.name!r} already: {known.__module__}.{known.__qualname__}"
-            )
+        namesake = _FAMILIES.get(cls.name)
+        if namesake is not None and _full_name(namesake) != _full_name(cls):
+            raise ValueError(f"a family is called {cls.name!r} already: {_full_name(namesake)}")
         _FAMILIES[cls.name] = cls
 
     @abstractmethod
@@ -140,7 +129,8 @@ class Family(ABC, Generic[Items]):
         -------
         ndarray of uint64, shape (n, count)
             `NO_VALUE` marks the items that have no value under a function. The values depend on the
-            item, the parameters and the seed only. Those under function j may depend on `count`.
+            item, the parameters and the seed only. The values under function j may depend on
+            `count`.
         """
 
     @abstractmethod
@@ -159,8 +149,9 @@ class Family(ABC, Generic[Items]):
 
     @abstractmethod
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability, over the choice of the function, that two items at these
-        distances collide.
+        """Compute the probability that two items at these distances collide.
+
+        It is the share of the functions of the family.
 
         Parameters
         ----------
@@ -197,7 +188,7 @@ class Family(ABC, Generic[Items]):
         return Sensitivity(d1, d2, p1, p2)
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
-        """Return which pairs of items collide under which of the first `count` functions.
+        """Return whether pairs of items collide under each of the first `count` functions.
 
         Parameters
         ----------
@@ -218,8 +209,9 @@ class Family(ABC, Generic[Items]):
     def buckets(
         self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
     ) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two items share a bucket if they
-        collide under all.
+        """Compute the buckets: one value for each `rows_per_band` functions.
+
+        Two items share a bucket if they collide under all of its functions.
 
         Parameters
         ----------
@@ -239,29 +231,22 @@ class Family(ABC, Generic[Items]):
             a probability of about 2**-64.
         """
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        return joined(
-            self.hash(items, bands * rows_per_band, threads=threads), rows_per_band, self.value_bits
-        )
+        values = self.hash(items, bands * rows_per_band, threads=threads)
+        return joined(values, rows_per_band, self.value_bits)
 
     def and_(self, count: int) -> Amplified[Items]:
-        """Return the family whose functions are `count` functions each; items collide if they do
-        under all of them.
-        """
+        """Return the family of groups of `count` functions that must all agree to collide."""
         return self._amplified("and", count)
 
     def or_(self, count: int) -> Amplified[Items]:
-        """Return the family whose functions are `count` functions each; items collide if they do
-        under any of them.
-        """
+        """Return the family of groups of `count` functions of which one must agree to collide."""
         return self._amplified("or", count)
 
     def _amplified(self, step: str, count: int) -> Amplified[Items]:
         return Amplified(self, ((step, count),))
 
     def describe(self) -> str:
-        """Return the name and the parameters as JSON, from which `family_of` makes an equal
-        family.
-        """
+        """Return the name and the parameters as JSON, which `family_of` reads."""
         return _json(self._description())
 
     def _description(self) -> dict[str, Any]:
@@ -279,6 +264,10 @@ class Family(ABC, Generic[Items]):
             else:
                 description[name] = value
         return description
+
+
+def _full_name(family: type[Family[Any]]) -> str:
+    return f"{family.__module__}.{family.__qualname__}"
 
 
 @dataclass(frozen=True)
@@ -308,7 +297,7 @@ class Amplified(Family[Items], Generic[Items]):
     --------
     lshfast.families.Family : Base class of families.
     lshfast.families.Cascade : Steps of AND and OR.
-    lshfast.families.amplification_for : Choose ANDs and ORs for wanted probabilities.
+    lshfast.families.amplification_for : Choose ANDs and ORs for two probabilities.
 
     References
     ----------
@@ -331,9 +320,7 @@ class Amplified(Family[Items], Generic[Items]):
 
     @cached_property
     def cascade(self) -> Cascade:
-        """The steps as a function of the probability that two items collide under one function of
-        the base.
-        """
+        """The steps as a function of the collision probability of the base."""
         return Cascade(self.steps)
 
     @property
@@ -343,7 +330,7 @@ class Amplified(Family[Items], Generic[Items]):
 
     @property
     def half_point(self) -> float:
-        """Collision probability of the base at which that of this family is 1/2."""
+        """The collision probability of the base at which the one of this family is 1/2."""
         return self.cascade.half_point
 
     def hash(self, items: Items, count: int, *, threads: int | None = None) -> UInt64Array:
@@ -360,8 +347,9 @@ class Amplified(Family[Items], Generic[Items]):
     def buckets(
         self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
     ) -> UInt64Array:
-        """Return one value for each `rows_per_band` functions, uint64 (n, bands); items collide if
-        they do under all.
+        """Return one value for each `rows_per_band` functions, uint64 (n, bands).
+
+        Two items share a bucket if they collide under all of its functions.
 
         Raises
         ------
@@ -373,28 +361,24 @@ class Amplified(Family[Items], Generic[Items]):
                 "the functions of a family with OR have several values each: use collide"
             )
         bands, rows_per_band = check_bands(bands, rows_per_band)
-        return self.base.buckets(
-            items, bands, rows_per_band * self.cascade.functions, threads=threads
-        )
+        rows_of_base = rows_per_band * self.cascade.functions
+        return self.base.buckets(items, bands, rows_of_base, threads=threads)
 
     def distance(self, a: Items, b: Items) -> Float64Array:
         """Return the exact distances under the base, float64 (n,)."""
         return self.base.distance(a, b)
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
-        """Return which of n pairs of items collide under which of the first `count` functions, bool
-        (n, count).
-        """
-        found = self.base.collide(a, b, check_int("count", count, 1) * self.cascade.functions)
+        """Return whether pairs collide under each of the first functions, bool (n, count)."""
+        collisions = self.base.collide(a, b, check_int("count", count, 1) * self.cascade.functions)
         for step, size in self.steps:
-            groups = found.reshape(len(found), -1, size)
-            found = cast(BoolArray, groups.all(axis=2) if step == "and" else groups.any(axis=2))
-        return found
+            groups = collisions.reshape(len(collisions), -1, size)
+            of_groups = groups.all(axis=2) if step == "and" else groups.any(axis=2)
+            collisions = cast(BoolArray, of_groups)
+        return collisions
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that two items at these distances collide; float64, with the shape
-        of `distance`.
-        """
+        """Return the probability that items at these distances collide; float64."""
         return np.asarray(self.cascade.curve(self.base.collision_probability(distance)))
 
     @overload
@@ -402,14 +386,13 @@ class Amplified(Family[Items], Generic[Items]):
     @overload
     def curve(self, p: npt.ArrayLike) -> Float64Array: ...
     def curve(self, p: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the probability of a collision, given the probability p in [0, 1] of one under the
-        base.
-        """
+        """Return the collision probability, given the probability p in [0, 1] of the base."""
         return self.cascade.curve(p)
 
     def fixed_point(self) -> float:
-        """Return the probability between 0 and 1 that the steps do not change: smaller ones fall,
-        larger ones rise.
+        """Return the probability in (0, 1) that the steps do not change.
+
+        Smaller probabilities fall, and larger ones rise.
 
         Raises
         ------
@@ -419,9 +402,7 @@ class Amplified(Family[Items], Generic[Items]):
         return self.cascade.fixed_point()
 
     def steepest(self) -> tuple[float, float]:
-        """Return (p, slope) at the steepest point of the curve, where p is the collision
-        probability of the base.
-        """
+        """Return (p, slope) at the steepest point of the curve; p is of the base."""
         return self.cascade.steepest()
 
     def _amplified(self, step: str, count: int) -> Amplified[Items]:
@@ -429,16 +410,12 @@ class Amplified(Family[Items], Generic[Items]):
 
 
 def check_bands(bands: int, rows_per_band: int) -> tuple[int, int]:
-    """Return bands and rows as Python ints, whose product cannot overflow; raise an error if one is
-    below 1.
-    """
+    """Return bands and rows as Python ints; raise an error if one is below 1."""
     return check_int("bands", bands, 1), check_int("rows_per_band", rows_per_band, 1)
 
 
 def check_pairs(a: int, b: int) -> int:
-    """Return the number of pairs of a and b items, of which one may be single, or raise
-    ValueError.
-    """
+    """Return the number of pairs of a and b items, of which one may be single, or raise."""
     if a != b and 1 not in (a, b):
         raise ValueError(
             f"a and b must have the same number of items, or one of them a single item, not {a} "
@@ -448,28 +425,26 @@ def check_pairs(a: int, b: int) -> int:
 
 
 def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
-    """Join each `rows` values of a row, uint64 (n, bands * rows), into one, (n, bands); NO_VALUE if
-    one of them is.
-    """
+    """Join each `rows` values of a row into one, uint64 (n, bands); NO_VALUE if one of them is."""
     if rows == 1:
         return values
-    # Of all bands: faster than sums over a short axis.
+    # Whole columns of all bands are faster than sums over a short axis.
     columns = [values[:, i::rows] for i in range(rows)]
-    without = columns[0] == NO_VALUE
+    has_none = columns[0] == NO_VALUE
     for column in columns[1:]:
-        without |= column == NO_VALUE
+        has_none |= column == NO_VALUE
     if rows * value_bits < 64:  # 64 bits could be NO_VALUE
         keys: UInt64Array = columns[0].copy()
         for i, column in enumerate(columns[1:], 1):
             keys |= column << np.uint64(i * value_bits)
     else:
         first = values[:, 0] == NO_VALUE
-        # Bands takes such a row for that of an empty set, and gives it no key in any band.
+        # Bands would take such a row for an empty set, without a key in any band.
         if first.any():
             values = values.copy()
             values[first, 0] = 0
         keys = Bands(values.shape[1] // rows, rows).keys(np.ascontiguousarray(values))
-    keys[without] = NO_VALUE
+    keys[has_none] = NO_VALUE
     return keys
 
 
@@ -505,21 +480,22 @@ def family_of(description: str) -> Family[Any]:
     """
     try:
         parameters = json.loads(description)
-        family = _made(parameters)
-        made = json.loads(family.describe())
+        family = _family_with(parameters)
+        stored_again = json.loads(family.describe())
     except (TypeError, KeyError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(
             f"not the description of a family: {str(description)[:200]!r} ({error})"
         ) from None
     for key, value in parameters.items():
-        if made[key] != value:
+        if stored_again[key] != value:
+            again = stored_again[key]
             raise ValueError(
-                f"{key} is {value!r} in the description of a family, which makes it {made[key]!r}"
+                f"{key} is {value!r} in the description of a family, which makes it {again!r}"
             )
     return family
 
 
-def _made(parameters: dict[str, Any]) -> Family[Any]:
+def _family_with(parameters: dict[str, Any]) -> Family[Any]:
     name = parameters["family"]
     if name not in _FAMILIES:
         raise ValueError(f"no family is called {name!r}; import the module that defines it first")
@@ -529,7 +505,7 @@ def _made(parameters: dict[str, Any]) -> Family[Any]:
     for stored_name, value in parameters.items():
         field = fields_of.get(stored_name, stored_name)
         if isinstance(value, dict):
-            arguments[field] = _made(value)
+            arguments[field] = _family_with(value)
         elif field in family.stored_values:
             values_of = {stored: plain for plain, stored in family.stored_values[field].items()}
             arguments[field] = values_of.get(value, value)

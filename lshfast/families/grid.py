@@ -21,7 +21,7 @@ SQUARES = 45  # domain
 MAX_GRID = 2**24
 MAX_SQUARES = 2**10
 
-# Squares that are looked at in one piece of work: their bytes stay in the cache.
+# Squares in one piece of work: their bytes stay in the cache.
 PIECE_STEPS = 2**19
 
 
@@ -115,9 +115,7 @@ class GridSquares(Family[TokenSets]):
         return 1 - self.minutia**2
 
     def functions(self, count: int) -> Int64Array:
-        """Return the squares of the first `count` functions, int64 (count, squares), in 0..grid -
-        1.
-        """
+        """Return the squares of the first functions, int64 (count, squares), in 0..grid - 1."""
         count = check_int("count", count, 1)
         words = draw(self.seed, SQUARES, count * self.squares)
         return scaled(words, self.grid).astype(np.int64).reshape(count, self.squares)
@@ -153,23 +151,24 @@ class GridSquares(Family[TokenSets]):
         functions = self.functions(count)
         # Squares that no function has share the last column, so that rows are as long as the
         # functions need.
-        used, columns = np.unique(functions, return_inverse=True)
+        used_squares, columns = np.unique(functions, return_inverse=True)
         columns = columns.reshape(functions.shape)
-        column_of = np.full(self.grid, len(used), np.int32)
-        column_of[used] = np.arange(len(used), dtype=np.int32)
+        column_of = np.full(self.grid, len(used_squares), np.int32)
+        column_of[used_squares] = np.arange(len(used_squares), dtype=np.int32)
         values = np.empty((len(items), count), np.uint64)
 
         def work(rows: slice) -> None:
             offsets = items.offsets[rows.start : rows.stop + 1]
-            present = np.zeros((rows.stop - rows.start, len(used) + 1), bool)
-            row = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
-            present[row, column_of[items.tokens[offsets[0] : offsets[-1]].astype(np.int64)]] = True
-            every = present[:, columns[:, 0]]
+            present = np.zeros((rows.stop - rows.start, len(used_squares) + 1), bool)
+            item = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
+            squares = items.tokens[offsets[0] : offsets[-1]].astype(np.int64)
+            present[item, column_of[squares]] = True
+            has_all = present[:, columns[:, 0]]
             for place in range(1, self.squares):
-                every &= present[:, columns[:, place]]
-            values[rows] = np.where(every, np.uint64(0), NO_VALUE)
+                has_all &= present[:, columns[:, place]]
+            values[rows] = np.where(has_all, np.uint64(0), NO_VALUE)
 
-        costs = items.counts + len(used) + count * self.squares
+        costs = items.counts + len(used_squares) + count * self.squares
         for_each_piece(work, costs, PIECE_STEPS, threads)
         return values
 
@@ -209,9 +208,8 @@ class GridSquares(Family[TokenSets]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(
-            (1 - numbers_of(distance, "distance", 0, self.max_distance)) ** self.squares
-        )
+        distances = numbers_of(distance, "distance", 0, self.max_distance)
+        return np.asarray((1 - distances) ** self.squares)
 
     def _check(self, items: Any, name: str) -> None:
         check_token_sets(items)

@@ -1,6 +1,4 @@
-"""The theory of near neighbours: the exponent rho, the rows and tables that it gives, and what they
-promise.
-"""
+"""The theory of near neighbours: rho, the rows and tables that it gives, and their promises."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from lshfast.banding.bands import check_recall
 from lshfast.families.planning import least_bands, plan_bands
 from lshfast.families.plans import BandPlan
 
-# Numbers of rows and tables that exceed an integer by no more than this part are that integer.
+# A number of rows or tables that exceeds an integer by at most this share is rounded down to it.
 ROUNDING = 1e-12
 MOST_TABLES = 2**53
 
@@ -79,7 +77,7 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
     Returns
     -------
     BandPlan
-        Its threshold is p1. Its expected candidates are those of n items that collide with p2.
+        Its threshold is p1. Its expected candidates are for n items that collide with p2.
 
     Raises
     ------
@@ -131,9 +129,9 @@ def probe_success(
     latter has a probability of at most n p2**k / far_limit. With the k and L of the theory, not
     rounded, the bound is 1/2 - 1/e for a limit of 2 L, and 2/3 - 1/e for one of 3 L.
 
-    Two texts have it otherwise. One counts all items towards the limit, and returns only those
-    within r: then items at distances between r and c r exhaust the limit, and the bound does not
-    hold. Another has the ratio 1 / rho in place of rho as the exponent of p1**k = n**-rho.
+    Two texts differ. One counts all items towards the limit, and returns only items within r. Then
+    items at distances between r and c r exhaust the limit, and the bound does not hold. Another has
+    the ratio 1 / rho in place of rho as the exponent of p1**k = n**-rho.
 
     Parameters
     ----------

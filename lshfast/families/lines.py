@@ -27,9 +27,9 @@ class GaussianLines(StableLines):
     1/3)-sensitive in all dimensions. If 4 d1 <= d2, a width of d2/2 therefore makes it (d1, d2,
     1/2, 1/3)-sensitive.
 
-    Textbooks derive that statement for lines with directions of length 1, for which it is true in
-    up to four dimensions. From five on, such a line puts points at distance 2 w into one cell with
-    a probability above 1/3, which approaches 1 as the dimension grows.
+    Textbooks derive this statement for lines with directions of length 1, for which it is true in
+    up to four dimensions. From five dimensions on, such a line puts points at distance 2 w into one
+    cell with a probability above 1/3, which approaches 1 as the dimension grows.
 
     Parameters
     ----------
@@ -99,8 +99,10 @@ class GaussianLines(StableLines):
         norms: Float64Array = np.sqrt(squares)
         for i in np.flatnonzero(wrong).tolist():
             largest = np.abs(differences[i]).max()
-            scaled = differences[i] / largest if 0 < largest < np.inf else differences[i]
-            norms[i] = largest * math.sqrt(scaled @ scaled) if 0 < largest < np.inf else largest
+            norms[i] = largest
+            if 0 < largest < np.inf:
+                scaled = differences[i] / largest
+                norms[i] = largest * math.sqrt(scaled @ scaled)
         return norms
 
 
@@ -178,4 +180,5 @@ class CauchyLines(StableLines):
 
 
 def _error_function(x: Float64Array) -> Float64Array:
-    return np.array([math.erf(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)
+    values = [math.erf(number) for number in x.ravel().tolist()]
+    return np.array(values, np.float64).reshape(x.shape)

@@ -1,6 +1,4 @@
-"""Codes in the forms that users have, as packed bits: words, numbers, bytes, hexadecimal strings,
-booleans.
-"""
+"""Codes in the forms that users have, as packed bits: words, numbers, bytes, strings, booleans."""
 
 from __future__ import annotations
 
@@ -12,10 +10,10 @@ import numpy.typing as npt
 
 from lshfast._common.checks import array_of
 from lshfast._common.decimal_codes import DecimalDigits, warn_of_decimal_codes
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import BoolArray, UInt8Array, UInt64Array
 from lshfast.kernels.hamming import MAX_WORDS
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
+Bytes: TypeAlias = UInt8Array
 
 FORMS = "uint64, int64, booleans, bytes, hexadecimal strings or ints"
 
@@ -23,8 +21,7 @@ FORMS = "uint64, int64, booleans, bytes, hexadecimal strings or ints"
 def codes_of(
     codes: Any, bits: int | None, name: str = "codes", decimal: DecimalDigits | None = None
 ) -> UInt64Array:
-    """Return codes as words, (n, words), or one code as (words,), or raise an error that names the
-    argument.
+    """Return codes as words, (n, words), or one code as (words,); errors name the argument.
 
     Warn if all of them are texts of decimal digits, or add them to `decimal`.
 
@@ -48,7 +45,7 @@ def codes_of(
     name : str
         Name of the argument in errors.
     decimal : DecimalDigits, optional
-        What the reader of codes in several batches knows of their digits, and warns of itself.
+        The digits of codes in several batches; then the caller warns of them.
 
     Raises
     ------
@@ -70,36 +67,47 @@ def codes_of(
         raise TypeError(
             f"{name} must be a list or a column of codes, not one {type(codes).__name__}"
         )
-    given: Any = (
-        np.array([codes], codes.dtype)
-        if isinstance(codes, np.integer)
-        else [codes]
-        if single
-        else codes
-    )
-    if not isinstance(given, (list, tuple)) or not _is_number(given[0] if given else 0):
-        column = not isinstance(codes, (list, tuple, np.ndarray))
-        given = array_of(given, name)
-        if given.ndim == 1 and (given.dtype.kind in "OU" or (column and given.dtype.kind in "iu")):
-            if given.dtype == np.int64 and (bits is None or bits == 64):
-                given = given.view(np.uint64)  # as databases hold codes of 64 bits
-            given = given.tolist()
-    if isinstance(given, np.ndarray):
-        words = _words_of_array(given, bits, name)
+    items = _array_or_numbers(codes, bits, name)
+    if isinstance(items, np.ndarray):
+        words = _words_of_array(items, bits, name)
     else:
-        words = _words_of_numbers(given, bits, name)
+        words = _words_of_numbers(items, bits, name)
         digits = DecimalDigits() if decimal is None else decimal
-        digits.add(given)
+        digits.add(items)
         if decimal is None:
             warn_of_decimal_codes(digits.advice)
     if bits is not None and bits % 64:
-        beyond = words[..., -1] >> np.uint64(bits % 64) != 0
-        if beyond.any():
-            row = int(np.argmax(beyond))
-            raise ValueError(
-                f"{name} must have zeros in bit {bits} and above, but row {row} has not"
-            )
+        _refuse_high_bits(words, bits, name)
     return np.ascontiguousarray(words[0] if single else words)
+
+
+def _array_or_numbers(codes: Any, bits: int | None, name: str) -> npt.NDArray[Any] | Sequence[Any]:
+    """Return codes as an array, or as a sequence of strings, bytes or ints."""
+    items: Any = codes
+    if isinstance(codes, np.integer):
+        items = np.array([codes], codes.dtype)
+    elif _is_number(codes):
+        items = [codes]
+    if isinstance(items, (list, tuple)) and _is_number(items[0] if items else 0):
+        return items
+    array = array_of(items, name)
+    is_column = not isinstance(codes, (list, tuple, np.ndarray))
+    has_objects = array.dtype.kind in "OU"
+    has_numbers = has_objects or (is_column and array.dtype.kind in "iu")
+    if array.ndim != 1 or not has_numbers:
+        return array
+    if array.dtype == np.int64 and bits in (None, 64):
+        array = array.view(np.uint64)  # as databases hold codes of 64 bits
+    numbers: list[Any] = array.tolist()
+    return numbers
+
+
+def _refuse_high_bits(words: UInt64Array, bits: int, name: str) -> None:
+    """Raise an error if the last word of a code has a bit from `bits` on."""
+    has_high_bits = words[..., -1] >> np.uint64(bits % 64) != 0
+    if has_high_bits.any():
+        row = int(np.argmax(has_high_bits))
+        raise ValueError(f"{name} must have zeros in bit {bits} and above, but row {row} has not")
 
 
 def _is_number(item: Any) -> bool:
@@ -110,14 +118,21 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     if array.dtype == bool:
         return _words_of_booleans(array, bits, name)
     if array.dtype.kind == "S" and array.ndim == 1:
-        array = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.dtype.itemsize)
+        octets = np.ascontiguousarray(array).view(np.uint8)
+        array = octets.reshape(len(array), array.dtype.itemsize)
     if array.dtype == np.int8 and array.ndim == 2:
         array = np.ascontiguousarray(array).view(np.uint8)
     if array.dtype == np.uint8:
         return _words_of_bytes(array, bits, name)
+    return _words_of_integers(array, bits, name)
+
+
+def _words_of_integers(array: npt.NDArray[Any], bits: int | None, name: str) -> UInt64Array:
+    """Return integers as words: rows of words, or one word for each code."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be {FORMS}, not {array.dtype}")
-    if array.dtype.kind == "i" and array.dtype.itemsize < 8 and (array < 0).any():
+    may_be_negative = array.dtype.kind == "i" and array.dtype.itemsize < 8
+    if may_be_negative and (array < 0).any():
         raise ValueError(
             f"{name} must not be negative, as {array[array < 0][0]} is, unless they are int64"
         )
@@ -126,52 +141,53 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     if array.ndim == 1 and one_word_each and (bits is None or len(array) != 1):
         array = array.reshape(-1, 1)
     words = array.shape[-1] if array.ndim else 0
-    wanted = words if bits is None else -(-bits // 64)
-    if (
-        array.ndim not in (1, 2)
-        or words != wanted
-        or (bits is None and not 1 <= words <= MAX_WORDS)
-    ):
-        in_rows = f"(n, {wanted})" if bits is not None else f"(n, words) with 1..{MAX_WORDS} words"
-        in_a_row = "(n,) with a word for each code" if one_word_each else f"({wanted},)"
-        raise ValueError(f"{name} must have shape {in_rows} or {in_a_row}, not {array.shape}")
-    words_of: UInt64Array = np.asarray(array)
-    return words_of
+    if bits is None:
+        has_shape = 1 <= words <= MAX_WORDS
+        rows_shape = f"(n, words) with 1..{MAX_WORDS} words"
+    else:
+        needed_words = -(-bits // 64)
+        has_shape = words == needed_words
+        rows_shape = f"(n, {needed_words})"
+    if array.ndim not in (1, 2) or not has_shape:
+        row_shape = "(n,) with a word for each code" if one_word_each else f"({needed_words},)"
+        raise ValueError(f"{name} must have shape {rows_shape} or {row_shape}, not {array.shape}")
+    code_words: UInt64Array = np.asarray(array)
+    return code_words
 
 
-def _words_of_booleans(array: npt.NDArray[np.bool_], bits: int | None, name: str) -> UInt64Array:
-    each = int(np.prod(array.shape[1:]))
-    if bits is not None and array.size == bits != each:
+def _words_of_booleans(array: BoolArray, bits: int | None, name: str) -> UInt64Array:
+    row_bits = int(np.prod(array.shape[1:]))
+    if bits is not None and array.size == bits != row_bits:
         return np.asarray(_words_of_booleans(array.reshape(1, -1), bits, name)[0])
-    if (
-        array.ndim < 2
-        or each != (bits or each)
-        or (bits is None and not 1 <= each <= 64 * MAX_WORDS)
-    ):
-        allowed = (
-            f"(n, ...) with 1..{64 * MAX_WORDS} bits"
-            if bits is None
-            else f"(n, {bits}), or {bits} in all"
-        )
+    if bits is None:
+        has_shape = 1 <= row_bits <= 64 * MAX_WORDS
+        allowed = f"(n, ...) with 1..{64 * MAX_WORDS} bits"
+    else:
+        has_shape = row_bits == bits
+        allowed = f"(n, {bits}), or {bits} in all"
+    if array.ndim < 2 or not has_shape:
         raise ValueError(f"booleans in {name} must have shape {allowed}, not {array.shape}")
-    rows = np.zeros((len(array), -(-each // 8) * 8), np.bool_)
-    rows[:, rows.shape[1] - each :] = array.reshape(len(array), each)
+    rows = np.zeros((len(array), -(-row_bits // 8) * 8), np.bool_)
+    rows[:, rows.shape[1] - row_bits :] = array.reshape(len(array), row_bits)
     return _words_of_bytes(np.packbits(rows, axis=1), bits, name)
 
 
 def _words_of_bytes(array: Bytes, bits: int | None, name: str) -> UInt64Array:
     """Return numbers, the highest byte first, as words."""
-    each = array.shape[-1] if array.ndim else 0
-    wanted = each if bits is None else -(-bits // 8)
-    if array.ndim == 1 and bits is not None and each == wanted:
+    row_bytes = array.shape[-1] if array.ndim else 0
+    needed_bytes = row_bytes if bits is None else -(-bits // 8)
+    if array.ndim == 1 and bits is not None and row_bytes == needed_bytes:
         return np.asarray(_words_of_bytes(array.reshape(1, -1), bits, name)[0])
-    if array.ndim != 2 or each != wanted or (bits is None and not 1 <= each <= 8 * MAX_WORDS):
-        allowed = (
-            f"1..{8 * MAX_WORDS} bytes" if bits is None else f"{wanted} bytes, for {bits} bits"
-        )
+    if bits is None:
+        has_shape = 1 <= row_bytes <= 8 * MAX_WORDS
+        allowed = f"1..{8 * MAX_WORDS} bytes"
+    else:
+        has_shape = row_bytes == needed_bytes
+        allowed = f"{needed_bytes} bytes, for {bits} bits"
+    if array.ndim != 2 or not has_shape:
         raise ValueError(f"{name} must be codes of {allowed}, not bytes of shape {array.shape}")
-    padded = np.zeros((len(array), -(-each // 8) * 8), np.uint8)
-    padded[:, :each] = array[:, ::-1]
+    padded = np.zeros((len(array), -(-row_bytes // 8) * 8), np.uint8)
+    padded[:, :row_bytes] = array[:, ::-1]
     return padded.view("<u8").astype(np.uint64, copy=False)
 
 
@@ -181,26 +197,27 @@ def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UI
     kind = next((kind for kind in kinds if numbers and isinstance(numbers[0], kind)), kinds[-1])
     for row, number in enumerate(numbers):
         if not isinstance(number, kind) or isinstance(number, bool):
-            if row:
-                raise TypeError(
-                    f"{name} must be of one type, and row {row} is a {type(number).__name__}: "
-                    f"{number!r}"
-                )
+            allowed = "of one type" if row else FORMS
             raise TypeError(
-                f"{name} must be {FORMS}, and row 0 is a {type(number).__name__}: {number!r}"
+                f"{name} must be {allowed}, and row {row} is a {type(number).__name__}: {number!r}"
             )
     if kind is kinds[-1]:
         return _words_of_ints([int(number) for number in numbers], bits, name)
-    digits = len(numbers[0])
+    length = len(numbers[0])
     for row, number in enumerate(numbers):
-        if len(number) != digits:
+        if len(number) != length:
             raise ValueError(
-                f"{name} must be of one length, {digits} as row 0, and row {row} is {number!r}"
+                f"{name} must be of one length, {length} as row 0, and row {row} is {number!r}"
             )
     if kind is bytes:
-        return _words_of_bytes(
-            np.frombuffer(b"".join(numbers), np.uint8).reshape(len(numbers), digits), bits, name
-        )
+        octets = np.frombuffer(b"".join(numbers), np.uint8).reshape(len(numbers), length)
+        return _words_of_bytes(octets, bits, name)
+    return _words_of_hexadecimal(numbers, bits, name)
+
+
+def _words_of_hexadecimal(numbers: Sequence[str], bits: int | None, name: str) -> UInt64Array:
+    """Return hexadecimal strings of one length as words."""
+    digits = len(numbers[0])
     if bits is not None and digits != -(-bits // 4):
         raise ValueError(
             f"{name} must have {-(-bits // 4)} hexadecimal digits, for {bits} bits, and row 0 is "
@@ -211,36 +228,33 @@ def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UI
         packed = bytes.fromhex("".join(lead + number for number in numbers))
     except ValueError:
         packed = b""
-    each = (digits + 1) // 2
-    if len(packed) != each * len(numbers):  # fromhex ignores white space
-        row = next(
-            row for row, number in enumerate(numbers) if set(number) - set("0123456789abcdefABCDEF")
-        )
+    row_bytes = (digits + 1) // 2
+    if len(packed) != row_bytes * len(numbers):  # fromhex ignores white space
+        allowed = set("0123456789abcdefABCDEF")
+        row = next(row for row, number in enumerate(numbers) if set(number) - allowed)
         raise ValueError(f"{name} must be hexadecimal digits, and row {row} is {numbers[row]!r}")
-    array = np.frombuffer(packed, np.uint8).reshape(len(numbers), each)
-    return _words_of_bytes(array, None if bits is None else 8 * each, name)
+    octets = np.frombuffer(packed, np.uint8).reshape(len(numbers), row_bytes)
+    return _words_of_bytes(octets, None if bits is None else 8 * row_bytes, name)
 
 
 def _words_of_ints(numbers: Sequence[int], bits: int | None, name: str) -> UInt64Array:
-    most = 64 * MAX_WORDS if bits is None else bits
+    most_bits = 64 * MAX_WORDS if bits is None else bits
     width = max((number.bit_length() for number in numbers), default=0)
-    if width > most or min(numbers, default=0) < 0:
+    if width > most_bits or min(numbers, default=0) < 0:
         row = next(
-            row for row, number in enumerate(numbers) if number < 0 or number.bit_length() > most
+            row
+            for row, number in enumerate(numbers)
+            if number < 0 or number.bit_length() > most_bits
         )
-        shown = (
-            f"{numbers[row]}"
-            if abs(numbers[row]) < 1 << 80
-            else f"a number of {numbers[row].bit_length()} bits"
-        )
-        raise ValueError(f"{name} must be in 0..2**{most} - 1, and row {row} is {shown}")
+        number = numbers[row]
+        is_short = abs(number) < 1 << 80
+        description = f"{number}" if is_short else f"a number of {number.bit_length()} bits"
+        raise ValueError(f"{name} must be in 0..2**{most_bits} - 1, and row {row} is {description}")
     words = max(1, -(-(width if bits is None else bits) // 64))
     packed = b"".join(number.to_bytes(8 * words, "little") for number in numbers)
     return np.frombuffer(packed, "<u8").astype(np.uint64).reshape(len(numbers), words)
 
 
 def batch_of_codes(codes: Any, bits: int, name: str = "items") -> UInt64Array:
-    """Return codes as words, (n, words), in the forms and with the errors of `codes_of`; one code
-    is n = 1.
-    """
+    """Return codes as words, (n, words), as `codes_of` does; one code is n = 1."""
     return codes_of(codes, bits, name).reshape(-1, -(-bits // 64))

@@ -1,6 +1,4 @@
-"""The family of random lines in the plane for the Euclidean distance, and its probability in more
-dimensions.
-"""
+"""The family of random lines in the plane for the Euclidean distance, and its probabilities."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ PIECE_VALUES = 2**16
 
 @dataclass(frozen=True)
 class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
-    """Lines in the plane: points are projected on a random line, which is cut into buckets of equal
-    width.
+    """Lines in the plane: points are projected on a random line with buckets of equal width.
 
     The distance is the Euclidean distance d. The direction of the line and the start of its buckets
     are uniform. With x = d / width, the collision probability is
@@ -36,11 +33,11 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
     - (2 / pi) (arcsin(1 / x) - x + sqrt(x**2 - 1)) for x > 1.
 
     So the family is (a / 2, 2 a, 0.6817, 0.1628)-sensitive for the width a; texts state (a / 2, 2
-    a, 1/2, 1/3). With a random unit vector in more dimensions, which the texts suggest too, that
+    a, 1/2, 1/3). With a random unit vector in more dimensions, which the texts suggest too, their
     statement is false from five dimensions on: the collision probability at 2 a is 0.312 with four
     dimensions, 0.359 with five and 0.84 with a hundred, see `unit_line_probability`. Therefore this
-    family is for the plane only. With d1 = a / 2 and d2 = 2 a, it is 4 d1 <= d2 that distances must
-    satisfy, not d1 < 4 d2.
+    family is for the plane only. Distances d1 = a / 2 and d2 = 2 a satisfy 4 d1 <= d2; the
+    condition d1 < 4 d2 of some texts is wrong.
 
     Parameters
     ----------
@@ -86,26 +83,26 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         object.__setattr__(self, "width", check_width(self.width))
 
     def lines(self, count: int) -> tuple[Matrix[np.float64], Float64Array]:
-        """Return the directions, unit vectors (count, 2), and the starts, in widths, (count,), of
-        the functions.
-        """
+        """Return unit vectors, (count, 2), and the starts of buckets in widths, (count,)."""
         words = draw(self.seed, PLANE, check_int("count", count, 1))
         directions = np.zeros((count, 2))
-        at = np.arange(count, dtype=np.int64)
+        undrawn = np.arange(count, dtype=np.int64)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
-            x, y = (_centred(following(words[at], 2 * attempt + side)) for side in (0, 1))
+            x, y = (_centred(following(words[undrawn], 2 * attempt + side)) for side in (0, 1))
             squares = x * x + y * y
             inside = (squares > 0) & (squares <= 1)
             lengths = np.sqrt(squares[inside])
-            directions[at[inside]] = np.stack([x[inside] / lengths, y[inside] / lengths], axis=1)
-            at = at[~inside]
-            if not len(at):
+            directions[undrawn[inside]] = np.stack(
+                [x[inside] / lengths, y[inside] / lengths], axis=1
+            )
+            undrawn = undrawn[~inside]
+            if not len(undrawn):
                 break
-        return directions, (following(words, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        start_words = following(words, 1) >> np.uint64(11)
+        return directions, start_words.astype(np.float64) * 2.0**-53
 
     def hash(self, items: npt.ArrayLike, count: int, *, threads: int | None = None) -> UInt64Array:
-        """Compute the values of points under the first `count` functions: the numbers of their
-        buckets.
+        """Compute the bucket numbers of points under the first `count` functions.
 
         Parameters
         ----------
@@ -136,9 +133,8 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         values = np.empty((len(points), count), np.uint64)
 
         def work(rows: slice) -> None:
-            values[rows] = bucket_numbers(points[rows], directions, starts, self.width).view(
-                np.uint64
-            )
+            numbers = bucket_numbers(points[rows], directions, starts, self.width)
+            values[rows] = numbers.view(np.uint64)
 
         for_each_piece(work, np.full(len(points), count, np.int64), PIECE_VALUES, threads)
         return values ^ np.uint64(2**63)
@@ -166,10 +162,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         check_pairs(len(first), len(second))
         with np.errstate(over="ignore"):
             distances = np.hypot(*np.subtract(first, second, dtype=np.float64).T)
-        if not np.isfinite(distances).all():
-            raise ValueError(
-                f"the distance of pair {int(np.argmin(np.isfinite(distances)))} overflows"
-            )
+        is_finite = np.isfinite(distances)
+        if not is_finite.all():
+            raise ValueError(f"the distance of pair {int(np.argmin(is_finite))} overflows")
         return np.asarray(distances, np.float64)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -188,14 +183,13 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
 
 
 def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Float64Array:
-    """Compute the probability that points of `dim` dimensions have one bucket on a line of random
-    direction.
+    """Compute the probability that points share a bucket on a line of random direction.
 
     The direction is a uniform unit vector, not a Gaussian one, and the start of the buckets is
     uniform. With x the distance in widths and s the greatest angle of the pair to the normal of the
     line at which a collision is possible, sin(s) = min(1, 1 / x), it is the integral of (1 - x
-    sin(t)) cos(t)**(dim - 2) for t from 0 to s, divided by that of cos(t)**(dim - 2) for t from 0
-    to pi / 2.
+    sin(t)) cos(t)**(dim - 2) for t from 0 to s, divided by the integral of cos(t)**(dim - 2) for t
+    from 0 to pi / 2.
 
     Parameters
     ----------
@@ -224,16 +218,18 @@ def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Fl
     [0.163, 0.25, 0.312, 0.359, 0.46, 0.601, 0.84]
     """
     check_int("dim", dim, 2)
-    given = numbers_of(distance, "distance", 0, np.inf) / check_width(width)
-    x = np.minimum(given, 1e100)  # so that squares neither overflow nor vanish
+    distances = numbers_of(distance, "distance", 0, np.inf) / check_width(width)
+    x = np.minimum(distances, 1e100)  # so that squares neither overflow nor vanish
     with np.errstate(divide="ignore"):
         sine = np.minimum(1, 1 / x)
-        logarithm = np.log1p(-sine * sine) / 2  # of the cosine
+        log_cosine = np.log1p(-sine * sine) / 2
     cosine = np.sqrt((1 - sine) * (1 + sine))
-    whole = _integral_of_cosines(np.ones(()), np.zeros(()), dim - 2)
-    part = _integral_of_cosines(sine, cosine, dim - 2)
-    slope = -x * np.expm1((dim - 1) * logarithm) / (dim - 1)
-    return np.asarray(np.where(np.isinf(given), 0.0, np.clip((part - slope) / whole, 0, 1)))
+    integral = _integral_of_cosines(np.ones(()), np.zeros(()), dim - 2)
+    partial_integral = _integral_of_cosines(sine, cosine, dim - 2)
+    slope = -x * np.expm1((dim - 1) * log_cosine) / (dim - 1)
+    return np.asarray(
+        np.where(np.isinf(distances), 0.0, np.clip((partial_integral - slope) / integral, 0, 1))
+    )
 
 
 def bucket_numbers(
@@ -242,8 +238,7 @@ def bucket_numbers(
     starts: Float64Array,
     width: float,
 ) -> Int64Array:
-    """Compute the numbers of the buckets of points on lines, floor(point . direction / width +
-    start).
+    """Compute the bucket numbers of points on lines, floor(point . direction / width + start).
 
     Products are added from the first coordinate to the last, each operation rounded as float64.
 
@@ -308,15 +303,14 @@ def _centred(words: UInt64Array) -> Float64Array:
 
 def _in_plane(items: Any, name: str = "items") -> npt.NDArray[np.floating[Any]]:
     points = dense_points(items, 2, name)
-    return cast(
-        "npt.NDArray[np.floating[Any]]",
-        points.dense() if isinstance(points, SparsePoints) else points,
-    )
+    dense = points.dense() if isinstance(points, SparsePoints) else points
+    return cast("npt.NDArray[np.floating[Any]]", dense)
 
 
 def _integral_of_cosines(sine: Float64Array, cosine: Float64Array, power: int) -> Float64Array:
-    """Return the integral of cos**power from 0 to the angle with this sine and cosine, in [0, pi /
-    2].
+    """Return the integral of cos**power from 0 to the angle with this sine and cosine.
+
+    The angle is in [0, pi / 2].
     """
     integral = np.asarray(np.arctan2(sine, cosine) if power % 2 == 0 else sine)
     for m in range(2 + power % 2, power + 1, 2):

@@ -1,5 +1,4 @@
-"""Choices of bands and rows: for a recall, for weights of false positives and negatives, for the
-least expected work.
+"""Choices of bands and rows: for a recall, for weights of errors, and for the least work.
 
 Thresholds and histograms are distances of a family. Without a family they are similarities that
 equal the collision probability of one function, as with MinHash.
@@ -230,8 +229,7 @@ def plan_work(
     functions: int = 2048,
     memory: int | None = None,
 ) -> BandPlan:
-    """Choose the bands and rows that find a pair at the threshold with a recall, at the least
-    expected work of a query.
+    """Choose the bands and rows that reach a recall at the least expected work of a query.
 
     The work is the cost of the hash functions, of the buckets, and of the candidates. In a join of
     n items, each candidate pair is a candidate of two queries, so there are n / 2 times as many as
@@ -293,18 +291,18 @@ def plan_work(
     best = None
     least = math.inf
     for rows in range(1, functions + 1):
-        bands = least_bands(planner.p, rows, recall, functions // rows)
-        if bands is None or (
-            memory is not None
-            and planner.memory(bands, planner.words(bands * rows, bands)) > memory
-        ):
+        band_count = least_bands(planner.p, rows, recall, functions // rows)
+        if band_count is None:
             break  # more rows need no fewer bands
-        choice = Bands(bands, rows)
-        if planner.least_work(choice, recall) >= least:
-            break  # nor do more rows cost less
-        work = planner.work(choice)
+        words = planner.words(band_count * rows, band_count)
+        if memory is not None and planner.memory(band_count, words) > memory:
+            break
+        bands_and_rows = Bands(band_count, rows)
+        if planner.least_work(bands_and_rows, recall) >= least:
+            break  # more rows do not cost less
+        work = planner.work(bands_and_rows)
         if work < least:
-            best = choice
+            best = bands_and_rows
             least = work
     if best is None:
         limit = f"functions {functions}" + ("" if memory is None else f" and memory {memory}")
@@ -313,16 +311,17 @@ def plan_work(
 
 
 def least_bands(p: float, rows: int, recall: float, most: int) -> int | None:
-    """Return the least number of bands that find a pair of collision probability p; None if it is
-    more than `most`.
+    """Return the least number of bands that find a pair, at most `most`, or None.
+
+    `p` is the collision probability of the pair under one function.
     """
     all_rows = p**rows
     if all_rows == 1:
         return 1
-    wanted = math.log1p(-recall) / math.log1p(-all_rows) if all_rows > 0 else math.inf
-    if wanted > most:
+    exact_bands = math.log1p(-recall) / math.log1p(-all_rows) if all_rows > 0 else math.inf
+    if exact_bands > most:
         return None
-    bands = max(1, math.ceil(wanted))
+    bands = max(1, math.ceil(exact_bands))
     if bands > 1 and scurve(p, bands - 1, rows) >= recall:
         bands -= 1
     elif scurve(p, bands, rows) < recall:

@@ -1,6 +1,4 @@
-"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `BandPlanner`
-computes it.
-"""
+"""`BandPlan`, a choice of bands and rows with its expectations, `Costs`, and `BandPlanner`."""
 
 from __future__ import annotations
 
@@ -26,14 +24,15 @@ from lshfast.families.family import Family
 
 # Families whose signatures an index keeps; of other families it keeps one word for each band.
 SIGNATURES = frozenset({"minhash", "weighted-minhash"})
-KEY_BYTES = BAND_BYTES = (
-    12  # of an entry in the tables of an index in memory: for its key, and for each band
-)
+
+# Bytes of an entry in the tables of an index in memory: for its key, and for each band.
+KEY_BYTES = 12
+BAND_BYTES = 12
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What the parts of a query cost, in units of one exact comparison of two items.
+    """The costs of the parts of a query, in units of one exact comparison of two items.
 
     The defaults are rounded figures of an index in memory, where a look-up and a comparison each
     wait about once for memory. Replace them with your own measurements.
@@ -71,7 +70,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class BandPlan:
-    """A choice of bands and rows, with what to expect of it; `print` shows it as a table.
+    """A choice of bands and rows with the results to expect; `print` shows it as a table.
 
     Attributes
     ----------
@@ -89,8 +88,8 @@ class BandPlan:
     memory : int or None
         Bytes of an index in memory of the n items, without the items themselves.
     expected_candidates, expected_false, expected_missed : float or None
-        Expected numbers of the candidates of a query, of those among them beyond the threshold, and
-        of the items within the threshold that are not candidates. None without a histogram.
+        Expected numbers of the candidates of a query, of candidates beyond the threshold, and of
+        items within the threshold that are not candidates. None without a histogram.
     work : float or None
         Expected cost of a query, in comparisons. None without a histogram.
 
@@ -115,55 +114,51 @@ class BandPlan:
 
     @property
     def half_point(self) -> float | None:
-        """The distance, or without a family the similarity, of probability 1/2; None if distance 0
-        has less.
-        """
+        """The distance or similarity of probability 1/2; None if distance 0 has less."""
         p = Bands(self.bands, self.rows_per_band).half_point
         if self.family is None:
             return p
-        return distance_at(self.family, p) if collision_probability(self.family, 0.0) >= p else None
+        if collision_probability(self.family, 0.0) < p:
+            return None
+        return distance_at(self.family, p)
 
     def probability(self, values: npt.ArrayLike) -> Float64Array:
-        """Return the probability that pairs at these distances, or without a family similarities,
-        become candidates.
-        """
-        return np.asarray(
-            scurve(collision_probability(self.family, values), self.bands, self.rows_per_band)
-        )
+        """Return the probability that pairs at these distances or similarities are candidates."""
+        p = collision_probability(self.family, values)
+        return np.asarray(scurve(p, self.bands, self.rows_per_band))
 
     def __str__(self) -> str:
-        value, of = (
-            ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
-        )
-        items = "" if self.n is None else f", of {self.n:,} items"
+        value = "similarity" if self.family is None else "distance"
+        family_note = "" if self.family is None else f" of {self.family.name}"
+        functions = f"functions: {self.bands * self.rows_per_band:,}{family_note}"
+        recall_note = f"at {value} {self.threshold:.4g}"
         lines = [
-            _line(
-                "bands x rows",
-                f"{self.bands:,} x {self.rows_per_band:,}",
-                f"functions: {self.bands * self.rows_per_band:,}{of}",
-            ),
-            _line("recall", f"{self.recall:.4f}", f"at {value} {self.threshold:.4g}"),
+            _line("bands x rows", f"{self.bands:,} x {self.rows_per_band:,}", functions),
+            _line("recall", f"{self.recall:.4f}", recall_note),
         ]
         if self.half_point is not None:
             lines.append(_line("half found at", f"{self.half_point:.4g}", value))
         if self.work is not None:
-            lines += [
-                _line("candidates", f"{self.expected_candidates:,.1f}", f"a query{items}"),
-                _line("false", f"{self.expected_false:,.1f}", "candidates beyond the threshold"),
-                _line(
-                    "missed",
-                    f"{self.expected_missed:,.1f}",
-                    "items within the threshold, not candidates",
-                ),
-                _line("work", f"{self.work:,.1f}", "comparisons a query"),
-            ]
+            lines += self._lines_of_work()
         if self.memory is not None:
             lines.append(_line("memory", f"{self.memory / 1e6:,.1f} MB", "of an index"))
         return "\n".join(lines)
 
+    def _lines_of_work(self) -> list[str]:
+        """Return the lines that a plan with a histogram has in addition."""
+        items = "" if self.n is None else f", of {self.n:,} items"
+        false_note = "candidates beyond the threshold"
+        missed_note = "items within the threshold, not candidates"
+        return [
+            _line("candidates", f"{self.expected_candidates:,.1f}", f"a query{items}"),
+            _line("false", f"{self.expected_false:,.1f}", false_note),
+            _line("missed", f"{self.expected_missed:,.1f}", missed_note),
+            _line("work", f"{self.work:,.1f}", "comparisons a query"),
+        ]
+
 
 class BandPlanner:
-    """What the plans for one threshold share."""
+    """Computes the plans for one threshold."""
 
     family: Family[Any] | None
     threshold: float
@@ -178,7 +173,8 @@ class BandPlanner:
         histogram: Histogram | None,
         costs: Costs | None,
     ) -> None:
-        self.family, self.threshold = family, check_value("threshold", threshold, family)
+        self.family = family
+        self.threshold = check_value("threshold", threshold, family)
         self.p = float(collision_probability(family, self.threshold))
         self.n = None if n is None else check_int("n", n, 1)
         if costs is not None and not isinstance(costs, Costs):
@@ -195,10 +191,11 @@ class BandPlanner:
                 )
 
     def plan(self, bands: Bands, words: int | None = None) -> BandPlan:
-        """Return the plan of these bands for an index that keeps so many words of an item."""
-        words = (
-            self.words(bands.slots, bands.bands) if words is None else check_int("words", words, 0)
-        )
+        """Return the plan of these bands for an index that keeps `words` words of an item."""
+        if words is None:
+            words = self.words(bands.slots, bands.bands)
+        else:
+            words = check_int("words", words, 0)
         recall = float(scurve(self.p, bands.bands, bands.rows_per_band))
         memory = None if self.n is None else self.memory(bands.bands, words)
         plan = BandPlan(
@@ -217,9 +214,7 @@ class BandPlanner:
         )
 
     def candidates(self, bands: Bands) -> tuple[float, float, float]:
-        """Return the expected candidates, those of them beyond the threshold, and the items within
-        it that are none.
-        """
+        """Return the expected candidates, false candidates and missed items."""
         assert self.spread is not None
         return self.spread.candidates(bands)
 
@@ -228,23 +223,22 @@ class BandPlanner:
         return self._overhead(bands) + self.costs.candidate * self.candidates(bands)[0]
 
     def least_work(self, bands: Bands, recall: float) -> float:
-        """Return a lower bound of the cost of a query with at least these bands and rows, and this
-        recall.
-        """
+        """Return a lower bound of the cost with at least these bands and rows, and this recall."""
         assert self.spread is not None
         p = self.spread.probabilities
         counts = self.spread.counts
-        found = counts[p == 1].sum() + recall * counts[(self.p <= p) & (p < 1)].sum()
-        return self._overhead(bands) + self.costs.candidate * float(found)
+        equal_items = counts[p == 1].sum()
+        near_items = counts[(self.p <= p) & (p < 1)].sum()
+        candidates = equal_items + recall * near_items
+        return self._overhead(bands) + self.costs.candidate * float(candidates)
 
     def _overhead(self, bands: Bands) -> float:
         return self.costs.function * bands.slots + self.costs.bucket * bands.bands
 
     def words(self, slots: int, bands: int) -> int:
-        """Return the words that an index keeps for an item: its signature, or a value for each
-        band.
-        """
-        return slots if self.family is None or self.family.name in SIGNATURES else bands
+        """Return the words that an index keeps for an item: its signature, or one a band."""
+        keeps_signatures = self.family is None or self.family.name in SIGNATURES
+        return slots if keeps_signatures else bands
 
     def memory(self, bands: int, words: int) -> int:
         """Return the bytes of an index of the n items."""

@@ -1,6 +1,4 @@
-"""Plots of S-curves with matplotlib. They use no pyplot, so they need no display and change no
-global state.
-"""
+"""Plots of S-curves with matplotlib, without pyplot: they change no global state."""
 
 from __future__ import annotations
 
@@ -35,13 +33,16 @@ if TYPE_CHECKING:
 
 Axis: TypeAlias = Literal["distance", "similarity"]
 
-POINTS = 1001  # of a curve
-FAINT = 0.05  # if distances are unlimited, the curve is drawn down to this probability
-SIZE_INCHES = 7.0, 4.8
+# Points of a curve.
+POINTS = 1001
+# If distances are unlimited, the curve is drawn down to this probability.
+FAINT = 0.05
+SIZE_INCHES = (7.0, 4.8)
 DOTS_PER_INCH = 150
 # The ratio of the highest bar of a histogram to the median one from which counts are logarithmic.
 LOGARITHMIC = 50
-POINT_WIDTH = 1 / 80  # of the axis, for a bar of a histogram of values
+# The width of a bar of a histogram of values, as a share of the axis.
+POINT_WIDTH = 1 / 80
 # Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe
 # and Ito, 2008).
 CURVE = "#0072B2"
@@ -49,7 +50,7 @@ ONE_FUNCTION = "#707070"
 THRESHOLD = "#D55E00"
 HALF = "#009E73"
 POINT = "#000000"
-# Whole at the edges of the axes, too.
+# Markers at the edges of the axes are not clipped.
 MARKER: dict[str, Any] = {
     "markersize": 6,
     "zorder": 4,
@@ -73,14 +74,15 @@ def plot_curve(
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the probability that items collide, or become candidates, over their distance or
-    similarity.
+    """Draw the probability that items collide or become candidates, over their distance.
+
+    The axis may also be their similarity.
 
     Parameters
     ----------
     curve : Family, Bands or BandPlan
-        What to draw. The curve of one hash function is drawn beside that of an amplified family,
-        bands, or a plan.
+        The curve to draw. With an amplified family, bands, or a plan, the curve of one hash
+        function is drawn too.
     over : {"distance", "similarity"}, optional
         The values on the axis. The default is distances for a family or a plan with one, otherwise
         similarities. The similarity of a family is the collision probability of one function; the
@@ -94,10 +96,10 @@ def plot_curve(
         How many items are at which value, or in which bin, as of `numpy.histogram`. It is drawn
         below the curve, with the expected candidates in a darker colour.
     limits : (float, float), optional
-        The ends of the axis; what is marked outside is not drawn. By default, all values, or, if
-        distances are unlimited, as far as the curve, the marks and the histogram need.
+        The ends of the axis; marks outside are not drawn. By default, all values, or, if distances
+        are unlimited, as far as the curve, the marks and the histogram need.
     others : mapping of str to Bands, optional
-        Other bands to draw beside bands, by their names in the legend.
+        Other bands to draw if `curve` is Bands, by their names in the legend.
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
@@ -107,7 +109,7 @@ def plot_curve(
     Returns
     -------
     matplotlib.axes.Axes
-        A notebook shows those of a figure of its own as a picture.
+        A notebook shows axes in a figure of their own as a picture.
 
     Raises
     ------
@@ -135,26 +137,34 @@ def plot_curve(
     if threshold is None and isinstance(curve, BandPlan):
         threshold = shape.place(curve.threshold)
     marks = [] if threshold is None else [shape.checked("threshold", threshold)]
-    ends: list[float] = []
-    if sensitivity is not None:
-        if not isinstance(sensitivity, (tuple, list)) or len(sensitivity) < 2:
-            raise TypeError(f"sensitivity must be two values, not {sensitivity!r}")
-        ends = [shape.checked("sensitivity", value) for value in sensitivity[:2]]
+    ends = _sensitivity_ends(shape, sensitivity)
     bars = None if histogram is None else histogram_arrays(histogram, shape.axis_family)
-    low, high = _limits(shape, limits, [*marks, *ends, *([] if bars is None else bars[1])])
-
+    bar_places: list[float] = [] if bars is None else bars[1].tolist()
+    low, high = _limits(shape, limits, [*marks, *ends, *bar_places])
     if others and not all(isinstance(bands, Bands) for bands in (curve, *others.values())):
-        raise TypeError("others are Bands beside Bands")
-
-    own = ax is None
+        raise TypeError("others must be Bands, and need a curve that is Bands")
+    legend_above = ax is None
     if ax is None:
         ax = new_axes()
-    values = np.linspace(low, high, POINTS)
     if bars is not None:
         _draw_histogram(ax, shape, *bars, low, high)
-    ax.plot(
-        values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3
-    )
+    _draw_curves(ax, shape, others or {}, np.linspace(low, high, POINTS))
+    _draw_marks(ax, shape, _between(low, high, marks), _between(low, high, ends), (low, high))
+    ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    _legend(ax, above=legend_above)
+    if path is not None:
+        ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
+    return ax
+
+
+def _draw_curves(
+    ax: Axes, shape: _Shape, others: Mapping[str, Bands], values: Float64Array
+) -> None:
+    """Draw the curve, the one of a single function if it differs, and the ones of other bands."""
+    probabilities = shape.probability(values)
+    ax.plot(values, probabilities, color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
     if shape.amplified:
         ax.plot(
             values,
@@ -164,45 +174,42 @@ def plot_curve(
             linestyle=(0, (6, 2)),
             label="one function",
         )
-    for at, (name, bands) in enumerate((others or {}).items()):
-        other = _Shape.of(bands, shape.over)
-        style: dict[str, Any] = {
-            "color": OTHERS[at % len(OTHERS)],
-            "linestyle": DASHES[at % len(DASHES)],
-        }
+    for number, (name, bands) in enumerate(others.items()):
+        other_shape = _Shape.of(bands, shape.over)
         ax.plot(
             values,
-            other.probability(values),
+            other_shape.probability(values),
+            color=OTHERS[number % len(OTHERS)],
+            linestyle=DASHES[number % len(DASHES)],
             linewidth=1.4,
-            label=f"{name}: {other.label}",
-            **style,
+            label=f"{name}: {other_shape.label}",
         )
-    for value in _between(low, high, marks):
-        found = float(shape.probability(value))
+
+
+def _draw_marks(
+    ax: Axes,
+    shape: _Shape,
+    thresholds: list[float],
+    ends: list[float],
+    limits: tuple[float, float],
+) -> None:
+    """Mark thresholds, the point of probability 1/2, and the two ends of a sensitivity."""
+    low, high = limits
+    for value in thresholds:
+        probability = float(shape.probability(value))
+        label = f"threshold {value:.4g}: {probability:.4f}"
         ax.axvline(value, color=THRESHOLD, linewidth=1.2, linestyle="--")
-        ax.plot(
-            value,
-            found,
-            "o",
-            color=THRESHOLD,
-            label=f"threshold {value:.4g}: {found:.4f}",
-            **MARKER,
-        )
+        ax.plot(value, probability, "o", color=THRESHOLD, label=label, **MARKER)
     half = shape.half_point()
-    for value in _between(low, high, [] if half is None else [half]):
-        ax.plot([value, value, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
-        ax.plot(value, 0.5, "s", color=HALF, label=f"half at {value:.4g}", **MARKER)
-    for value, mark in zip(_between(low, high, ends), "^v", strict=False):
-        found = float(shape.probability(value))
-        ax.plot([value, value, low], [0, found, found], color=POINT, linewidth=0.8, linestyle="-.")
-        ax.plot(value, found, mark, color=POINT, label=f"at {value:.4g}: {found:.4g}", **MARKER)
-    ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
-    ax.grid(alpha=0.25, linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
-    _legend(ax, above=own)
-    if path is not None:
-        ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
-    return ax
+    if half is not None and low <= half <= high:
+        ax.plot([half, half, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
+        ax.plot(half, 0.5, "s", color=HALF, label=f"half at {half:.4g}", **MARKER)
+    for value, marker in zip(ends, "^v", strict=False):
+        probability = float(shape.probability(value))
+        label = f"at {value:.4g}: {probability:.4g}"
+        heights = [0, probability, probability]
+        ax.plot([value, value, low], heights, color=POINT, linewidth=0.8, linestyle="-.")
+        ax.plot(value, probability, marker, color=POINT, label=label, **MARKER)
 
 
 def new_axes() -> Axes:
@@ -225,11 +232,14 @@ def _as_svg(figure: Figure) -> str:
 class _Shape:
     """A curve over an axis."""
 
-    family: Family[Any] | None  # of one function; None if similarities are collision probabilities
+    # The family of one function; None if similarities are collision probabilities.
+    family: Family[Any] | None
     over: Axis
-    of_one: Callable[[Float64Array], Any]  # the probability of the curve, from that of one function
-    half: float  # the probability of one function at which the curve is 1/2
-    faint: float  # the same for FAINT
+    # Returns the probability of the curve for the probability of one function.
+    of_one: Callable[[Float64Array], Any]
+    # The probabilities of one function at which the curve is 1/2, and FAINT.
+    half: float
+    faint: float
     amplified: bool
     label: str
     outcome: str
@@ -242,9 +252,11 @@ class _Shape:
             bands = Bands(curve.bands, curve.rows_per_band)
             family = curve.family if isinstance(curve, BandPlan) else None
             inverse = Cascade().and_(bands.rows_per_band).or_(bands.bands).inverse
-            plural = "" if bands.bands == 1 else "s", "" if bands.rows_per_band == 1 else "s"
-            label = f"{bands.bands:,} band{plural[0]} of {bands.rows_per_band:,} row{plural[1]}"
-            label = label if family is None else f"{family.name}, {label}"
+            band_noun = "band" if bands.bands == 1 else "bands"
+            row_noun = "row" if bands.rows_per_band == 1 else "rows"
+            label = f"{bands.bands:,} {band_noun} of {bands.rows_per_band:,} {row_noun}"
+            if family is not None:
+                label = f"{family.name}, {label}"
             outcome = "probability of becoming a candidate"
             default: Axis = "similarity" if family is None else "distance"
             return cls(
@@ -259,12 +271,13 @@ class _Shape:
             )
         if not isinstance(curve, Family):
             raise TypeError(f"curve must be a Family, Bands or a BandPlan, not {curve!r}")
-        base, cascade = (
-            (curve.base, curve.cascade) if isinstance(curve, Amplified) else (curve, Cascade())
-        )
-        label = ", ".join(
-            [base.name, *(f"{step.upper()} of {count:,}" for step, count in cascade.steps)]
-        )
+        base = curve
+        cascade = Cascade()
+        if isinstance(curve, Amplified):
+            base = curve.base
+            cascade = curve.cascade
+        steps = [f"{step.upper()} of {count:,}" for step, count in cascade.steps]
+        label = ", ".join([base.name, *steps])
         return cls(
             base,
             over or "distance",
@@ -285,11 +298,9 @@ class _Shape:
     def axis_label(self) -> str:
         if self.family is None:
             return "similarity" if self.over == "similarity" else "distance (1 − similarity)"
-        return (
-            "distance"
-            if self.over == "distance"
-            else f"collision probability of one function of {self.family.name}"
-        )
+        if self.over == "distance":
+            return "distance"
+        return f"collision probability of one function of {self.family.name}"
 
     def one(self, values: Any) -> Float64Array:
         """Return the collision probability of one function at values on the axis."""
@@ -301,29 +312,28 @@ class _Shape:
         return np.asarray(self.of_one(self.one(values)))
 
     def place(self, value: float) -> float:
-        """Return where a distance of the family, or without one a similarity, is on the axis."""
+        """Return the place on the axis of a distance of the family, or else of a similarity."""
         if self.family is not None and self.over == "similarity":
             return float(collision_probability(self.family, value))
         return 1 - value if self.family is None and self.over == "distance" else value
 
     def value_at(self, p: float) -> float | None:
-        """Return where one function has this collision probability; None if it has it nowhere."""
+        """Return the value at which one function has this collision probability, or None."""
         if self.over == "similarity":
             return p
         if self.family is None:
             return 1 - p
-        return distance_at(self.family, p) if float(self.one(0.0)) >= p else None
+        if float(self.one(0.0)) < p:
+            return None
+        return distance_at(self.family, p)
 
     def half_point(self) -> float | None:
-        """Return where the curve is 1/2; None if it is nowhere, or not within finite distances."""
+        """Return the finite value at which the curve is 1/2, or None."""
         value = self.value_at(self.half)
-        return (
-            value
-            if value is not None
-            and isfinite(value)
-            and abs(float(self.probability(value)) - 0.5) < 0.01
-            else None
-        )
+        if value is None or not isfinite(value):
+            return None
+        is_half = abs(float(self.probability(value)) - 0.5) < 0.01
+        return value if is_half else None
 
     def checked(self, name: str, value: float) -> float:
         """Return a value on the axis, or raise an error that names its range."""
@@ -332,6 +342,15 @@ class _Shape:
         if not (0 <= value <= most and isfinite(value)):
             raise ValueError(f"{name} must be a {self.over} in 0..{most:g}, not {value}")
         return value
+
+
+def _sensitivity_ends(shape: _Shape, sensitivity: tuple[float, float] | None) -> list[float]:
+    """Return the checked values of a sensitivity, or an empty list."""
+    if sensitivity is None:
+        return []
+    if not isinstance(sensitivity, (tuple, list)) or len(sensitivity) < 2:
+        raise TypeError(f"sensitivity must be two values, not {sensitivity!r}")
+    return [shape.checked("sensitivity", value) for value in sensitivity[:2]]
 
 
 def _between(low: float, high: float, values: list[float]) -> list[float]:
@@ -353,59 +372,61 @@ def _limits(
     if family is None or isfinite(family.max_distance):
         return 0.0, 1.0 if family is None else family.max_distance
     reach = shape.value_at(shape.faint)
-    high = max(
-        0.0 if reach is None or not isfinite(reach) else reach, 1.05 * max(values, default=0.0)
-    )
+    if reach is None or not isfinite(reach):
+        reach = 0.0
+    high = max(reach, 1.05 * max(values, default=0.0))
     return 0.0, high or 1.0
 
 
 def _draw_histogram(
     ax: Axes, shape: _Shape, counts: Float64Array, places: Float64Array, low: float, high: float
 ) -> None:
-    """Draw bars behind the curve, on an axis of counts at the right: all items, and the expected
-    candidates.
+    """Draw bars of all items and of the expected candidates behind the curve.
+
+    Their axis of counts is at the right.
     """
     if len(places) > len(counts):
-        left = places[:-1]
+        left_edges = places[:-1]
         widths = np.diff(places)
     else:
         widths = np.full(len(places), POINT_WIDTH * (high - low), np.float64)
-        left = np.clip(places - widths / 2, low, high - widths)
-    values, parts = weighted_points(counts, places)
-    candidates = (parts * shape.probability(values)).sum(axis=1)
-    below = ax.twinx()
-    below.set_zorder(ax.get_zorder() - 1)
+        left_edges = np.clip(places - widths / 2, low, high - widths)
+    values, part_counts = weighted_points(counts, places)
+    candidates = (part_counts * shape.probability(values)).sum(axis=1)
+    bar_axes = ax.twinx()
+    bar_axes.set_zorder(ax.get_zorder() - 1)
     ax.patch.set_visible(False)
-    for heights, color, label in (
+    kinds_of_bars = (
         (counts, ITEMS, "items"),
         (candidates, CANDIDATES, "expected candidates"),
-    ):
-        below.bar(left, heights, widths, align="edge", color=color, label=label, linewidth=0)
-    positive = counts[counts > 0]
-    if (
-        positive.max() > LOGARITHMIC * np.median(positive)
-        or positive.max() > LOGARITHMIC**2 * positive.min()
-    ):
-        below.set_yscale("log")
-        below.set_ylim(min(0.8, float(positive.min()) / 2), float(positive.max()) * 2)
+    )
+    for heights, color, label in kinds_of_bars:
+        bar_axes.bar(
+            left_edges, heights, widths, align="edge", color=color, label=label, linewidth=0
+        )
+    positive_counts = counts[counts > 0]
+    least = float(positive_counts.min())
+    most = float(positive_counts.max())
+    median = float(np.median(positive_counts))
+    if most > LOGARITHMIC * median or most > LOGARITHMIC**2 * least:
+        bar_axes.set_yscale("log")
+        bar_axes.set_ylim(min(0.8, least / 2), most * 2)
     else:
-        below.set_ylim(0, float(positive.max()) * 1.02)
-        if positive.max() >= 1000:
-            below.yaxis.set_major_formatter("{x:,.0f}")
-    below.set_ylabel("items")
-    below.spines[["top", "left"]].set_visible(False)
+        bar_axes.set_ylim(0, most * 1.02)
+        if most >= 1000:
+            bar_axes.yaxis.set_major_formatter("{x:,.0f}")
+    bar_axes.set_ylabel("items")
+    bar_axes.spines[["top", "left"]].set_visible(False)
 
 
 def _legend(ax: Axes, above: bool) -> None:
-    """Put a legend above the axes, or where it hides least of the lines; it names the bars of the
-    histogram too.
-    """
+    """Draw a legend of the lines and the bars, above the axes or where it hides least."""
     handles, labels = ax.get_legend_handles_labels()
-    for other in ax.get_shared_x_axes().get_siblings(ax):
-        if other is not ax and other.bbox.bounds == ax.bbox.bounds:
-            more = other.get_legend_handles_labels()
-            handles = handles + more[0]
-            labels = labels + more[1]
+    for sibling in ax.get_shared_x_axes().get_siblings(ax):
+        if sibling is not ax and sibling.bbox.bounds == ax.bbox.bounds:
+            bar_handles, bar_labels = sibling.get_legend_handles_labels()
+            handles = handles + bar_handles
+            labels = labels + bar_labels
     if above:
         place: dict[str, Any] = {
             "loc": "lower center",

@@ -20,13 +20,12 @@ CHECKED_COORDINATES = 2**16
 
 @dataclass(frozen=True, eq=False)
 class SparsePoints:
-    """Vectors of which the coordinates other than zero are given: the rows of a CSR matrix.
+    """Vectors by their coordinates other than zero: the rows of a CSR matrix.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (n + 1,)
-        The coordinates of row i are those from offsets[i] to offsets[i + 1]; these lie within
-        `columns` and `values`.
+        The coordinates of row i are at offsets[i] to offsets[i + 1] of `columns` and `values`.
     columns : ndarray of int64, shape (m,)
         In 0..dim - 1. Values of equal columns in a row are added.
     values : ndarray of float32 or float64, shape (m,)
@@ -55,14 +54,11 @@ class SparsePoints:
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise ValueError(f"rows must be consecutive, not {rows}")
-        return SparsePoints(
-            self.offsets[start : max(start, stop) + 1], self.columns, self.values, self.dim
-        )
+        offsets = self.offsets[start : max(start, stop) + 1]
+        return SparsePoints(offsets, self.columns, self.values, self.dim)
 
     def dense(self) -> DensePoints:
-        """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal
-        columns overflows.
-        """
+        """Return the rows as an array, (n, dim); raise ValueError if a sum of values overflows."""
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
         rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
@@ -76,15 +72,14 @@ Points: TypeAlias = DensePoints | SparsePoints
 
 
 def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = True) -> Points:
-    """Return vectors as an array of float32 or float64, or as `SparsePoints`, or raise an error
-    that names them.
+    """Return vectors as an array of float32 or float64, or as `SparsePoints`.
 
     Parameters
     ----------
     items : array_like of numbers, CSR matrix or SparsePoints, shape (n, dim) or (dim,)
-        C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of
-        these. Integers of up to 16 bits and float16 become float32, other numbers float64. A column
-        of lists, of pandas, polars or pyarrow, is copied. A CSR matrix has the attributes `indptr`,
+        C-contiguous float32 and float64 are not copied, also as the values of a CSR matrix.
+        Integers of up to 16 bits and float16 become float32, other numbers float64. A column of
+        lists, of pandas, polars or pyarrow, is copied. A CSR matrix has the attributes `indptr`,
         `indices`, `data` and `shape`; a sparse matrix with `tocsr` is converted.
     dim : int
         Coordinates of a vector.
@@ -119,31 +114,29 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
 
 
 def refuse_infinite(points: Points, name: str) -> None:
-    """Raise an error with the row and the column of the first coordinate that is NaN or infinite,
-    if there is one.
-    """
+    """Raise an error that names the first coordinate that is NaN or infinite, if there is one."""
     if isinstance(points, SparsePoints):
         first, last = points.offsets[[0, -1]].tolist()
         for start in range(first, last, CHECKED_COORDINATES):
             values = points.values[start : min(last, start + CHECKED_COORDINATES)]
-            if not np.isfinite(values).all():
-                at = start + int(np.argmin(np.isfinite(values)))
-                row = int(np.searchsorted(points.offsets, at, side="right")) - 1
-                raise _not_finite(name, row, int(points.columns[at]), points.values[at])
+            is_finite = np.isfinite(values)
+            if not is_finite.all():
+                place = start + int(np.argmin(is_finite))
+                row = int(np.searchsorted(points.offsets, place, side="right")) - 1
+                raise _not_finite(name, row, int(points.columns[place]), points.values[place])
         return
     step = max(1, CHECKED_COORDINATES // max(1, points.shape[1]))
     for start in range(0, len(points), step):
-        if not np.isfinite(points[start : start + step]).all():
-            row, column = np.argwhere(~np.isfinite(points[start : start + step]))[0].tolist()
+        is_finite = np.isfinite(points[start : start + step])
+        if not is_finite.all():
+            row, column = np.argwhere(~is_finite)[0].tolist()
             raise _not_finite(name, start + row, column, points[start + row, column])
 
 
 def dense_blocks(
     points: Points, most: int = CHECKED_COORDINATES
 ) -> Iterator[tuple[slice, DensePoints]]:
-    """Yield slices of rows, each with these rows as an array of up to `most` coordinates, at least
-    one row.
-    """
+    """Yield slices of rows and these rows as arrays of up to `most` coordinates or one row."""
     step = max(1, most // max(1, points.shape[1]))
     for start in range(0, len(points), step):
         rows = slice(start, min(len(points), start + step))
@@ -176,35 +169,31 @@ def _dense(items: Any, dim: int, name: str) -> DensePoints:
 
 
 def _is_one_point(values: npt.NDArray[Any]) -> bool:
-    """Return whether objects are the coordinates of a point rather than rows: whether the first is
-    no sequence.
-    """
-    return (
-        len(values) > 0
-        and values[0] is not None
-        and (np.isscalar(values[0]) or not hasattr(values[0], "__len__"))
-    )
+    """Return whether objects are coordinates of a point: whether the first is no sequence."""
+    if len(values) == 0 or values[0] is None:
+        return False
+    return bool(np.isscalar(values[0])) or not hasattr(values[0], "__len__")
 
 
 def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
-    """Return the rows of a column of lists, as pandas and pyarrow have them, as an array,
-    (n, dim).
-    """
-    arrays = [array_of(row, f"row {at} of {name}") for at, row in enumerate(rows)]
-    for at, (row, array) in enumerate(zip(rows, arrays, strict=True)):
+    """Return the rows of a column of lists, as pandas and pyarrow have them, as one array."""
+    arrays = [array_of(item, f"row {row} of {name}") for row, item in enumerate(rows)]
+    for row, (item, array) in enumerate(zip(rows, arrays, strict=True)):
         if array.shape != (dim,):
+            text = str(item)[:60]
             raise ValueError(
-                f"{name} must have {dim} coordinates in each row, and row {at} is {str(row)[:60]!r}"
+                f"{name} must have {dim} coordinates in each row, and row {row} is {text!r}"
             )
         if array.dtype.kind not in "iuf":
-            raise TypeError(f"{name} must be integers or floats, and row {at} is {str(row)[:60]!r}")
+            text = str(item)[:60]
+            raise TypeError(f"{name} must be integers or floats, and row {row} is {text!r}")
     return np.stack(arrays) if arrays else np.empty((0, dim))
 
 
 def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
     if getattr(items, "format", "csr") != "csr" and hasattr(items, "tocsr"):
         items = items.tocsr()
-    if not all(hasattr(items, part) for part in ("indptr", "indices", "data", "shape")):
+    if not all(hasattr(items, attribute) for attribute in ("indptr", "indices", "data", "shape")):
         raise TypeError(f"{name} must be an array or a CSR matrix, not {type(items).__name__}")
     shape = tuple(items.shape)
     if len(shape) != 2 or shape[1] != dim:
@@ -219,24 +208,28 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
     offsets = np.ascontiguousarray(offsets, np.int64)
     columns = np.ascontiguousarray(columns, np.int64)
     values = np.ascontiguousarray(_as_floats(np.asarray(items.data), name))
-    if offsets.shape != (shape[0] + 1,) or columns.ndim != 1 or columns.shape != values.shape:
-        raise ValueError(
-            f"{name} is not a CSR matrix: indptr, indices and data do not have the right lengths"
-        )
-    if offsets[0] < 0 or offsets[-1] > len(columns) or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(
-            f"{name} is not a CSR matrix: indptr must rise from 0 to at most {len(columns)}"
-        )
-    used = columns[offsets[0] : offsets[-1]]
-    if used.size and (used.min() < 0 or used.max() >= dim):
-        raise ValueError(f"{name} is not a CSR matrix: indices must be in 0..{dim - 1}")
+    fault = _csr_fault(offsets, columns, values, shape)
+    if fault is not None:
+        raise ValueError(f"{name} is not a CSR matrix: {fault}")
     return SparsePoints(offsets, columns, values, dim)
 
 
+def _csr_fault(
+    offsets: Int64Array, columns: Int64Array, values: npt.NDArray[Any], shape: tuple[int, int]
+) -> str | None:
+    """Return the fault of arrays that are no CSR matrix of this shape, or None."""
+    if offsets.shape != (shape[0] + 1,) or columns.ndim != 1 or columns.shape != values.shape:
+        return "indptr, indices and data do not have the right lengths"
+    if offsets[0] < 0 or offsets[-1] > len(columns) or (offsets[1:] < offsets[:-1]).any():
+        return f"indptr must rise from 0 to at most {len(columns)}"
+    used_columns = columns[offsets[0] : offsets[-1]]
+    if used_columns.size and (used_columns.min() < 0 or used_columns.max() >= shape[1]):
+        return f"indices must be in 0..{shape[1] - 1}"
+    return None
+
+
 def scaled(points: Points) -> Float64Array:
-    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in
-    [1/2, 1).
-    """
+    """Return points times the powers of two that bring their greatest coordinates to [1/2, 1)."""
     dense = points.dense() if isinstance(points, SparsePoints) else points
     exponents = np.frexp(np.abs(dense).max(axis=1, initial=0))[1]
     return np.asarray(np.ldexp(dense.astype(np.float64), -exponents[:, None]))

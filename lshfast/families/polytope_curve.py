@@ -1,6 +1,4 @@
-"""The probability that two vectors have the same farthest coordinate after a Gaussian projection,
-by integration.
-"""
+"""The probability of one farthest coordinate of two vectors after a Gaussian projection."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ REACH = 7.5  # normal variates beyond it have a probability of 6e-14
 
 
 def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
-    """Return the probability of equal farthest coordinates, signs included, of `outputs` Gaussian
-    coordinates.
+    """Return the probability that `outputs` Gaussian coordinates have equal farthest ones.
+
+    The farthest coordinates must have the same sign, too.
 
     Parameters
     ----------
@@ -36,24 +35,18 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
     ndarray of float64, with the shape of `angles`
         In [0, 1]; accurate to 3e-6.
     """
-    found = np.polynomial.chebyshev.chebval(2 * angles / np.pi - 1, _coefficients(outputs))
-    return np.asarray(np.where(angles == 0, 1.0, np.clip(found, 0, 1)))
+    probabilities = np.polynomial.chebyshev.chebval(2 * angles / np.pi - 1, _coefficients(outputs))
+    return np.asarray(np.where(angles == 0, 1.0, np.clip(probabilities, 0, 1)))
 
 
 @lru_cache(maxsize=64)
 def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
     nodes = np.pi * (np.arange(ANGLE_NODES, dtype=np.int64) + 0.5) / ANGLE_NODES
-    curve = np.array(
-        [
-            collision_integral(outputs, angle)
-            for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()
-        ],
-        np.float64,
-    )
-    coefficients = (
-        2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes) @ curve
-    )
+    angles = (np.cos(nodes) + 1) * np.pi / 2
+    curve = [collision_integral(outputs, angle) for angle in angles.tolist()]
+    cosines = np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes)
+    coefficients = 2 / ANGLE_NODES * cosines @ np.array(curve, np.float64)
     coefficients[0] /= 2
     return np.asarray(coefficients)
 
@@ -62,14 +55,14 @@ def collision_integral(outputs: int, angle: float) -> float:
     """Return the probability at one angle, in (0, pi), of at least 2 outputs.
 
     The coordinates of the two projections are independent pairs (x, y) of normal variates with
-    correlation cos(angle). By symmetry, the probability is 2 * outputs times that of the first pair
-    being above 0 and farther than the others: the integral of the density of (x, y) times P(|x'| <
-    x, |y'| < y) ** (outputs - 1).
+    correlation cos(angle). By symmetry, the probability is 2 * outputs times the probability that
+    the first pair is above 0 and farther than the others. This is the integral of the density of
+    (x, y) times P(|x'| < x, |y'| < y) ** (outputs - 1).
     """
     cosine = math.cos(angle)
     sine = math.sin(angle)
     nodes, weights = np.polynomial.legendre.leggauss(FIRST_NODES)
-    # elsewhere, the integrand is nearly 0
+    # Outside of least..most, the integrand is nearly 0.
     least = _beyond(min(1.0, 32 / (outputs - 1)))
     most = _beyond(1e-14 / outputs)
     x = least + (nodes + 1) * (most - least) / 2
@@ -81,9 +74,8 @@ def collision_integral(outputs: int, angle: float) -> float:
     u = start[:, None] + (nodes + 1) * half[:, None]
     wu = weights * half[:, None]
     density = np.exp(-(u**2 + x[:, None] ** 2) / 2) / (2 * np.pi)
-    inside = _rectangles(
-        np.broadcast_to(x[:, None], u.shape), cosine * x[:, None] + sine * u, math.atanh(cosine)
-    )
+    y = cosine * x[:, None] + sine * u
+    inside = _rectangles(np.broadcast_to(x[:, None], u.shape), y, math.atanh(cosine))
     return float(2 * outputs * (wx[:, None] * wu * density * inside ** (outputs - 1)).sum())
 
 
@@ -97,14 +89,13 @@ def _rectangles(x: Float64Array, y: Float64Array, end: float) -> Float64Array:
     """
     nodes, weights = np.polynomial.legendre.leggauss(CORRELATION_NODES)
     total = _within(x) * _within(y)
-    for t, weight in zip(
-        ((nodes + 1) * end / 2).tolist(), (weights * end / 2).tolist(), strict=True
-    ):
+    ts = (nodes + 1) * end / 2
+    step_weights = weights * end / 2
+    for t, weight in zip(ts.tolist(), step_weights.tolist(), strict=True):
         squares = (x**2 + y**2) / 2 * math.cosh(t) ** 2
         product = x * y * math.sinh(t) * math.cosh(t)
-        total += (
-            weight / math.cosh(t) / np.pi * (np.exp(product - squares) - np.exp(-product - squares))
-        )
+        densities = np.exp(product - squares) - np.exp(-product - squares)
+        total += weight / math.cosh(t) / np.pi * densities
     return np.clip(total, 0, 1)
 
 
@@ -114,14 +105,15 @@ def _beyond(probability: float) -> float:
     high = 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if math.erfc(middle * math.sqrt(0.5)) > probability else (low, middle)
-        )
+        if math.erfc(middle * math.sqrt(0.5)) > probability:
+            low = middle
+        else:
+            high = middle
     return low
 
 
 def _within(x: Float64Array) -> Float64Array:
     """Return P(|a| < x) of a normal variate."""
-    return np.array(
-        [math.erf(value) for value in (x * math.sqrt(0.5)).ravel().tolist()], np.float64
-    ).reshape(x.shape)
+    scaled = x * math.sqrt(0.5)
+    values = [math.erf(number) for number in scaled.ravel().tolist()]
+    return np.array(values, np.float64).reshape(x.shape)

@@ -1,6 +1,4 @@
-"""The interface of families with multi-probe: the buckets most likely to hold neighbours of a
-query.
-"""
+"""The interface of families with multi-probe, which name the most promising buckets of a query."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ MAX_PROBED_ROWS = 2**12
 
 # Bands that are simulated: the standard error of a probability is below 0.003.
 SIMULATED_BANDS = 2**15
-# Costs of alternatives that are in memory at once while bands are simulated, and ranks of the
+# While bands are simulated: the costs of alternatives in memory at once, and the ranks of the
 # choices of bands.
 SIMULATED_COSTS = 2**21
 SIMULATED_CHOICES = 2**20
@@ -73,8 +71,7 @@ class Probing(Family[Items]):
     def probe_probability(
         self, distance: npt.ArrayLike, rows_per_band: int, probes: int
     ) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds an item at
-        these distances.
+        """Compute the probability that the first `probes` buckets of a band hold an item.
 
         Parameters
         ----------
@@ -112,42 +109,43 @@ class ProbeCurves:
     def simulate(
         cls,
         alternatives: Float64Array,
-        others: Float64Array,
+        other_costs: Float64Array,
         rows: int,
         probes: int,
         random: np.random.Generator,
     ) -> ProbeCurves:
-        """Simulate bands of functions that are chosen from those given.
+        """Simulate bands of functions that are drawn from the given functions.
 
         Parameters
         ----------
         alternatives : ndarray of float64, shape (m, ranks)
             For each of m functions, the costs of the alternatives to the value of the query,
             ascending from 0.
-        others : ndarray of float64, shape (g, m)
+        other_costs : ndarray of float64, shape (g, m)
             For each of g distances, the cost of the value that the other item has under the
             function.
         rows, probes : int
         random : numpy Generator
         """
         functions, ranks = alternatives.shape
-        counts = np.zeros((len(others), probes + 1), np.int64)
+        counts = np.zeros((len(other_costs), probes + 1), np.int64)
         step = max(1, min(SIMULATED_BANDS, SIMULATED_COSTS // (rows * ranks + probes)))
         for start in range(0, SIMULATED_BANDS, step):
-            chosen = random.integers(0, functions, (min(step, SIMULATED_BANDS - start), rows))
-            cheapest = kernels.cheapest(alternatives[chosen], probes)
-            for count, costs in zip(counts, others, strict=True):
+            bands = min(step, SIMULATED_BANDS - start)
+            functions_of_bands = random.integers(0, functions, (bands, rows))
+            cheapest = kernels.cheapest(alternatives[functions_of_bands], probes)
+            for count, costs in zip(counts, other_costs, strict=True):
                 # Sums in another order differ in the last bits.
-                cost = costs[chosen].sum(axis=1) * (1 - 1e-12)
-                count += np.bincount((cheapest < cost[:, None]).sum(axis=1), minlength=probes + 1)
-        found = np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
-        collisions = (others == 0).mean(axis=1)
+                cost = costs[functions_of_bands].sum(axis=1) * (1 - 1e-12)
+                cheaper_buckets = (cheapest < cost[:, None]).sum(axis=1)
+                count += np.bincount(cheaper_buckets, minlength=probes + 1)
+        found_shares = np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
+        collisions = (other_costs == 0).mean(axis=1)
         order = np.argsort(collisions, kind="stable")
-        return cls(collisions[order], found[order], rows)
+        return cls(collisions[order], found_shares[order], rows)
 
     def probability(self, collision_probability: Float64Array, probes: int) -> Float64Array:
-        """Return the probabilities for some probes at distances with these collision probabilities
-        under one function.
+        """Return the probabilities for `probes` buckets at these collision probabilities.
 
         The root of the probability is interpolated, which is the collision probability itself for
         one probe.
@@ -159,8 +157,7 @@ class ProbeCurves:
 def found_by_probes(
     costs: Float64Array, chances: Float64Array, rows: int, probes: int
 ) -> Float64Array:
-    """Return the probabilities that another item is in the first 1, 2, .., `probes` buckets of a
-    band, (g, probes).
+    """Return the probabilities that the first 1, .., `probes` buckets hold an item, (g, probes).
 
     The query is averaged over m states under each function, which are equally likely. The other
     item is averaged exactly, so few bands are enough.
@@ -179,19 +176,20 @@ def found_by_probes(
     states = np.stack([generator.permutation(len(costs)) for _ in range(rows)], axis=1)
     logs = np.log(np.maximum(chances, 1e-300))
     moves = logs - logs[:, :, :1]
-    found = np.zeros((len(chances), probes))
+    probabilities = np.zeros((len(chances), probes))
     step = max(1, SIMULATED_CHOICES // (rows * probes))
     for start in range(0, len(costs), step):
-        some = states[start : start + step]
-        chosen = np.zeros((len(some), probes, rows), np.uint32)
-        there = np.isfinite(kernels.cheapest(costs[some], probes, chosen))
+        band_states = states[start : start + step]
+        ranks = np.zeros((len(band_states), probes, rows), np.uint32)
+        has_bucket = np.isfinite(kernels.cheapest(costs[band_states], probes, ranks))
         # Few functions of a bucket have another value than the query.
-        position, probe, row = np.nonzero(chosen)
-        state = some[position, row]
-        rank = chosen[position, probe, row]
-        for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
-            change = np.bincount(position * probes + probe, move[state, rank], there.size).reshape(
-                there.shape
-            )
-            total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
-    return np.minimum(np.cumsum(found, axis=1, dtype=np.float64) / len(costs), 1)
+        position, probe, row = np.nonzero(ranks)
+        state = band_states[position, row]
+        rank = ranks[position, probe, row]
+        bucket = position * probes + probe
+        for total, log, move in zip(probabilities, logs[:, :, 0], moves, strict=True):
+            change = np.bincount(bucket, move[state, rank], has_bucket.size)
+            first_bucket = log[band_states].sum(axis=1, keepdims=True)
+            chance = np.exp(first_bucket + change.reshape(has_bucket.shape))
+            total += (chance * has_bucket).sum(axis=0)
+    return np.minimum(np.cumsum(probabilities, axis=1, dtype=np.float64) / len(costs), 1)

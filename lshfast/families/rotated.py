@@ -1,6 +1,4 @@
-"""Random projections of vectors by which families of angles hash: structured rotations, or Gaussian
-numbers.
-"""
+"""Random projections of vectors for families of angles: rotations, or Gaussian numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.threads import for_each_piece
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float32Array, Int64Array, UInt64Array
 from lshfast.families.family import NO_VALUE
 from lshfast.families.points import Points, SparsePoints, dense_blocks, refuse_infinite, scaled
 from lshfast.kernels import projections
@@ -23,7 +21,7 @@ MAX_DIM = kernels.MAX_DIM
 
 # Coordinates after rotations that one piece of work computes: some milliseconds.
 PIECE_COORDINATES = 2**22
-# Coordinates whose factors are kept for the next call, 12 bytes each; those of more are drawn
+# Coordinates whose factors are kept for the next call, 12 bytes each. The factors of more are drawn
 # again.
 KEPT_COORDINATES = 2**20
 
@@ -38,8 +36,7 @@ def padded_size(dim: int) -> int:
 
 @dataclass(frozen=True)
 class Projection:
-    """The random projection of a seed: coordinates after pseudo-random rotations, or products with
-    Gaussian vectors.
+    """The random projection of a seed: pseudo-random rotations, or products with Gaussian vectors.
 
     A rotation gives `padded_size(dim)` coordinates; there are as many as it takes. The methods
     raise ValueError if a coordinate of a point is NaN or infinite.
@@ -57,21 +54,16 @@ class Projection:
     seed: int
     structured: bool
 
-    def coordinates(
-        self, points: Points, count: int, threads: int | None
-    ) -> npt.NDArray[np.float32]:
-        """Return the first `count` coordinates of points, float32 (n, count); zeros for zero
-        vectors.
-        """
+    def coordinates(self, points: Points, count: int, threads: int | None) -> Float32Array:
+        """Return the first coordinates of points, float32 (n, count); zeros for zero vectors."""
         out = np.empty((len(points), count), np.float32)
         if self.structured:
             factors = self._factors(count)
-            self._rotate(
-                lambda rows, source: kernels.rotate(*source, self.dim, factors, out[rows]),
-                points,
-                count,
-                threads,
-            )
+
+            def rotate(rows: slice, source: Source) -> int:
+                return kernels.rotate(*source, self.dim, factors, out[rows])
+
+            self._rotate(rotate, points, count, threads)
             return out
         refuse_infinite(points, "items")
         matrix = _gaussians(self.seed, self.dim, count)
@@ -89,9 +81,7 @@ class Projection:
     def signs(
         self, points: Points, count: int, threads: int | None
     ) -> tuple[UInt64Array, BoolArray]:
-        """Return the packed signs of the first `count` coordinates, uint64 (n, words), and which
-        points are zero.
-        """
+        """Return the packed signs of the first coordinates, uint64 (n, words), and zero rows."""
         words = np.empty((len(points), -(-count // 64)), np.uint64)
         zero = np.empty(len(points), np.uint8)
         if not self.structured:
@@ -100,14 +90,11 @@ class Projection:
             octets = np.packbits(positive, axis=1, bitorder="little")
             return octets.view("<u8").astype(np.uint64), zero_rows(points)
         factors = self._factors(count)
-        self._rotate(
-            lambda rows, source: kernels.codes(
-                *source, self.dim, factors, count, words[rows], zero[rows]
-            ),
-            points,
-            count,
-            threads,
-        )
+
+        def write_signs(rows: slice, source: Source) -> int:
+            return kernels.codes(*source, self.dim, factors, count, words[rows], zero[rows])
+
+        self._rotate(write_signs, points, count, threads)
         return words, zero.astype(bool)
 
     def farthest(
@@ -120,33 +107,30 @@ class Projection:
         """
         out = np.empty((len(points), count), np.uint64)
         if not self.structured:
-            groups = self.coordinates(points, outputs * count, threads).reshape(
-                len(points), count, outputs
-            )
+            coordinates = self.coordinates(points, outputs * count, threads)
+            groups = coordinates.reshape(len(points), count, outputs)
             places = np.abs(groups).argmax(axis=2)
             below = np.take_along_axis(groups, places[..., None], axis=2)[..., 0] < 0
             out[:] = places + outputs * below
             out[zero_rows(points)] = NO_VALUE
             return out
         factors = self._factors(outputs * count)
-        self._rotate(
-            lambda rows, source: kernels.farthest(*source, self.dim, factors, outputs, out[rows]),
-            points,
-            outputs * count,
-            threads,
-        )
+
+        def write_farthest(rows: slice, source: Source) -> int:
+            return kernels.farthest(*source, self.dim, factors, outputs, out[rows])
+
+        self._rotate(write_farthest, points, outputs * count, threads)
         return out
 
     def probe(
         self,
-        work: Callable[[npt.NDArray[np.float32], UInt64Array], None],
+        work: Callable[[Float32Array, UInt64Array], None],
         points: Points,
         count: int,
         out: UInt64Array,
         threads: int | None,
     ) -> None:
-        """Call work(coordinates, buckets) for pieces of rows, with their first `count` coordinates
-        and rows of `out`.
+        """Call work(coordinates, buckets) for pieces of rows and of `out`.
 
         `out` is uint64 (n, bands, probes). The rows of zero vectors become `NO_VALUE`.
         """
@@ -162,7 +146,7 @@ class Projection:
         costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)
         for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
 
-    def _factors(self, count: int) -> npt.NDArray[np.float32]:
+    def _factors(self, count: int) -> Float32Array:
         size = padded_size(self.dim)
         rotations = -(-count // size)
         draw = _factors_of if rotations * size <= KEPT_COORDINATES else _factors_of.__wrapped__
@@ -171,16 +155,14 @@ class Projection:
     def _rotate(
         self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None
     ) -> None:
-        """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an
-        infinity, or -1.
-        """
+        """Call work(rows, source) for pieces of rows; it returns the first infinite row or -1."""
 
         def checked(rows: slice) -> None:
-            wrong = work(rows, _source(points, rows))
-            if wrong >= 0:
+            bad_row = work(rows, _source(points, rows))
+            if bad_row >= 0:
                 refuse_infinite(points, "items")
                 raise ValueError(
-                    f"values of equal columns in row {rows.start + wrong} of items add up to an "
+                    f"values of equal columns in row {rows.start + bad_row} of items add up to an "
                     "infinity"
                 )
 
@@ -198,7 +180,7 @@ def zero_rows(points: Points) -> BoolArray:
 
 
 @lru_cache(maxsize=4)
-def _gaussians(seed: int, dim: int, count: int) -> npt.NDArray[np.float32]:
+def _gaussians(seed: int, dim: int, count: int) -> Float32Array:
     matrix = np.empty((dim, count), np.float32)
     projections.draw_lines(seed, False, matrix)
     matrix.flags.writeable = False
@@ -206,7 +188,7 @@ def _gaussians(seed: int, dim: int, count: int) -> npt.NDArray[np.float32]:
 
 
 @lru_cache(maxsize=32)
-def _factors_of(seed: int, rotations: int, dim: int) -> npt.NDArray[np.float32]:
+def _factors_of(seed: int, rotations: int, dim: int) -> Float32Array:
     factors = kernels.factors(seed, rotations, dim)
     factors.flags.writeable = False
     return factors

@@ -1,6 +1,4 @@
-"""Exact distances of sets: Jaccard similarities, weighted Jaccard distances, and angles between
-counts of tokens.
-"""
+"""Exact distances of sets: Jaccard, weighted Jaccard, and angles between counts of tokens."""
 
 from __future__ import annotations
 
@@ -48,17 +46,14 @@ def jaccard(a: Any, b: Any) -> Float64Array:
     left = pairs % max(len(a), 1)
     right = pairs % max(len(b), 1) + len(a)
     offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
-    similarity = kernels.similarities(
-        offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0
-    )
+    tokens = np.concatenate([a.tokens, b.tokens])
+    similarity = kernels.similarities(offsets, tokens, left, right, 0.0)
     empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
     return np.asarray(np.where(empty, 0.0, similarity))
 
 
 def overlaps(a: TokenSets, b: TokenSets) -> tuple[Int64Array, Float64Array]:
-    """Return how many different tokens pairs of sets have in common, int64 (n,), and their Jaccard
-    similarities.
-    """
+    """Return the number of common tokens of pairs of sets, int64, and Jaccard similarities."""
     similarity = jaccard(a, b)
     sizes = a.distinct().counts + b.distinct().counts
     return np.rint(similarity / (1 + similarity) * sizes).astype(np.int64), similarity
@@ -92,16 +87,15 @@ def weighted_distances(a: Any, b: Any) -> Float64Array:
     distances = np.ones(check_pairs(len(a), len(b)))
     for pairs, rows, left, right in _aligned(a, b):
         n = pairs.stop - pairs.start
-        least = np.bincount(rows, np.minimum(left, right), n)
-        most = np.bincount(rows, np.maximum(left, right), n)
-        present = most > 0
-        distances[pairs][present] = 1 - least[present] / most[present]
+        least_sums = np.bincount(rows, np.minimum(left, right), n)
+        greatest_sums = np.bincount(rows, np.maximum(left, right), n)
+        present = greatest_sums > 0
+        distances[pairs][present] = 1 - least_sums[present] / greatest_sums[present]
     return distances
 
 
 def angles_of_counts(a: Any, b: Any) -> Float64Array:
-    """Return the angles between the vectors of the numbers of occurrences of tokens; pi / 2 if
-    either set is empty.
+    """Return the angles between vectors of counts of tokens; pi / 2 if either set is empty.
 
     Parameters
     ----------
@@ -124,20 +118,16 @@ def angles_of_counts(a: Any, b: Any) -> Float64Array:
     angles = np.full(check_pairs(len(a), len(b)), np.pi / 2, np.float64)
     for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):
         n = pairs.stop - pairs.start
-        norms = (
-            np.sqrt(np.bincount(rows, left * left, n)),
-            np.sqrt(np.bincount(rows, right * right, n)),
-        )
-        present = (norms[0] > 0) & (norms[1] > 0)
-        kept = present[rows]
-        rows = rows[kept]
-        left = left[kept]
-        right = right[kept]
-        left = left / norms[0][rows]
-        right = right / norms[1][rows]
-        apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
-        together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
-        angles[pairs][present] = 2 * np.arctan2(apart, together)[present]
+        left_norms = np.sqrt(np.bincount(rows, left * left, n))
+        right_norms = np.sqrt(np.bincount(rows, right * right, n))
+        present = (left_norms > 0) & (right_norms > 0)
+        in_angle = present[rows]
+        rows = rows[in_angle]
+        left = left[in_angle] / left_norms[rows]
+        right = right[in_angle] / right_norms[rows]
+        difference_norms = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
+        sum_norms = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
+        angles[pairs][present] = 2 * np.arctan2(difference_norms, sum_norms)[present]
     return np.asarray(np.minimum(angles, np.pi / 2))
 
 
@@ -151,8 +141,7 @@ def _check_exact(a: Any, b: Any) -> None:
 def _aligned(
     a: WeightedSets, b: WeightedSets
 ) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
-    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and
-    its two weights.
+    """Yield slices of pairs, with the pair number and both weights of each token of a pair.
 
     The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so
     no sum overflows.
@@ -160,10 +149,8 @@ def _aligned(
     n = check_pairs(len(a), len(b))
     sizes = np.broadcast_to(a.counts, n) + np.broadcast_to(b.counts, n)
     for pairs in pieces(sizes, PIECE_TOKENS):
-        rows, tokens, weights, sides = (
-            np.concatenate(parts)
-            for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
-        )
+        columns = zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
+        rows, tokens, weights, sides = (np.concatenate(column) for column in columns)
         greatest = np.zeros(pairs.stop - pairs.start)
         np.maximum.at(greatest, rows, weights)
         weights = np.ldexp(weights, -np.frexp(greatest)[1][rows])
@@ -183,9 +170,7 @@ def _aligned(
 def _rows(
     sets: WeightedSets, pairs: slice, side: int
 ) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
-    """Return the number of the pair, the token, the weight and the side of each token of some
-    pairs.
-    """
+    """Return the pair number, the token, the weight and the side of each token of some pairs."""
     n = pairs.stop - pairs.start
     if len(sets) == 1:
         first, last = sets.offsets.tolist()

@@ -21,7 +21,7 @@ from lshfast.sketch.simhash import SimHasher
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedScheme, WeightedSets
 from lshfast.tokens import TokenSets
 
-# Sets, or what a sketcher made of them.
+# Sets, or the signatures that a sketcher made of them.
 SetsOrSignatures: TypeAlias = TokenSets | UInt64Array
 WeightedSetsOrSignatures: TypeAlias = WeightedSets | UInt64Array
 
@@ -36,7 +36,7 @@ class MinHashFamily(Family[SetsOrSignatures]):
 
     The functions are the slots of a `MinHasher` with the same scheme and seed: the items are sets,
     or signatures that it made. The slots of ``fast`` depend on their number. Signatures of ``fast``
-    must therefore have `count` slots; those of ``classic`` may have more.
+    must therefore have `count` slots; signatures of ``classic`` may have more.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
     tokens has no value. Its distance is 1 from every set, also from itself.
 
     The functions are the slots of a `WeightedMinHasher` with the same scheme and seed: the items
-    are weighted sets, or signatures that it made. Signatures must have `count` slots; those of
+    are weighted sets, or signatures that it made. Signatures must have `count` slots; signatures of
     ``icws`` may have more.
 
     Parameters
@@ -300,18 +300,17 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
 
 @dataclass(frozen=True)
 class SimHashFamily(BitFamily[SetsOrSignatures]):
-    """SimHash: bits of the codes of token sets, which collide with a probability of about 1 - angle
-    / pi.
+    """SimHash: bits of the codes of token sets; p is about 1 - angle / pi.
 
     The distance is the angle, in radians, between the vectors of the numbers of occurrences of the
     tokens. A function is the sign of the product with a vector of +1s and -1s, one for each token.
     For rows of many tokens, none of which has most of the weight, the products are nearly normal,
-    and the collision probability is that of hyperplanes. It is an approximation, since sums of a
-    few signs are often zero: two rows of two tokens each without a common token have an angle of pi
-    / 2 and collide with probability 5/8, not 1/2.
+    and the probability p of a collision is as for hyperplanes. It is an approximation, since sums
+    of a few signs are often zero: two rows of two tokens each without a common token have an angle
+    of pi / 2 and collide with probability 5/8, not 1/2.
 
     The functions are the bits of a `SimHasher` with the same seed: the items are sets, or codes
-    that it made. Empty rows, and those whose counters are all zero, have no value. For an empty
+    that it made. Rows that are empty or whose counters are all zero have no value. For an empty
     row, the distance is pi / 2.
 
     Parameters
@@ -359,9 +358,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
 
     @property
     def max_distance(self) -> float:
-        """The largest angle: pi. It is at most pi / 2 for token sets, whose coordinates are not
-        negative.
-        """
+        """The largest angle: pi. Token sets have at most pi / 2."""
         return float(np.pi)
 
     def hasher(self, bits: int) -> SimHasher:
@@ -408,8 +405,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         return BitCodes(codes, without if without.any() else None)
 
     def distance(self, a: SetsOrSignatures, b: SetsOrSignatures) -> Float64Array:
-        """Compute the exact angles between pairs of token sets, whose coordinates are the numbers
-        of occurrences.
+        """Compute the exact angles between the counts of occurrences of token sets.
 
         Parameters
         ----------
@@ -456,9 +452,7 @@ def _signatures(items: Any, hasher: Any, prefix: bool) -> UInt64Array:
 
 
 def _codes(items: Any, hasher: SimHasher) -> UInt64Array:
-    """Return codes of a SimHasher with the seed of this one, with at least as many bits, or raise
-    an error.
-    """
+    """Return codes of a SimHasher with the same seed and at least as many bits, or raise."""
     array = array_of(items, "items")
     if array.dtype != np.uint64:
         raise TypeError(f"items must be TokenSets or codes, uint64, not {array.dtype}")

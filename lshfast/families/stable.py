@@ -1,6 +1,4 @@
-"""What the families of p-stable projections share: positions of points on random lines that are cut
-into cells.
-"""
+"""The base of families of p-stable projections: random lines that are cut into cells."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast._common.threads import for_each_piece, thread_count
-from lshfast._common.types import Float64Array, UInt64Array
+from lshfast._common.types import Float32Array, Float64Array, UInt64Array
 from lshfast.banding import Bands
 from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import (
@@ -36,7 +34,7 @@ from lshfast.kernels import projections as kernels
 PIECE_PRODUCTS = 2**26
 ROWS_TOGETHER = 96
 
-# Positions in a cell that stand for all of them where probabilities of probes are computed.
+# The positions in a cell over which probabilities of probes are averaged.
 PLACES = 512
 
 # Probabilities of probes that are kept for the next call; more of them are computed again.
@@ -58,7 +56,7 @@ class StableLines(Probing[Any]):
     dim: int
     width: float
     seed: SeedField = SEED
-    _drawn: dict[str, npt.NDArray[np.float32]] = field(
+    _drawn: dict[str, Float32Array] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
 
@@ -128,8 +126,9 @@ class StableLines(Probing[Any]):
     def buckets(
         self, items: Any, bands: int, rows_per_band: int, *, threads: int | None = None
     ) -> UInt64Array:
-        """Compute one value for each `rows_per_band` functions: two points share a bucket if they
-        share all its cells.
+        """Compute the buckets: one value for each `rows_per_band` functions.
+
+        Two points share a bucket if they share all of its cells.
 
         Parameters
         ----------
@@ -158,9 +157,9 @@ class StableLines(Probing[Any]):
         def work(part: slice) -> None:
             values = np.empty((part.stop - part.start, count), np.uint64)
             self._project(points, part, count, None, values)
-            buckets[part] = (
-                Bands(bands, rows_per_band).keys(values) if rows_per_band > 1 else values
-            )
+            if rows_per_band > 1:
+                values = Bands(bands, rows_per_band).keys(values)
+            buckets[part] = values
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -205,9 +204,8 @@ class StableLines(Probing[Any]):
         bands, rows_per_band = check_bands(bands, rows_per_band)
         points = self._points(items)
         count = self._count(bands * rows_per_band)
-        buckets = np.empty(
-            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
-        )
+        probes = check_int("probes", probes, 1, MAX_PROBES)
+        buckets = np.empty((len(points), bands, probes), np.uint64)
 
         def work(part: slice) -> None:
             positions = np.empty((part.stop - part.start, count))
@@ -243,19 +241,19 @@ class StableLines(Probing[Any]):
         for rows, x, y in _pair_blocks(first, second):
             with np.errstate(over="ignore", under="ignore"):
                 distances[rows] = self._norms(np.subtract(x, y, dtype=np.float64))
-                for i in np.flatnonzero(
-                    np.isinf(distances[rows])
-                ).tolist():  # a difference may be out of range
-                    x_i, y_i = (np.asarray(z[i if len(z) > 1 else 0], np.float64) for z in (x, y))
-                    distances[rows.start + i] = 4 * self._norms((x_i / 4 - y_i / 4)[None])[0]
+                # A difference may be out of range while the distance is not.
+                for i in np.flatnonzero(np.isinf(distances[rows])).tolist():
+                    quarter_x = np.asarray(x[i if len(x) > 1 else 0], np.float64) / 4
+                    quarter_y = np.asarray(y[i if len(y) > 1 else 0], np.float64) / 4
+                    quarter = self._norms((quarter_x - quarter_y)[None])[0]
+                    distances[rows.start + i] = 4 * quarter
         if np.isinf(distances).any():
             pair = int(np.argmax(np.isinf(distances)))
             raise ValueError(f"the distance of pair {pair} is above the largest float64")
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Compute the probability that two points at these distances are in the same cell of a
-        line.
+        """Compute the probability that two points are in the same cell of a line.
 
         Parameters
         ----------
@@ -279,8 +277,7 @@ class StableLines(Probing[Any]):
     def probe_probability(
         self, distance: npt.ArrayLike, rows_per_band: int, probes: int
     ) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a point at
-        these distances.
+        """Compute the probability that the first `probes` buckets of a band hold a point.
 
         The probability is exact for one position of a point in its cells. The result is the average
         of 512 positions, which are evenly spread in each line and combined at random with a fixed
@@ -314,10 +311,11 @@ class StableLines(Probing[Any]):
             return np.asarray(self._law(ratios) ** rows_per_band)
         probes = min(probes, 3 ** min(rows_per_band, 40))
         rounded = 1 << (probes - 1).bit_length()
-        few = ratios.size * rounded <= KEPT_PROBABILITIES
-        compute = _found if few else _found.__wrapped__
-        found = compute(type(self), tuple(ratios.ravel().tolist()), rows_per_band, rounded)
-        return found[:, probes - 1].reshape(ratios.shape).copy()
+        is_kept = ratios.size * rounded <= KEPT_PROBABILITIES
+        compute = _found if is_kept else _found.__wrapped__
+        flat_ratios = tuple(ratios.ravel().tolist())
+        probabilities = compute(type(self), flat_ratios, rows_per_band, rounded)
+        return probabilities[:, probes - 1].reshape(ratios.shape).copy()
 
     @classmethod
     def best_width(cls, near: float, far: float, *, far_probability: float = 0.7) -> float:
@@ -358,29 +356,29 @@ class StableLines(Probing[Any]):
         """
         near = check_number("near", near)
         far = check_number("far", far)
-        most = check_number("far_probability", far_probability)
+        largest_p2 = check_number("far_probability", far_probability)
         if not 0 < near < far < math.inf:
             raise ValueError(
                 f"near and far must be 0 < near < far, and finite, not {near} and {far}"
             )
-        if not 0 < most < 1:
-            raise ValueError(f"far_probability must be in (0, 1), not {most}")
+        if not 0 < largest_p2 < 1:
+            raise ValueError(f"far_probability must be in (0, 1), not {largest_p2}")
 
-        def rho(
-            ratios: Float64Array,
-        ) -> Float64Array:  # of width to far; the logarithm of a width is what is searched
-            first = cls._law(np.exp(ratios) * (far / near))
-            second = cls._law(np.exp(ratios))
-            return np.asarray(np.where(second <= most, np.log(first) / np.log(second), np.inf))
+        def rho(log_ratios: Float64Array) -> Float64Array:
+            p1 = cls._law(np.exp(log_ratios) * (far / near))
+            p2 = cls._law(np.exp(log_ratios))
+            return np.asarray(np.where(p2 <= largest_p2, np.log(p1) / np.log(p2), np.inf))
 
+        # The logarithm of width / far is searched. Each round keeps the neighbours of the best of
+        # 65 points, a 32nd of the interval.
         low = math.log(1e-3)
         high = math.log(1e6)
-        for _ in range(8):  # each round keeps the neighbours of the best of 65 points, a 32nd
-            ratios = np.linspace(low, high, 65)
-            best = int(np.argmin(rho(ratios)))
-            low = ratios[max(0, best - 1)]
-            high = ratios[min(64, best + 1)]
-        return float(math.exp(ratios[best]) * far)
+        for _ in range(8):
+            log_ratios = np.linspace(low, high, 65)
+            best = int(np.argmin(rho(log_ratios)))
+            low = log_ratios[max(0, best - 1)]
+            high = log_ratios[min(64, best + 1)]
+        return float(math.exp(log_ratios[best]) * far)
 
     @staticmethod
     def _count(count: int) -> int:
@@ -392,26 +390,24 @@ class StableLines(Probing[Any]):
             return np.asarray(self.width / distances)
 
     def _points(self, items: Any) -> Points:
-        """Return points, not all checked to be finite; the columns of sparse ones rise."""
+        """Return points that may still be infinite; the columns of sparse points rise."""
         points = dense_points(items, self.dim, finite=False)
-        if isinstance(points, SparsePoints) and not kernels.rising(
-            points.offsets, points.columns, self.dim
-        ):
-            refuse_infinite(points, "items")
-            return _sorted_columns(points)
-        return points
+        if not isinstance(points, SparsePoints):
+            return points
+        if kernels.rising(points.offsets, points.columns, self.dim):
+            return points
+        refuse_infinite(points, "items")
+        return _sorted_columns(points)
 
-    def _lines(self, count: int) -> npt.NDArray[np.float32]:
-        """Return the lines, float32 (dim, at least count); they are kept, since drawing them takes
-        a while.
-        """
+    def _lines(self, count: int) -> Float32Array:
+        """Return the lines, float32 (dim, at least count), which are kept for the next call."""
         lines = self._drawn.get("lines")
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
             kernels.draw_lines(self.seed, self._cauchy, lines)
-            with _keeping:  # a thread that needs fewer lines does not replace those of another
-                kept = self._drawn.get("lines")
-                if kept is None or kept.shape[1] < count:
+            with _keeping:  # a thread that needs fewer lines does not replace more lines
+                kept_lines = self._drawn.get("lines")
+                if kept_lines is None or kept_lines.shape[1] < count:
                     self._drawn["lines"] = lines
         return lines
 
@@ -426,16 +422,16 @@ class StableLines(Probing[Any]):
         """Write the positions of some rows on the lines, and the values of their cells."""
         lines = self._lines(count)
         offsets = kernels.offsets(self.seed, count)
-        part = points[rows]
-        if isinstance(part, SparsePoints):
-            given = part.offsets, part.columns, part.values
-            wrong = kernels.sparse(*given, lines, offsets, self.width, positions, values)
+        block = points[rows]
+        if isinstance(block, SparsePoints):
+            rows_of_block = (block.offsets, block.columns, block.values)
+            bad_row = kernels.sparse(*rows_of_block, lines, offsets, self.width, positions, values)
         else:
-            wrong = kernels.dense(part, lines, offsets, self.width, positions, values)
-        if wrong >= 0:
+            bad_row = kernels.dense(block, lines, offsets, self.width, positions, values)
+        if bad_row >= 0:
             refuse_infinite(points, "items")
             raise ValueError(
-                f"row {rows.start + wrong} of items is too far out for the width {self.width}: "
+                f"row {rows.start + bad_row} of items is too far out for the width {self.width}: "
                 "the number of its cell on a line is not in -2**63 + 1..2**63 - 1"
             )
 
@@ -443,30 +439,30 @@ class StableLines(Probing[Any]):
         self, work: Callable[[slice], None], n: int, count: int, threads: int | None
     ) -> None:
         threads = thread_count(threads)
-        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
+        piece_rows = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
         if n == 0:
             return
         self._lines(count)
-        if n <= most:
+        if n <= piece_rows:
             work(slice(0, n))
         else:
-            for_each_piece(work, np.ones(n, np.int64), most, threads)
+            for_each_piece(work, np.ones(n, np.int64), piece_rows, threads)
 
 
 def _sorted_columns(points: SparsePoints) -> SparsePoints:
     """Return the points with rising columns, and the sums of the values of equal columns."""
-    used = slice(*points.offsets[[0, -1]].tolist())
+    used_places = slice(*points.offsets[[0, -1]].tolist())
     rows = np.repeat(np.arange(len(points), dtype=np.int64), np.diff(points.offsets))
-    columns = points.columns[used]
+    columns = points.columns[used_places]
     order = np.lexsort((columns, rows))
     rows = rows[order]
     columns = columns[order]
-    first = np.flatnonzero(np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)]))
+    differs = (np.diff(rows) != 0) | (np.diff(columns) != 0)
+    first = np.flatnonzero(np.concatenate([[True], differs]))
     with np.errstate(over="ignore"):
-        values = np.add.reduceat(points.values[used][order], first)
-    offsets = np.concatenate(
-        [[0], np.cumsum(np.bincount(rows[first], minlength=len(points)), dtype=np.int64)]
-    )
+        values = np.add.reduceat(points.values[used_places][order], first)
+    counts = np.bincount(rows[first], minlength=len(points))
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     return SparsePoints(
         offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim
     )
@@ -479,9 +475,9 @@ def _pair_blocks(
     if len(a) == 1 and len(b) != 1:
         yield from ((rows, x, y) for rows, y, x in _pair_blocks(b, a))
         return
-    one = next(dense_blocks(b))[1] if len(b) == 1 else None
+    single = next(dense_blocks(b))[1] if len(b) == 1 else None
     for rows, x in dense_blocks(a):
-        y = b[rows] if one is None else one
+        y = b[rows] if single is None else single
         yield rows, x, y.dense() if isinstance(y, SparsePoints) else y
 
 
@@ -489,23 +485,18 @@ def _pair_blocks(
 def _found(
     family: type[StableLines], ratios: tuple[float, ...], rows: int, probes: int
 ) -> Float64Array:
-    """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios,
-    probes).
-    """
-    # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a
-    # cell if it lies between the walls of it.
-    walls = (
-        np.arange(-1, 3, dtype=np.int64)
-        - ((np.arange(PLACES, dtype=np.int64) + 0.5) / PLACES)[:, None]
-    )
-    # The cells of each place by their distance: its own, the nearer one beside it, and the farther
-    # one.
-    order = np.where(
-        (np.arange(PLACES, dtype=np.int64) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0]
-    )
+    """Return the probabilities that the first 1, .., `probes` buckets hold a point."""
+    # The distances of each place in a cell to the walls -1, 0, 1 and 2. The other point is in a
+    # cell if it lies between the walls of this cell.
+    places = np.arange(PLACES, dtype=np.int64)
+    walls = np.arange(-1, 3, dtype=np.int64) - ((places + 0.5) / PLACES)[:, None]
+    # The cells of each place by their distance: its own, the nearer neighbour, the farther one.
+    in_first_half = (places < PLACES // 2)[:, None]
+    order = np.where(in_first_half, [1, 0, 2], [1, 2, 0])
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
     chances = np.diff(family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2)
-    found = found_by_probes(costs, np.take_along_axis(chances, order[None], axis=2), rows, probes)
-    found.flags.writeable = False
-    return found
+    ordered_chances = np.take_along_axis(chances, order[None], axis=2)
+    probabilities = found_by_probes(costs, ordered_chances, rows, probes)
+    probabilities.flags.writeable = False
+    return probabilities

@@ -1,6 +1,4 @@
-"""The family of the L1 distance between vectors of whole numbers: unary codes that are never
-written out.
-"""
+"""The family of the L1 distance between vectors of whole numbers, by unary codes."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import check_pairs
 
-# domains
+# Domains of draws.
 UNARY_COORDINATE = 42
 UNARY_CUT = 43
 MAX_LIMIT = 2**53
@@ -28,14 +26,13 @@ PIECE_STEPS = 2**18
 
 @dataclass(frozen=True)
 class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
-    """Unary bit sampling: vectors of whole numbers collide with probability 1 - d / (limit * dim),
-    d their L1 distance.
+    """Unary bit sampling, for the L1 distance of whole numbers: p is 1 - d / (limit * dim).
 
     The unary code of a number x in 0..C has C bits, of which the first x are ones. The Hamming
-    distance of two such codes is the difference of the numbers, so that of the codes of vectors,
-    with C * dim bits, is their L1 distance. A function is a random bit of this code. It is drawn as
-    a coordinate i and a cut c in 1..C, and its value is 1 if x[i] >= c; the codes are never written
-    out.
+    distance of two such codes is the difference of the numbers. So the Hamming distance d of the
+    codes of vectors, with C * dim bits, is their L1 distance. A function is a random bit of this
+    code. It is drawn as a coordinate i and a cut c in 1..C, and its value is 1 if x[i] >= c; the
+    codes are never written out.
 
     Parameters
     ----------
@@ -92,9 +89,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         return self.limit * self.dim
 
     def samples(self, count: int) -> tuple[Int64Array, Int64Array]:
-        """Return the coordinates, in 0..dim - 1, and the cuts, in 1..limit, of the first `count`
-        functions.
-        """
+        """Return the coordinates and the cuts, in 1..limit, of the first `count` functions."""
         check_int("count", count, 1)
         coordinates = scaled(draw(self.seed, UNARY_COORDINATE, count), self.dim)
         cuts = scaled(draw(self.seed, UNARY_CUT, count), self.limit)
@@ -165,12 +160,11 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         distances = np.empty(n)
         step = max(1, PIECE_STEPS // self.dim)
         for start in range(0, n, step):
-            left, right = (
-                side[start : start + step] if len(side) == n else side for side in (a, b)
-            )
-            distances[start : start + step] = np.abs(
-                left.astype(np.int64) - right.astype(np.int64)
-            ).sum(axis=1)
+            rows = slice(start, start + step)
+            left = a[rows] if len(a) == n else a
+            right = b[rows] if len(b) == n else b
+            differences = left.astype(np.int64) - right.astype(np.int64)
+            distances[rows] = np.abs(differences).sum(axis=1)
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -185,16 +179,14 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(
-            1 - numbers_of(distance, "distance", 0, self.max_distance) / self.max_distance
-        )
+        distances = numbers_of(distance, "distance", 0, self.max_distance)
+        return np.asarray(1 - distances / self.max_distance)
 
 
 def whole_points(
     items: npt.ArrayLike, dim: int, limit: int, name: str = "items"
 ) -> npt.NDArray[np.integer[Any]]:
-    """Return vectors of whole numbers, (n, dim), of their own dtype, or raise an error that names
-    row and column.
+    """Return vectors of whole numbers, (n, dim); errors name row and column.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""Families of vectors whose hash values are signs of dot products: hyperplanes, and vectors
-of ±1.
-"""
+"""Families of vectors whose values are signs of products: hyperplanes, and vectors of ±1."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_bool, check_int, numbers_of
-from lshfast._common.types import Float64Array, UInt64Array
+from lshfast._common.types import Float32Array, Float64Array, UInt64Array
 from lshfast.families.angles import AngleFamily
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import check_bands
@@ -33,8 +31,8 @@ from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
 from lshfast.sketch.signs import SignSketcher
 
-# Absolute values of a product that stand for all of them where probabilities of probes are
-# computed, and the angles.
+# The number of absolute values of a product over which probabilities of probes are averaged, and
+# the angles of these averages.
 PROJECTIONS = 2**11
 ANGLES: Float64Array = np.linspace(0, np.pi, 33)
 # Coordinates of vectors that are dense at once while they are multiplied by vectors of ±1.
@@ -50,7 +48,7 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     rotation is above 0. A rotation consists of three rounds of random signs and a fast Hadamard
     transform, and gives at least 256 functions; more functions take more rotations. Its collision
     curve is that of a Gaussian projection, as near as measurements tell, and the values of
-    functions of one rotation vary less together than those of independent functions do.
+    functions of one rotation vary less together than values of independent functions do.
 
     Zero vectors have no value.
 
@@ -153,8 +151,8 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
-        The other sides are taken of the hyperplanes that are nearest to the vector: those with the
-        least sum of squared distances come first.
+        A bucket lies on the other side of some hyperplanes. The buckets with the least sum of
+        squared distances to these hyperplanes come first.
 
         Parameters
         ----------
@@ -177,22 +175,22 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        bands, rows_per_band = check_bands(
-            bands, check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        )
+        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+        bands, rows_per_band = check_bands(bands, rows_per_band)
         count = bands * rows_per_band
         points = dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
-        self._projection().probe(
-            lambda y, part: kernels.signs(y, rows_per_band, part), points, count, out, threads
-        )
+
+        def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
+            kernels.signs(coordinates, rows_per_band, buckets)
+
+        self._projection().probe(work, points, count, out, threads)
         return out
 
     def probe_probability(
         self, distance: npt.ArrayLike, rows_per_band: int, probes: int
     ) -> Float64Array:
-        """Compute the probability that one of the first `probes` buckets of a band holds a vector
-        at these angles.
+        """Compute the probability that the first `probes` buckets of a band hold a vector.
 
         Parameters
         ----------
@@ -225,20 +223,20 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(rows: int, probes: int) -> ProbeCurves:
     shares = (np.arange(PROJECTIONS, dtype=np.int64) + 0.5) / PROJECTIONS
-    query = np.array(
-        [NormalDist().inv_cdf((1 + share) / 2) for share in shares.tolist()], np.float64
-    )
-    # The other product is cos(angle) * query + sin(angle) * z, with a normal z: when has it the
-    # other sign?
+    normal = NormalDist()
+    quantiles = [normal.inv_cdf((1 + share) / 2) for share in shares.tolist()]
+    query = np.array(quantiles, np.float64)
+    # The other product is cos(angle) * query + sin(angle) * z, with a normal z. It has the other
+    # sign if z is beyond a limit.
     with np.errstate(divide="ignore"):
         limits = query / np.tan(ANGLES)[:, None]
-    other = np.array(
-        [math.erfc(limit / math.sqrt(2)) / 2 for limit in limits.ravel().tolist()], np.float64
-    )
-    other = other.reshape(limits.shape)
+    tails = [math.erfc(limit / math.sqrt(2)) / 2 for limit in limits.ravel().tolist()]
+    other_side = np.array(tails, np.float64).reshape(limits.shape)
     costs = np.stack([np.zeros_like(query), query**2], axis=1)
-    found = found_by_probes(costs, np.stack([1 - other, other], axis=2), rows, probes)
-    return ProbeCurves((1 - ANGLES / np.pi)[::-1], found[::-1], rows)
+    probabilities = found_by_probes(
+        costs, np.stack([1 - other_side, other_side], axis=2), rows, probes
+    )
+    return ProbeCurves((1 - ANGLES / np.pi)[::-1], probabilities[::-1], rows)
 
 
 @dataclass(frozen=True)
@@ -295,24 +293,23 @@ class SignVectors(AngleFamily, BitFamily[Any]):
     zero: Zero = "minus"
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim
-        )
+        dim = check_int("dim", self.dim, 1)
+        sketcher = SignSketcher(dim, 1, self.seed, self.zero)
+        object.__setattr__(self, "dim", sketcher.dim)
 
     def sketcher(self, bits: int) -> SignSketcher:
         """Return the sketcher whose bits are the first functions."""
         return _sketcher(self.dim, bits, self.seed, self.zero)
 
     def codes(self, items: Any, count: int, *, threads: int | None = None) -> BitCodes:
-        """Compute the signs of the products of vectors with the first `count` vectors of ±1,
-        packed.
+        """Compute the signs of products with the first `count` vectors of ±1, packed.
 
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite, and as small as `SignSketcher.dots` wants them to be. Or the codes, (n, words)
-            or (words,), that a `SignSketcher` with the parameters of the family and `count` bits
-            made of vectors.
+            Finite, and as small as `SignSketcher.dots` requires. Or the codes, (n, words) or
+            (words,), that a `SignSketcher` with the parameters of the family and `count` bits made
+            of vectors.
         count : int
             In 1..4,096.
         threads : int, optional
@@ -334,13 +331,13 @@ class SignVectors(AngleFamily, BitFamily[Any]):
         """
         sketcher = self.sketcher(check_int("count", count, 1, MAX_BITS))
         if getattr(items, "hasher", None) is not None:
-            made = checked(
+            stored_codes = checked(
                 items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code"
             )
-            given = np.array(np.atleast_2d(made))
-            none = np.asarray(sketcher.is_empty(given))
-            given[none] = 0
-            return BitCodes(given, none if none.any() else None)
+            sketched_codes = np.array(np.atleast_2d(stored_codes))
+            is_empty = np.asarray(sketcher.is_empty(sketched_codes))
+            sketched_codes[is_empty] = 0
+            return BitCodes(sketched_codes, is_empty if is_empty.any() else None)
         points = dense_points(items, self.dim)
         words = np.empty((len(points), sketcher.words), np.uint64)
         without = np.empty(len(points), bool)

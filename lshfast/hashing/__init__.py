@@ -1,5 +1,4 @@
-"""Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian
-numbers.
+"""Hash functions with proven guarantees, perfect maps, permutations and Gaussian numbers.
 
 >>> from lshfast.hashing import PerfectMap
 >>> ages = PerfectMap([2**63, 5, 17], [31, 62, 45])
@@ -9,6 +8,13 @@ numbers.
 `PolynomialHash` is k-independent, `MultiplyShift` is universal and takes one multiplication, and
 `MixedTabulation` spreads keys of any structure. `LinearPermutation` and `HalvingFamily` are
 families of permutations for minhash.
+
+Files:
+
+- functions.py, words.py, keys.py: functions of prime fields and of words; checks of keys.
+- perfect.py: perfect maps.
+- minwise.py: min-wise families.
+- gaussians.py: Gaussian numbers.
 """
 
 from typing import TYPE_CHECKING

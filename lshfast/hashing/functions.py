@@ -22,7 +22,7 @@ P = 2**61 - 1
 SMALL_PRIMES = 2**32
 MOST_INDEPENDENT = 64
 
-# domains
+# Domains of draws.
 WEAK = 60
 POLYNOMIAL = 61
 SHIFT = 62
@@ -103,10 +103,10 @@ class _PrimeField(HashFunction):
 
     def _hash(self, keys: UInt64Array, out: UInt64Array) -> None:
         coefficients = np.array(self.coefficients, np.uint64)
-        at = kernels.polynomial(keys, coefficients, self.prime, self.buckets, out)
-        if at >= 0:
+        place = kernels.polynomial(keys, coefficients, self.prime, self.buckets, out)
+        if place >= 0:
             raise ValueError(
-                f"keys must be below the prime, {self.prime}, and key {at} is {keys[at]}"
+                f"keys must be below the prime, {self.prime}, and key {place} is {keys[place]}"
             )
 
 
@@ -170,8 +170,7 @@ class WeaklyUniversal(_PrimeField):
 
 @dataclass(frozen=True)
 class PolynomialHash(_PrimeField):
-    """A polynomial of degree k - 1 with random coefficients mod p, mod M: a k-wise independent
-    family.
+    """A k-wise independent family: polynomials of degree k - 1 mod p, mod M.
 
     Guarantee: for any k different keys, the values before the remainder modulo M are independent
     and uniform in 0..p -
@@ -185,7 +184,7 @@ class PolynomialHash(_PrimeField):
     Parameters
     ----------
     k : int
-        Coefficients, in 1..64. With k = 2, the family is that of `StronglyUniversal`.
+        Coefficients, in 1..64. With k = 2, the family is `StronglyUniversal`.
     buckets : int
         M, in 1..prime.
     prime : int, default 2**61 - 1

@@ -1,4 +1,4 @@
-"""Checks of what hash functions take: 64-bit keys, and numbers of buckets."""
+"""Checks of the arguments of hash functions: 64-bit keys, and numbers of buckets."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ def words_of(values: npt.ArrayLike, name: str = "keys") -> UInt64Array:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
         return np.zeros(0, np.uint64)
-    # Ints of which some need 64 bits.
+    # Numpy converts ints to floats or objects if some need 64 bits.
     if not isinstance(values, np.ndarray) and array.dtype.kind in "fO":
-        return _words_of_ints(
-            list(array.tolist() if not isinstance(values, (list, tuple)) else values), name
-        )
+        ints = values if isinstance(values, (list, tuple)) else array.tolist()
+        return _words_of_ints(list(ints), name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if array.dtype.kind == "i" and int(array.min()) < 0:

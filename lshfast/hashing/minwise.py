@@ -25,7 +25,8 @@ HALVING = 67  # domain
 MOST_HALVED = 32
 MOST_IN_ORDER = 10_000
 MOST_STEPS = 500_000_000
-BATCH_IMAGES = 1 << 18  # computed at once: a few MB of memory
+# Images that are computed at once: a few MB of memory.
+BATCH_IMAGES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -105,14 +106,14 @@ class HalvingFamily:
             If `i` is not an int, or out of range.
         """
         i = check_int("i", i, 0, self.size - 1)
-        # the elements by their images
+        # The elements by their images.
         order = np.arange(self.n, dtype=np.int64)
         block = self.n
         while block > 1:
             i, choice = divmod(i, comb(block, block // 2))
             first = _subset(block, block // 2, choice)
-            rest = [place for place in range(block) if place not in first]
-            order = order.reshape(-1, block)[:, [*first, *rest]].reshape(-1)
+            second = [place for place in range(block) if place not in first]
+            order = order.reshape(-1, block)[:, [*first, *second]].reshape(-1)
             block //= 2
         images = np.empty(self.n, np.int64)
         images[order] = np.arange(self.n, dtype=np.int64)
@@ -138,12 +139,10 @@ class HalvingFamily:
         TypeError, ValueError
             If an argument has the wrong type or is out of range.
         """
-        words = (
-            kernels.words(check_seed(seed), HALVING, 0, 2 * check_int("count", count, 0))
-            .reshape(-1, 2)
-            .tolist()
-        )
-        rows = [self.permutation((high << 64 | low) % self.size) for high, low in words]
+        count = check_int("count", count, 0)
+        words = kernels.words(check_seed(seed), HALVING, 0, 2 * count)
+        numbers = words.reshape(-1, 2).tolist()
+        rows = [self.permutation((high << 64 | low) % self.size) for high, low in numbers]
         return np.array(rows, np.int64).reshape(count, self.n)
 
 
@@ -227,8 +226,9 @@ class LinearPermutation:
 
 
 def linear_first_probability(k: int) -> float:
-    """Return the probability that 0 comes first of 0..k under a random linear permutation, as p
-    tends to infinity.
+    """Return the probability that 0 is first of 0..k under a random linear permutation.
+
+    This is the limit as p tends to infinity.
 
     It is the sum of 1 / (2 b d**2) over adjacent fractions a / b < c / d of the Farey sequence of
     order k: for u = a / p between them, the least of the fractional parts of u, 2 u, .., k u is
@@ -276,8 +276,9 @@ def linear_first_probability(k: int) -> float:
 
 
 def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest probability that an element of a set of k comes first under
-    a x + b mod p.
+    """Return the least and greatest probability of an element of a set of k to be first.
+
+    The permutations are a x + b mod p.
 
     They are exact, over all sets and elements. Linear permutations map each two elements to 0 and
     1, so only the element 0 in the sets with 0 and 1 is examined. For one a, it comes first if b is
@@ -328,8 +329,7 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
 
 
 def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
-    """Return the least epsilon for which permutations are epsilon-approximately min-wise
-    independent on sets of k.
+    """Return the least epsilon of the min-wise independence of permutations on sets of k.
 
     It is the greatest abs(k Pr - 1), where Pr is the share of the permutations under which x comes
     first of X, over all sets X of k elements and x in X. Some family of O(n**2 / epsilon**2)
@@ -338,7 +338,7 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     Parameters
     ----------
     permutations : array_like of integers, shape (m, n)
-        The images of 0..n - 1 under each of m permutations, such as those of `HalvingFamily`.
+        The images of 0..n - 1 under each of m permutations, such as from `HalvingFamily`.
     k : int
         In 1..n, with m k comb(n, k) at most 500,000,000, to which the time is proportional.
 
@@ -418,9 +418,7 @@ def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
 
 
 def _subset(n: int, k: int, number: int) -> list[int]:
-    """Return the subset of k of 0..n - 1 with this number, 0..comb(n, k) - 1, in lexicographic
-    order.
-    """
+    """Return the subset of k of 0..n - 1 with a number in 0..comb(n, k) - 1, lexicographically."""
     chosen: list[int] = []
     for element in range(n):
         with_it = comb(n - element - 1, k - len(chosen) - 1) if len(chosen) < k else 0

@@ -51,8 +51,7 @@ class PerfectStats:
 
 
 class PerfectMap:
-    """A static map from different 64-bit keys to 64-bit values, where a lookup reads two places of
-    memory at most.
+    """A static map from 64-bit keys to 64-bit values, where a lookup reads at most two places.
 
     This is the scheme of Fredman, Komlos and Szemeredi. A function f of a strongly universal family
     (that of `MultiplyAddShift`, of keys mixed by a bijection) maps n keys to n buckets. It is drawn
@@ -196,8 +195,7 @@ class PerfectMap:
         return self._look_up(words_of(keys), 0)[1]
 
     def positions(self, keys: npt.ArrayLike) -> Int64Array:
-        """Return the positions of keys in the array the map was made from, and -1 for those that it
-        does not have.
+        """Return the positions of keys in the array the map was made from, -1 for other keys.
 
         Parameters
         ----------

@@ -72,8 +72,7 @@ class MultiplyShift(HashFunction):
 
 @dataclass(frozen=True)
 class MultiplyAddShift(HashFunction):
-    """The strongly (2-)universal family of the upper word h of a x + b mod 2**128, for all 64-bit
-    keys.
+    """The strongly universal family of the upper word h of a x + b mod 2**128, for all keys.
 
     The bucket is floor(h M / 2**64). Guarantee: for two different keys, the two words h are
     independent and uniform. So any two buckets y1 and y2, equal or not, are met with probability
@@ -133,8 +132,7 @@ class MultiplyAddShift(HashFunction):
 
 @dataclass(frozen=True)
 class MixedTabulation(HashFunction):
-    """Mixed tabulation of eight bytes and four derived bytes: words h from tables, and buckets
-    floor(h M / 2**64).
+    """Mixed tabulation of eight bytes and four derived bytes, in buckets floor(h M / 2**64).
 
     Guarantee: the words h of any three keys are independent and uniform. On a fixed set of up to
     128 keys, h is fully random with probability 1 - O(1 / 256). If some bits of h select keys of a
@@ -179,9 +177,8 @@ class MixedTabulation(HashFunction):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS))
-        object.__setattr__(
-            self, "_tables", kernels.words(self.seed, TABULATION, 0, kernels.TABLE_WORDS)
-        )
+        tables = kernels.words(self.seed, TABULATION, 0, kernels.TABLE_WORDS)
+        object.__setattr__(self, "_tables", tables)
 
     def _hash(self, keys: UInt64Array, out: UInt64Array) -> None:
         kernels.tabulation(keys, self._tables, self.buckets % MOST_BUCKETS, out)  # type: ignore[attr-defined]

@@ -1,5 +1,4 @@
-"""Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`,
-and their stores.
+"""Indexes over signatures, points and codes, to which entries can be added and removed.
 
 All of them take insertions and removals at any time, and are saved to files that several processes
 can open.
@@ -14,9 +13,24 @@ can open.
 >>> index.query(signatures[0])
 ['a', 'b']
 
-`LSHIndex` finds what is similar by at least a threshold, `LSHForest` the k most similar,
+`LSHIndex` finds entries that are similar by at least a threshold, `LSHForest` the k most similar,
 `LSHEnsemble` the sets that contain a query, and `NearNeighbors` the nearest points by angle or
 distance. `lshfast.HammingIndex` and `lshfast.TanimotoIndex` search packed codes.
+
+Files:
+
+- lsh_index.py, forest.py, ensemble.py: the three indexes of signatures.
+- matches.py, key_pairs.py: answers, and pairs of keys.
+- keys.py: columns of keys, and entries that are removed by them.
+- entries.py, search_plan.py: the entries of a forest and an ensemble; the order and end of their
+  searches.
+- stored.py: the base class of indexes whose entries are in a store.
+- memory_index.py, entry_file.py: the base class of indexes that are read into memory as a whole,
+  and their files.
+- index_file.py: opens the file of an index of any class.
+- family_rows.py, measure.py: the rows of a family's items; distances of payloads.
+- index_stats.py: the figures of an index.
+- neighbors/, hamming/, stores/: NearNeighbors; indexes of codes; where entries are kept.
 """
 
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lshfast._common.checks import Seed, array_of, check_int, check_number
 from lshfast._common.display import counted
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt32Array, UInt64Array
 from lshfast.banding.bands import check_threshold
 from lshfast.index.entries import (
     TREE_FIELDS,
@@ -36,7 +36,7 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 # Queries in one piece of work.
 PIECE_QUERIES = 256
 
-# With k, pieces have so few queries that all threads together find at most so many entries.
+# With k, the queries in work at once find at most this many entries.
 MOST_MATCHES = 1 << 20
 
 # Doubles represent all integers up to here exactly.
@@ -74,8 +74,9 @@ class Part(NamedTuple):
 
 
 class LSHEnsemble(MemoryIndex):
-    """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold, for any
-    size of X.
+    """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold.
+
+    X may have any size.
 
     An entry is a key, a MinHash signature and the size of its set. The share J of equal slots of
     two signatures, and both sizes, give the estimate |Q & X| = J (|Q| + |X|) / (1 + J). The
@@ -93,7 +94,7 @@ class LSHEnsemble(MemoryIndex):
     Parameters
     ----------
     threshold : float, default 0.8
-        Containment, in (0, 1], for queries without a threshold of their own.
+        Containment, in (0, 1], for queries without their own threshold.
     num_perm : int, default 128
         Slots of a signature, in 1..65,536.
     partitions : int, default 16
@@ -122,7 +123,7 @@ class LSHEnsemble(MemoryIndex):
     Attributes
     ----------
     hasher : MinHasher
-        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+        The sketcher of the signatures; `insert` and `query` refuse signatures of another one.
     threshold, recall, slack : float
     partitions, trees : int
 
@@ -148,7 +149,7 @@ class LSHEnsemble(MemoryIndex):
     An entry without an equal slot is never found. At Jaccard similarity J, no slot is equal with
     probability (1 - J)**num_perm. With 128 slots this is 0.005 at J = 1/25, and 0.28 at J = 1/100.
 
-    Threads and costs are those of `LSHForest`. Partitioning again takes as long as inserting all
+    Threads and costs are as for `LSHForest`. Partitioning again takes as long as inserting all
     entries at once.
 
     References
@@ -198,9 +199,8 @@ class LSHEnsemble(MemoryIndex):
         self.hasher = MinHasher(num_perm, scheme, seed)
         self.partitions = check_int("partitions", partitions, 1)
         self.recall = check_recall(recall)
-        self.trees = (
-            max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
-        )
+        default_trees = max(num_perm // 4, 1)
+        self.trees = default_trees if trees is None else check_int("trees", trees, 1, num_perm)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(
             self.hasher, self.trees, self.recall, self.partitions, singles=True
@@ -218,7 +218,7 @@ class LSHEnsemble(MemoryIndex):
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
         sizes : int, or array_like of int, shape (n,)
             Number of distinct elements of each set, in 0..2**53. It is 0 exactly if the signature
-            is that of an empty set.
+            is of an empty set.
 
         Returns
         -------
@@ -241,9 +241,8 @@ class LSHEnsemble(MemoryIndex):
         2
         """
         column, array = as_batch(keys, signatures, self.hasher)
-        return self._entries.insert(
-            column, array, _sizes(sizes, np.ndim(signatures), array), self.on_duplicate
-        )
+        set_sizes = _sizes(sizes, np.ndim(signatures), array)
+        return self._entries.insert(column, array, set_sizes, self.on_duplicate)
 
     @overload
     def query(
@@ -320,9 +319,8 @@ class LSHEnsemble(MemoryIndex):
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         k = None if k is None else check_int("k", k, 1)
         with self._entries.gate.reading():
-            offsets, names, similarity = self._within(
-                queries, q, threshold, k, thread_count(threads)
-            )
+            threads = thread_count(threads)
+            offsets, names, similarity = self._within(queries, q, threshold, k, threads)
         if array.ndim == 1:
             return list(map(Match, listed(names), similarity.tolist()))
         return Matches(offsets, names, similarity)
@@ -330,41 +328,32 @@ class LSHEnsemble(MemoryIndex):
     def _within(
         self, queries: UInt64Array, q: Int64Array, threshold: float, k: int | None, threads: int
     ) -> tuple[Int64Array, Column, Float64Array]:
-        """Return (offsets, names, containments) of the entries that contain each of many queries,
-        the highest first.
-        """
+        """Return (offsets, names, containments) of the answers, the highest first."""
         view = self._entries.view()
 
         def work(start: int) -> tuple[Int64Array, Column, Float64Array]:
             part = slice(start, start + step)
             counts = self._counts(view, q[part], threshold)
             # The size of an empty query must not be 0 here; it finds nothing anyway.
-            found = view.snapshot.within(
+            offsets, rows, scores = view.snapshot.within(
                 queries[part], np.maximum(q[part], 1), counts, threshold, self.slack
             )
-            offsets, names, containments = best_first(
-                found[0], self._entries.names(found[1]), found[2], k
-            )
+            names = self._entries.names(rows)
+            offsets, names, containments = best_first(offsets, names, scores, k)
             return offsets, names, np.asarray(containments, np.float64)
 
-        step = (
-            PIECE_QUERIES
-            if k is None
-            else max(1, min(PIECE_QUERIES, MOST_MATCHES // (threads * max(len(self), 1))))
-        )
+        step = PIECE_QUERIES
+        if k is not None:
+            step = max(1, min(step, MOST_MATCHES // (threads * max(len(self), 1))))
         if len(queries) <= step:
             return work(0)
-        found = list(ordered_map(work, range(0, len(queries), step), threads))
-        offsets = np.concatenate(
-            [[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]), dtype=np.int64)]
-        )
-        return (
-            offsets,
-            concatenate([part[1] for part in found]),
-            np.concatenate([part[2] for part in found]),
-        )
+        answers = list(ordered_map(work, range(0, len(queries), step), threads))
+        counts = np.concatenate([np.diff(part[0]) for part in answers])
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        names = concatenate([part[1] for part in answers])
+        return offsets, names, np.concatenate([part[2] for part in answers])
 
-    def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
+    def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> UInt32Array:
         """Return the number of steps of each query in each partition."""
         least = self._least(view.uppers, q[:, None], threshold)
         counts = np.searchsorted(-view.steps[:, 2].astype(np.int64), -least) + 1
@@ -372,8 +361,7 @@ class LSHEnsemble(MemoryIndex):
         return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(np.uint32)
 
     def _least(self, uppers: Int64Array, q: Int64Array, threshold: float) -> Int64Array:
-        """Return the least number of equal slots of a set of the greatest size that is in the
-        answer.
+        """Return the least number of equal slots of the largest set that is in the answer.
 
         If no set of this size can be in the answer, the number is greater than num_perm.
         """
@@ -381,11 +369,11 @@ class LSHEnsemble(MemoryIndex):
         similarity = np.minimum(threshold * q / np.maximum(uppers + q - threshold * q, 1e-9), 1)
         equal = similarity * slots - self.slack * np.sqrt(similarity * (1 - similarity) * slots)
         least = np.ceil(equal - 1e-12 * slots).astype(np.int64)  # rounding must not lose one
-        return np.where(uppers < threshold * q * (1 - 1e-12), slots + 1, np.clip(least, 1, slots))
+        too_small = uppers < threshold * q * (1 - 1e-12)
+        return np.where(too_small, slots + 1, np.clip(least, 1, slots))
 
     def plan(self, size: int, *, threshold: float | None = None) -> list[Part]:
-        """Return the search plan for a query of some size, for each partition that can contain
-        answers.
+        """Return the search plan for a query of some size, for each partition with answers.
 
         Parameters
         ----------
@@ -425,13 +413,12 @@ class LSHEnsemble(MemoryIndex):
                 depths = dict(view.steps[:count, :2].tolist())
                 slots = self.hasher.num_perm
                 searched = np.bincount([*depths.values()])[1:].tolist()
-                # All to depth 1: a tree is a slot.
+                # If single slots are searched, all trees are, to depth 1: a tree is a slot.
                 trees = self.trees if len(depths) <= self.trees else slots
                 recall = 1 - missed(slots, trees, searched)[equal]
                 similarity = min(threshold * size / (upper + size - threshold * size), 1.0)
-                parts.append(
-                    Part(upper, similarity, len(depths), min(depths.values()), float(recall))
-                )
+                depth = min(depths.values())
+                parts.append(Part(upper, similarity, len(depths), depth, float(recall)))
         return parts
 
     def expected_recall(self, size: int, *, threshold: float | None = None) -> float:
@@ -466,11 +453,11 @@ class LSHEnsemble(MemoryIndex):
         return min((part.recall for part in self.plan(size, threshold=threshold)), default=1.0)
 
     def __repr__(self) -> str:
-        h = self.hasher
+        hasher = self.hasher
         return (
             f"LSHEnsemble({counted(len(self), 'entry', 'entries')}, threshold={self.threshold}, "
-            f"num_perm={h.num_perm}, "
-            f"trees={self.trees}, recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
+            f"num_perm={hasher.num_perm}, trees={self.trees}, recall={self.recall}, "
+            f"scheme={hasher.scheme!r}, seed={hasher.seed})"
         )
 
     def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
@@ -499,15 +486,14 @@ class LSHEnsemble(MemoryIndex):
         >>> list(ensemble.pairs())
         [('a', 'b', 1.0)]
         """
-        parts = [
-            pairs_with_others(
-                keys, self.query(signatures, _column(sizes), threshold=threshold, threads=threads)
-            )
-            for keys, (signatures, sizes) in self._batches()
-        ]
-        left = concatenate([part[0] for part in parts])
-        right = concatenate([part[1] for part in parts])
-        return KeyPairs(left, right, np.concatenate([np.empty(0), *(part[2] for part in parts)]))
+        batches = []
+        for keys, (signatures, sizes) in self._batches():
+            answers = self.query(signatures, _column(sizes), threshold=threshold, threads=threads)
+            batches.append(pairs_with_others(keys, answers))
+        left = concatenate([batch[0] for batch in batches])
+        right = concatenate([batch[1] for batch in batches])
+        similarity = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
+        return KeyPairs(left, right, similarity)
 
     def describe(self) -> str:
         """Return the trees, the recall, and the greatest set of each partition as text.
@@ -524,11 +510,10 @@ class LSHEnsemble(MemoryIndex):
         """
         with self._entries.gate.reading():
             uppers = self._entries.view().uppers.tolist()
+        sizes = ", ".join(f"{upper:,}" for upper in uppers)
         return (
             f"{counted(self.trees, 'tree')}: an entry with containment {self.threshold} is found "
-            "with probability "
-            f"{self.recall}; partitions of sets of up to "
-            f"{', '.join(f'{upper:,}' for upper in uppers)}"
+            f"with probability {self.recall}; partitions of sets of up to {sizes}"
         )
 
     # ---- files ----
@@ -542,8 +527,9 @@ class LSHEnsemble(MemoryIndex):
     )
 
     def _fields(self) -> Sequence[Any]:
-        own = min(self.partitions, 2**64 - 1), self.threshold, self.slack
-        return *tree_fields(self.hasher, self.trees, self.recall), *own
+        partitions = min(self.partitions, 2**64 - 1)
+        fields = tree_fields(self.hasher, self.trees, self.recall)
+        return *fields, partitions, self.threshold, self.slack
 
     @staticmethod
     def _widths(*fields: Any) -> list[int]:
@@ -570,19 +556,15 @@ def _check_slack(slack: float) -> float:
 
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
-    """Return the sizes of the sets of some signatures, or raise an error if they do not match the
-    signatures.
-    """
+    """Return the sizes of the sets of some signatures, or raise an error if they do not match."""
     array = array_of(sizes, "sizes")
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")
     if array.ndim != dimensions - 1:
-        wanted = (
-            "one number, as there is one signature"
-            if dimensions == 1
-            else "a number for each signature"
-        )
-        raise ValueError(f"sizes must be {wanted}, not of shape {array.shape}")
+        allowed = "a number for each signature"
+        if dimensions == 1:
+            allowed = "one number, as there is one signature"
+        raise ValueError(f"sizes must be {allowed}, not of shape {array.shape}")
     array = array.reshape(-1)
     if len(array) == 0:
         array = array.astype(np.int64)
@@ -590,16 +572,15 @@ def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
         raise ValueError(
             f"there must be a size for each signature, not {len(array)} for {len(signatures)}"
         )
-    wrong = np.flatnonzero(
-        (array < 0) | (array > MOST_SIZE) | ((array == 0) != (signatures[:, 0] == EMPTY))
-    )
-    if len(wrong):
-        at = int(wrong[0])
-        size = int(array[wrong[0]])
+    is_empty = signatures[:, 0] == EMPTY
+    is_wrong = (array < 0) | (array > MOST_SIZE) | ((array == 0) != is_empty)
+    if is_wrong.any():
+        place = int(np.argmax(is_wrong))
+        size = int(array[place])
         if not 0 <= size <= MOST_SIZE:
-            raise ValueError(f"sizes must be in 0..2**53, not sizes[{at}] = {size}")
+            raise ValueError(f"sizes must be in 0..2**53, not sizes[{place}] = {size}")
+        negation = "not " if size == 0 else ""
         raise ValueError(
-            f"sizes[{at}] is {size}, but its signature is {'not ' * (size == 0)}that of an empty "
-            "set"
+            f"sizes[{place}] is {size}, but its signature is {negation}that of an empty set"
         )
     return np.ascontiguousarray(array, np.int64)

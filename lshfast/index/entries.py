@@ -1,29 +1,25 @@
-"""`TreeEntries`: the entries of LSHForest and LSHEnsemble, which are keys, signatures and sorted
-trees over them.
-"""
+"""`TreeEntries`: keys and signatures of LSHForest and LSHEnsemble, and sorted trees over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_number
 from lshfast._common.errors import FormatError
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed, take
-from lshfast.index.search_plan import UInt32Array, choose_steps
+from lshfast.index.search_plan import choose_steps
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
-
-UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
 # The most unsorted rows. They are compared with every query; further rows are sorted into a run.
 UNSORTED_ROWS = 256
@@ -48,7 +44,8 @@ class TreeRows:
 
     signatures: UInt64Array
     marks: UInt64Array
-    live: UInt8Array  # 1 if the row has an entry
+    # 1 if the row has an entry.
+    live: UInt8Array
     sizes: Int64Array
 
     def __len__(self) -> int:
@@ -63,9 +60,9 @@ class TreeRows:
         """Return `length` rows; the first ones are copies of `rows`."""
 
         def copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            made = large_empty((length, *array.shape[1:]), array.dtype)
-            np.take(array, rows, axis=0, out=made[: len(rows)])
-            return made
+            selection = large_empty((length, *array.shape[1:]), array.dtype)
+            np.take(array, rows, axis=0, out=selection[: len(rows)])
+            return selection
 
         live = np.zeros(length, np.uint8)
         live[: len(rows)] = self.live[rows]
@@ -77,8 +74,10 @@ class Order:
     """The runs of each group, and the rows that are in no run."""
 
     groups: list[list[Run]]
-    edges: Int64Array  # the greatest sizes of all groups but the last
-    uppers: Int64Array  # the greatest size in each group so far
+    # The greatest sizes of all groups but the last.
+    edges: Int64Array
+    # The greatest size in each group so far.
+    uppers: Int64Array
     unsorted: dict[int, None]
 
     @property
@@ -135,8 +134,10 @@ class TreeEntries:
         self._keys = KeyTable()
         # The key of each row if all keys are ints, else None.
         self._names: Int64Array | None = np.empty(0, np.int64)
-        none = np.empty((0, self._slots), np.uint64)
-        self._rows = TreeRows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
+        no_signatures = np.empty((0, self._slots), np.uint64)
+        self._rows = TreeRows(
+            no_signatures, slot_marks(no_signatures), np.empty(0, np.uint8), np.empty(0, np.int64)
+        )
         self._used = 0  # rows from here on have never been used
         self._free: list[int] = []
         self._order = Order([[]], np.empty(0, np.int64), np.zeros(1, np.int64), {})
@@ -163,19 +164,18 @@ class TreeEntries:
         return np.flatnonzero(self._rows.live).astype(np.int64, copy=False)
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
-        """Return the signatures of some rows and, in an ensemble, the sizes of their sets; they may
-        be views.
-        """
-        chosen = slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
-        signatures = self._rows.signatures[chosen]
-        sizes = self._rows.sizes[chosen]
-        return [signatures, sizes.view(np.uint64).reshape(-1, 1)] if self._singles else [signatures]
+        """Return signatures and, in an ensemble, sizes of sets; they may be views."""
+        selection = slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
+        signatures = self._rows.signatures[selection]
+        sizes = self._rows.sizes[selection]
+        if not self._singles:
+            return [signatures]
+        return [signatures, sizes.view(np.uint64).reshape(-1, 1)]
 
     def figures(self) -> dict[str, int]:
-        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without
-        the key objects.
-        """
+        """Return figures by name; sizes are in bytes, without key objects."""
         order = self._order
+        name_bytes = 0 if self._names is None else self._names.nbytes
         return {
             "partitions": len(order.groups),
             "runs": len(order.runs),
@@ -183,42 +183,46 @@ class TreeEntries:
             "removed rows": self._dead,
             "signature bytes": self._rows.nbytes,
             "tree bytes": sum(run.nbytes for run in order.runs),
-            "key bytes": self._keys.nbytes + (0 if self._names is None else self._names.nbytes),
+            "key bytes": self._keys.nbytes + name_bytes,
         }
 
     def unsound(self) -> str:
-        """Return what does not agree with the rows that have entries, "" if all does."""
+        """Return a description of the first disagreement with the live rows, or ""."""
         live = self._rows.live
         order = self._order
-        found = np.concatenate(
-            [np.array([*order.unsorted], np.int64), *(run.members for run in order.runs)]
-        )
+        unsorted = np.array([*order.unsorted], np.int64)
+        ordered_rows = np.concatenate([unsorted, *(run.members for run in order.runs)])
         filled = np.flatnonzero((live == 1) & (self._rows.signatures[:, 0] != EMPTY))
-        same = np.array_equal(np.sort(found[live[found] == 1]), filled)
-        return "" if same else "trees: they do not hold each entry once"
+        agrees = np.array_equal(np.sort(ordered_rows[live[ordered_rows] == 1]), filled)
+        return "" if agrees else "trees: they do not hold each entry once"
 
     def view(self) -> SearchView:
         """Return the state that a search uses."""
         view = self._view
         if view is None:
-            held = self._rows
+            rows = self._rows
             order = self._order
             groups = len(self._order.groups)
             levels = min(self._slots // self._trees, MOST_LEVELS)
-            crowds = (
-                sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels))
-                / groups
-            )
-            rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
+            crowds = np.zeros(levels)
+            for run in order.runs:
+                crowds += np.maximum(run.crowds - 1, 0)
+            rounded = np.rint(2 * np.log2(1 + crowds / groups)).astype(np.int64).tolist()
             runs = -(-len(order.runs) // groups)
             steps = choose_steps(
                 self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles
             )
-            arrays = held.signatures, held.marks, held.live, held.sizes
-            unsorted = [*order.unsorted]
-            singles = self._singles
             snapshot = Snapshot(
-                *arrays, self._trees, order.groups, unsorted, steps, self._spare, singles
+                rows.signatures,
+                rows.marks,
+                rows.live,
+                rows.sizes,
+                self._trees,
+                order.groups,
+                [*order.unsorted],
+                steps,
+                self._spare,
+                self._singles,
             )
             view = self._view = SearchView(snapshot, steps, order.uppers)
         return view
@@ -230,35 +234,33 @@ class TreeEntries:
     ) -> int:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
-            known = self._keys.find(keys)
-            places = places_to_insert(keys, known, on_duplicate)
+            old_rows = self._keys.find(keys)
+            places = places_to_insert(keys, old_rows, on_duplicate)
             if len(places) == 0:
                 return 0
             if len(places) < len(keys):
                 keys = take(keys, places)
                 signatures = signatures[places]
                 sizes = sizes[places]
-                known = known[places]
+                old_rows = old_rows[places]
             rows = self._reserve(len(places))
-            held = self._rows
+            tree_rows = self._rows
             names = self._names
-            ints = isinstance(keys, np.ndarray)
-            held.signatures[rows], held.marks[rows], held.sizes[rows] = (
-                signatures,
-                slot_marks(signatures),
-                sizes,
-            )
-            if ints and names is None and len(self) == 0:
-                names = np.empty(len(held), np.int64)
-            if ints and names is not None:
+            are_ints = isinstance(keys, np.ndarray)
+            tree_rows.signatures[rows] = signatures
+            tree_rows.marks[rows] = slot_marks(signatures)
+            tree_rows.sizes[rows] = sizes
+            if are_ints and names is None and len(self) == 0:
+                names = np.empty(len(tree_rows), np.int64)
+            if are_ints and names is not None:
                 names[rows] = keys
             filled = rows[signatures[:, 0] != EMPTY]
             change = self._with(filled)
             with self.gate.writing():
-                self._names = names if ints else None
-                again = int(np.count_nonzero(rows < self._used))
-                del self._free[len(self._free) - again :]
-                self._used += len(rows) - again
+                self._names = names if are_ints else None
+                reused_count = int(np.count_nonzero(rows < self._used))
+                del self._free[len(self._free) - reused_count :]
+                self._used += len(rows) - reused_count
                 if change is not None:
                     self._put(*change)
                 elif len(filled):
@@ -266,18 +268,18 @@ class TreeEntries:
                     self._view = None
                 # If an interrupt comes before this call, no search returns the new rows. If it
                 # comes after the call, the replaced rows stay unused.
-                self._keys.put(keys, rows, known, held.live)
-                self._free_rows(known[known >= 0])
+                self._keys.put(keys, rows, old_rows, tree_rows.live)
+                self._free_rows(old_rows[old_rows >= 0])
             self._tidy()
         return len(places)
 
     def remove(self, keys: Column) -> None:
         """Remove the entries of some keys, all or none."""
         with self._writer.writing():
-            known = self._keys.find(keys)
-            if (known < 0).any():
-                raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
-            rows = np.unique(known)
+            found_rows = self._keys.find(keys)
+            if (found_rows < 0).any():
+                raise KeyError(listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0])
+            rows = np.unique(found_rows)
             with self.gate.writing():
                 self._view = None
                 self._keys.drop(rows, self._rows.live)
@@ -286,22 +288,23 @@ class TreeEntries:
 
     def _reserve(self, n: int) -> Int64Array:
         """Return n free rows, and allocate memory for them."""
-        again = min(n, len(self._free))
-        end = self._used + n - again
+        reused_count = min(n, len(self._free))
+        end = self._used + n - reused_count
         if end > MOST_ROWS:
             raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
         if end > len(self._rows):
             length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
-            held = self._rows.taken(np.arange(self._used, dtype=np.int64), length)
+            tree_rows = self._rows.taken(np.arange(self._used, dtype=np.int64), length)
             names = self._names
             if names is not None:
-                names = np.concatenate(
-                    [names[: self._used], np.zeros(length - self._used, np.int64)]
-                )
+                unused_names = np.zeros(length - self._used, np.int64)
+                names = np.concatenate([names[: self._used], unused_names])
             # One call, so no signal handler runs in between.
-            vars(self).update(_rows=held, _names=names)
-        fresh = np.arange(self._used, end, dtype=np.int64)
-        return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
+            vars(self).update(_rows=tree_rows, _names=names)
+        new_rows = np.arange(self._used, end, dtype=np.int64)
+        return np.concatenate(
+            [np.array(self._free[len(self._free) - reused_count :], np.int64), new_rows]
+        )
 
     def _put(self, order: Order, freed: list[int]) -> None:
         self._order = order
@@ -310,9 +313,7 @@ class TreeEntries:
         self._dead -= len(freed)
 
     def _free_rows(self, rows: Int64Array) -> None:
-        """Free rows whose entries were removed; rows in a run can be used again after the run is
-        merged.
-        """
+        """Free rows of removed entries; rows in a run can be used again after its merge."""
         empty = self._rows.signatures[rows, 0] == EMPTY
         unsorted = self._order.unsorted
         free = [
@@ -327,78 +328,85 @@ class TreeEntries:
         self._view = None
 
     def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
-        """Return a new order that includes some rows, none of them empty, and the dead rows that it
-        leaves out.
+        """Return a new order with some more rows, and the dead rows that it leaves out.
+
+        Return None if there are so few unsorted rows that they need not be sorted. The new rows are
+        not empty.
 
         Return None if there are so few unsorted rows that they need not be sorted.
         """
-        now = self._order
-        if len(now.unsorted) + len(rows) <= UNSORTED_ROWS:
+        order = self._order
+        if len(order.unsorted) + len(rows) <= UNSORTED_ROWS:
             return None
         live = self._rows.live.copy()
         live[rows] = 1
-        rows = np.concatenate([np.array([*now.unsorted], np.int64), rows])
+        rows = np.concatenate([np.array([*order.unsorted], np.int64), rows])
         sizes = self._rows.sizes[rows]
-        group_of = np.searchsorted(now.edges, sizes)
+        group_of = np.searchsorted(order.edges, sizes)
         if self._partitions > 1:
-            held = np.array([sum(map(len, group)) for group in now.groups], np.int64)
-            balanced = self._balanced(rows, live, held + np.bincount(group_of, minlength=len(held)))
+            group_sizes = np.array([sum(map(len, group)) for group in order.groups], np.int64)
+            new_sizes = np.bincount(group_of, minlength=len(group_sizes))
+            balanced = self._balanced(rows, live, group_sizes + new_sizes)
             if balanced is not None:
                 return balanced
-        groups = [*now.groups]
-        uppers = now.uppers.copy()
+        groups = [*order.groups]
+        uppers = order.uppers.copy()
         freed = list[int]()
         for group in np.unique(group_of).tolist():
-            own = group_of == group
-            uppers[group] = max(uppers[group], sizes[own].max())
-            runs = [*groups[group], self._run(self._rows, rows[own])]
+            in_group = group_of == group
+            uppers[group] = max(uppers[group], sizes[in_group].max())
+            runs = [*groups[group], self._run(self._rows, rows[in_group])]
             runs.sort(key=len, reverse=True)
             for i in range(len(runs) - 1, 0, -1):
                 if len(runs[i - 1]) < RATIO * len(runs[i]):
                     runs[i - 1 : i + 1] = [_merged(runs[i - 1], runs[i], live, freed)]
             groups[group] = runs
-        return Order(groups, now.edges, uppers, {}), freed
+        return Order(groups, order.edges, uppers, {}), freed
 
     def _balanced(
         self, rows: Int64Array, live: UInt8Array, counts: Int64Array
     ) -> tuple[Order, list[int]] | None:
-        """Return an order with new groups of about the same size, which include some rows, and the
-        dead rows left out.
+        """Return an order with new groups of about one size, and the dead rows left out.
 
         `counts` is the number of rows of each old group with the new rows. Return None if these
         numbers differ little, or the edges of the groups would not change.
         """
         total = counts.sum()
-        wanted = _groups_of(int(counts.sum()), self._partitions)
+        group_count = _groups_of(int(total), self._partitions)
         self._joined += len(rows)
-        if counts.max() * wanted <= 2 * total or self._joined * wanted < total:
+        if counts.max() * group_count <= 2 * total or self._joined * group_count < total:
             return None
         self._joined = 0
         rows = np.concatenate([*(run.members for run in self._order.runs), rows])
-        stay = live[rows] == 1
-        edges = _edges(self._rows.sizes[rows[stay]], self._partitions)
+        is_live = live[rows] == 1
+        edges = _edges(self._rows.sizes[rows[is_live]], self._partitions)
         if np.array_equal(edges, self._order.edges):
             return None
-        return self._sorted(self._rows, rows[stay], edges), rows[~stay].tolist()
+        return self._sorted(self._rows, rows[is_live], edges), rows[~is_live].tolist()
 
-    def _sorted(self, held: TreeRows, rows: Int64Array, edges: Int64Array) -> Order:
+    def _sorted(self, tree_rows: TreeRows, rows: Int64Array, edges: Int64Array) -> Order:
         """Return an order that contains only some rows, with one run per group."""
-        sizes = held.sizes[rows]
+        sizes = tree_rows.sizes[rows]
         group_of = np.searchsorted(edges, sizes)
         members = [rows[group_of == group] for group in range(len(edges) + 1)]
-        uppers = np.array([held.sizes[own].max(initial=0) for own in members], np.int64)
-        groups = [[self._run(held, own)] if len(own) else [] for own in members]
+        uppers = np.array(
+            [tree_rows.sizes[rows_of_group].max(initial=0) for rows_of_group in members], np.int64
+        )
+        groups = [
+            [self._run(tree_rows, rows_of_group)] if len(rows_of_group) else []
+            for rows_of_group in members
+        ]
         return Order(groups, edges, uppers, {})
 
-    def _run(self, held: TreeRows, rows: Int64Array) -> Run:
-        return Run.build(held.signatures, rows, self._trees, self._singles)
+    def _run(self, tree_rows: TreeRows, rows: Int64Array) -> Run:
+        return Run.build(tree_rows.signatures, rows, self._trees, self._singles)
 
     def _tidy(self) -> None:
         """Release the memory of removed entries if there are many of them."""
         n = max(len(self), UNSORTED_ROWS)
         sparse = len(self._rows) > 4 * n
-        dead = self._dead > max(n // 4, UNSORTED_ROWS)
-        if sparse or dead:
+        many_dead = self._dead > max(n // 4, UNSORTED_ROWS)
+        if sparse or many_dead:
             with suppress(MemoryError):  # then nothing changes
                 if sparse:
                     self._shrink()
@@ -407,38 +415,38 @@ class TreeEntries:
 
     def _merge_all(self) -> None:
         """Merge the runs of each group into one run without dead rows."""
-        now = self._order
+        order = self._order
         freed = list[int]()
         groups = []
         nothing = self._run(self._rows, np.empty(0, np.int64))
-        for runs in now.groups:
+        for runs in order.groups:
             merged = nothing
             for run in reversed(runs):
                 merged = _merged(run, merged, self._rows.live, freed)
             groups.append([merged] if len(merged) else [])
         with self.gate.writing():
-            self._put(Order(groups, now.edges, now.uppers, now.unsorted), freed)
+            self._put(Order(groups, order.edges, order.uppers, order.unsorted), freed)
 
     def _shrink(self) -> None:
         """Number the rows in use from 0, in arrays of the least possible length."""
         rows = np.flatnonzero(self._rows.live)
         keys = KeyTable()
-        held = self._rows.taken(rows, len(rows))
+        tree_rows = self._rows.taken(rows, len(rows))
         numbers = np.arange(len(rows), dtype=np.int64)
         keys.add(self.names(rows), numbers)
-        filled = numbers[held.signatures[:, 0] != EMPTY]
-        edges = _edges(held.sizes[filled], self._partitions)
-        few = len(filled) <= UNSORTED_ROWS
-        order = self._sorted(held, filled[: 0 if few else None], edges)
-        order = Order(
-            order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else [])
-        )
+        filled = numbers[tree_rows.signatures[:, 0] != EMPTY]
+        edges = _edges(tree_rows.sizes[filled], self._partitions)
+        is_unsorted = len(filled) <= UNSORTED_ROWS
+        sorted_rows = filled[:0] if is_unsorted else filled
+        unsorted = dict.fromkeys(filled.tolist() if is_unsorted else [])
+        order = self._sorted(tree_rows, sorted_rows, edges)
+        order = Order(order.groups, edges, order.uppers, unsorted)
         with self.gate.writing():
             names = None if self._names is None else self._names[rows]
-            # one call, so no signal handler runs in between
+            # One call, so no signal handler runs in between.
             vars(self).update(
                 _names=names,
-                _rows=held,
+                _rows=tree_rows,
                 _keys=keys,
                 _used=len(rows),
                 _free=[],
@@ -456,19 +464,16 @@ def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
 
 
 def _groups_of(n: int, partitions: int) -> int:
-    """Return the number of groups for n rows: at most `partitions`, and each with at least
-    UNSORTED_ROWS rows.
-    """
+    """Return the number of groups for n rows, each with at least UNSORTED_ROWS rows."""
     return min(partitions, max(n // UNSORTED_ROWS, 1))
 
 
 def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
-    """Return the greatest sizes of all groups but the last, so that all groups have about the same
-    number of rows.
-    """
+    """Return the greatest sizes of all groups but the last; all have about as many rows."""
     ordered = np.sort(sizes)
     groups = _groups_of(len(sizes), partitions)
-    edges = np.unique(ordered[np.arange(1, groups, dtype=np.int64) * len(ordered) // groups - 1])
+    ends = np.arange(1, groups, dtype=np.int64) * len(ordered) // groups
+    edges = np.unique(ordered[ends - 1])
     return np.asarray(edges[edges < ordered[-1:]])
 
 
@@ -502,9 +507,16 @@ def tree_widths(*fields: Any) -> list[int]:
 def tree_arguments(fields: Sequence[Any]) -> dict[str, Any]:
     """Return the fields of a file as arguments, or raise FormatError."""
     num_perm, trees, seed, recall, scheme = fields[:5]
-    named = scheme.rstrip(b"\0").decode("ascii", "replace")
-    if named not in get_args(Scheme) or not 1 <= trees <= num_perm <= 65536 or not 0 < recall < 1:
+    scheme_name = scheme.rstrip(b"\0").decode("ascii", "replace")
+    sizes_fit = 1 <= trees <= num_perm <= 65536
+    if scheme_name not in get_args(Scheme) or not sizes_fit or not 0 < recall < 1:
         raise FormatError(
-            f"header: {num_perm} slots of scheme {named!r}, {trees} trees, recall {recall}"
+            f"header: {num_perm} slots of scheme {scheme_name!r}, {trees} trees, recall {recall}"
         )
-    return {"num_perm": num_perm, "trees": trees, "seed": seed, "recall": recall, "scheme": named}
+    return {
+        "num_perm": num_perm,
+        "trees": trees,
+        "seed": seed,
+        "recall": recall,
+        "scheme": scheme_name,
+    }

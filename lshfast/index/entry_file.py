@@ -1,12 +1,13 @@
-"""Files of entries: a header, the keys, and columns of 64-bit words; what is built over them is
-made again when read.
+"""Files of entries: a header, the keys, and columns of 64-bit words.
 
-    header    kind of the keys (0 int, 1 str), fields of the index, number of entries, bytes of the
-    keys, and checksums note      of some indexes, a text and its checksum, in version 2 keys
-    int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow columns   uint64
-    (n, words) each, the rows of the entries
+    header    kind of the keys (0 int, 1 str), fields of the index, number of entries,
+              bytes of the keys, and checksums
+    note      of some indexes, a text and its checksum, in version 2
+    keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
+    columns   uint64 (n, words) each, the rows of the entries
 
 Each section begins at a multiple of 64 bytes. docs/reference/file-format.md defines the format.
+Tables and trees over the entries are built when a file is read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from lshfast._common.progress import Progress
 from lshfast._common.types import UInt64Array
 from lshfast.index.keys import Column, check_utf8, kind_of
 
-KINDS = "int", "str"
+KINDS = ("int", "str")
 
 # A header of 68 bytes, a note and its checksum end before the first section, at 128.
 NOTE_BYTES = 48
@@ -39,7 +40,7 @@ class EntryFile:
     fields : str
         The fields of the index, as for `struct`.
     name : str
-        What the file is, for errors.
+        The kind of file, for errors.
     columns : tuple of str
         The names of the columns.
     most : int
@@ -88,16 +89,14 @@ class EntryFile:
         note = ""
         if self.container.note_bytes:
             *fields, note = fields
-        head = kind, *fields, len(keys), len(packed)
-        self.container.write(
-            path, head, arrays, overwrite or self.container.is_at(path), progress, note
-        )
+        head = (kind, *fields, len(keys), len(packed))
+        may_replace = overwrite or self.container.is_at(path)
+        self.container.write(path, head, arrays, may_replace, progress, note)
 
     def read(
         self, path: str | os.PathLike[str], widths: Callable[..., Sequence[int]]
     ) -> tuple[tuple[Any, ...], Column, list[UInt64Array]]:
-        """Return the fields, keys and columns of a file. Everything is checked but whether keys are
-        different.
+        """Return the fields, keys and columns of a file, all checked except for equal keys.
 
         `widths` checks the fields, and returns the words of a row of each column. It is called with
         the fields.
@@ -108,15 +107,15 @@ class EntryFile:
             If the file is of another kind, or damaged.
         """
 
-        def sizes(kind: int, *rest: Any) -> list[int]:
-            fields, n, key_bytes = self._split(rest)
+        def sizes(kind: int, *values: Any) -> list[int]:
+            fields, n, key_bytes = self._split(values)
             words = widths(*fields)
             if kind >= len(KINDS) or n > self._most:
                 raise FormatError(f"header: keys of kind {kind} or {n} entries are out of range")
             return [key_bytes, *(8 * width * n for width in words)]
 
-        (kind, *rest), (keys, *columns) = self.container.read(path, sizes)
-        fields, n, _ = self._split(rest)
+        (kind, *header_values), (keys, *columns) = self.container.read(path, sizes)
+        fields, n, _ = self._split(header_values)
         rows = [np.array(column.view("<u8"), np.uint64) for column in columns]
         shaped = [row.reshape(n, width) for row, width in zip(rows, widths(*fields), strict=True)]
         return fields, unpacked_keys(keys, kind, n), shaped
@@ -131,9 +130,7 @@ class EntryFile:
 
 
 def packed_keys(keys: Column) -> tuple[int, Bytes]:
-    """Return the number of the kind of keys, and the keys as bytes; raise TypeError for keys of
-    other kinds.
-    """
+    """Return the number of the kind of keys, and the keys as bytes; ints and strs only."""
     kind = kind_of(keys) if len(keys) else "int"
     if kind not in KINDS:
         raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
@@ -142,9 +139,8 @@ def packed_keys(keys: Column) -> tuple[int, Bytes]:
     check_utf8(keys)
     parts = [key.encode() for key in keys]
     places = np.cumsum([0, *map(len, parts)], dtype="<i8")
-    return KINDS.index(kind), np.concatenate(
-        [places.view(np.uint8), np.frombuffer(b"".join(parts), np.uint8)]
-    )
+    texts = np.frombuffer(b"".join(parts), np.uint8)
+    return KINDS.index(kind), np.concatenate([places.view(np.uint8), texts])
 
 
 def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:

@@ -1,8 +1,8 @@
-"""`FamilyRows`: which rows the items of a family have in an index."""
+"""`FamilyRows`: the rows that the items of a family have in an index."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from numbers import Number
 from typing import Any
@@ -22,10 +22,9 @@ from lshfast.index.measure import Measure
 from lshfast.index.stores.values import Parameters
 from lshfast.shingling import Shingles, are_texts, shingle, shingles_of_texts
 
-# The families that take packed codes; and those that take sketches, and check which sketcher made
-# them.
-OF_CODES = BitSampling, Covering
-OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
+# The families that take packed codes, and the families that take sketches and check their sketcher.
+OF_CODES = (BitSampling, Covering)
+OF_SKETCHES = (WeightedMinHashFamily, SimHashFamily, SignVectors)
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,15 @@ class FamilyRows:
     """Makes the rows of an index from the items of a family.
 
     A row of `WeightedMinHashFamily` is a signature. Other rows are the values of the buckets of all
-    bands; those of a `BitFamily` are followed by the values of all functions, packed, whose equal
-    bits are counted.
+    bands. For a `BitFamily`, the packed values of all functions follow, whose equal bits are
+    counted.
 
     Parameters
     ----------
     family : Family
         Not amplified, and not `MinHashFamily`, whose index has a scheme and a seed instead.
     parameters : Parameters
-        Those of the index.
+        The parameters of the index.
     bands : Bands
         Numbers of bands, and of functions per band.
     """
@@ -73,21 +72,20 @@ class FamilyRows:
         if isinstance(items, (list, tuple)) and items and isinstance(items[0], Number):
             items = np.asarray(items)
         if not isinstance(items, np.ndarray) and are_texts(items) and self._shingles is not None:
-            one = isinstance(items, (str, bytes))
+            is_single = isinstance(items, (str, bytes))
             seed = getattr(self.family, "seed", 1)
-            items = shingle(
-                [items] if one else items, *self._shingles[:4], seed=seed, threads=threads
-            )
-            return self._rows(items, threads), one
+            texts = [items] if is_single else items
+            sets = shingle(texts, *self._shingles[:4], seed=seed, threads=threads)
+            return self._rows(sets, threads), is_single
         self._check_sketcher(items)
-        one = isinstance(items, np.ndarray) and items.ndim == 1
-        if one and isinstance(self.family, OF_CODES):
+        is_single = isinstance(items, np.ndarray) and items.ndim == 1
+        if is_single and isinstance(self.family, OF_CODES):
             codes = codes_of(items, self.family.bits, "items")
-            one = codes.ndim == 1
+            is_single = codes.ndim == 1
             items = codes.reshape(-1, codes.shape[-1])
-        elif one:
+        elif is_single:
             items = items[np.newaxis]  # a SketchArray keeps its sketcher
-        return self._rows(items, threads), one
+        return self._rows(items, threads), is_single
 
     def _check_sketcher(self, items: Any) -> None:
         """Raise ValueError for the sketches of a sketcher if the family takes items."""
@@ -104,18 +102,17 @@ class FamilyRows:
         if not isinstance(self.family, BitFamily):
             buckets = self.family.buckets(items, bands, functions, threads=threads)
             return np.ascontiguousarray(checked_buckets(self.family, buckets, bands))
-        codes, without = self.family.codes(items, bands * functions, threads=threads)
+        codes, has_none = self.family.codes(items, bands * functions, threads=threads)
         rows = np.empty((len(codes), p.words), np.uint64)
-        rows[:, :bands], rows[:, bands:] = buckets_of_bits(codes, bands, functions), codes
-        if without is not None:
-            rows[without, :bands] = NO_VALUE
+        rows[:, :bands] = buckets_of_bits(codes, bands, functions)
+        rows[:, bands:] = codes
+        if has_none is not None:
+            rows[has_none, :bands] = NO_VALUE
         return rows
 
 
 def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Array:
-    """Return the buckets that a family has computed, or raise an error that names it if they are
-    not those of items.
-    """
+    """Return the buckets that a family has computed; raise an error for other arrays."""
     dtype = getattr(buckets, "dtype", type(buckets).__name__)
     if dtype != np.uint64 or not isinstance(buckets, np.ndarray):
         raise TypeError(f"the buckets of {family} must be uint64, not {dtype}")
@@ -125,8 +122,7 @@ def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Arra
 
 
 def base_of(family: Family[Any]) -> tuple[Family[Any], int]:
-    """Return the family that AND steps have amplified, and the functions of it that each function
-    consists of.
+    """Return the family under all AND steps, and the number of its functions in a function.
 
     Raises
     ------
@@ -157,26 +153,21 @@ def parameters_of(
     recall: float,
     shingles: str,
 ) -> Parameters:
-    """Return the parameters of an index of a family that is not MinHash; the arguments are those of
-    `LSHIndex`.
-    """
+    """Return the parameters of an index of a family that is not MinHash, as for `LSHIndex`."""
     base, functions = base_of(family)
     if isinstance(base, WeightedMinHashFamily):
         num_perm = base.hasher(128 if num_perm is None else num_perm).num_perm
         if functions > 1:
-            rows_per_band = (
-                functions
-                if rows_per_band is None
-                else functions * check_int("rows_per_band", rows_per_band, 1)
-            )
+            rows_of_family = 1 if rows_per_band is None else rows_per_band
+            rows_per_band = functions * check_int("rows_per_band", rows_of_family, 1)
         threshold = 0.8 if threshold is None else threshold
-        choice = Bands.choose(
+        banding = Bands.choose(
             threshold, num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
         )
         return Parameters(
             num_perm,
-            choice.bands,
-            choice.rows_per_band,
+            banding.bands,
+            banding.rows_per_band,
             "",
             0,
             threshold,
@@ -192,21 +183,21 @@ def parameters_of(
             f"give bands and rows_per_band for {base}: threshold and recall choose those of "
             "MinHash signatures"
         )
-    choice = Bands(
-        bands,
-        functions * check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1),
+    rows_of_family = check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1)
+    banding = Bands(bands, functions * rows_of_family)
+    amplified = base if banding.rows_per_band == 1 else base.and_(banding.rows_per_band)
+    description = amplified.describe()
+    parameters = Parameters(
+        banding.bands, banding.bands, 1, "", 0, threshold, shingles, description
     )
-    described = base if choice.rows_per_band == 1 else base.and_(choice.rows_per_band)
-    made = choice.bands, choice.bands, 1, "", 0, threshold, shingles, described.describe()
     if not isinstance(base, BitFamily):
-        return Parameters(*made)
-    measure = Measure("hamming", "bits", choice.slots)
-    return Parameters(*made, measure.words, measure.text)
+        return parameters
+    measure = Measure("hamming", "bits", banding.slots)
+    return replace(parameters, payload=measure.words, measure=measure.text)
 
 
 def family_rows(parameters: Parameters) -> FamilyRows:
-    """Return what makes the rows of an index with these parameters, whose family is known by its
-    description.
+    """Return the `FamilyRows` of an index with these parameters.
 
     Raises
     ------

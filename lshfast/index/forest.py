@@ -1,6 +1,4 @@
-"""LSHForest: find the most similar entries for each query, without a threshold; entries can be
-added and removed.
-"""
+"""LSHForest: find the most similar entries for each query, without a threshold."""
 
 from __future__ import annotations
 
@@ -72,14 +70,15 @@ class LSHForest(MemoryIndex):
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the forest, or twice in a batch. "error" raises ValueError
+        The action of `insert` for a key that is in the forest, or twice in a batch. "error" raises
+        ValueError
         and inserts nothing of the batch. "replace" stores the last signature. "skip" keeps the
         first one.
 
     Attributes
     ----------
     hasher : MinHasher
-        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+        The sketcher of the signatures; `insert` and `query` refuse signatures of another one.
     trees : int
     recall : float
 
@@ -149,18 +148,15 @@ class LSHForest(MemoryIndex):
         on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.hasher = MinHasher(num_perm, scheme, seed)
-        self.trees = (
-            max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
-        )
+        default_trees = max(num_perm // 4, 1)
+        self.trees = default_trees if trees is None else check_int("trees", trees, 1, num_perm)
         self.recall = check_recall(recall)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall)
 
     @property
     def reach(self) -> float:
-        """Least similarity, in [0, 1], at which the last step of a search finds an entry with
-        probability `recall`.
-        """
+        """Least similarity, in [0, 1], that the last step of a search finds with `recall`."""
         return int(np.count_nonzero(self._found() < self.recall)) / self.hasher.num_perm
 
     def expected_recall(self, similarity: float) -> float:
@@ -196,9 +192,7 @@ class LSHForest(MemoryIndex):
         return min(float(self._found()[equal]), self.recall)
 
     def _found(self) -> Float64Array:
-        """Return the probability that the last step of a search finds a row with 0, 1, ... equal
-        slots.
-        """
+        """Return the probability that the last step finds a row with 0, 1, ... equal slots."""
         return 1 - missed(self.hasher.num_perm, self.trees, [self.trees])
 
     def insert(self, keys: Any, signatures: npt.ArrayLike) -> int:
@@ -300,9 +294,8 @@ class LSHForest(MemoryIndex):
                 keys = listed(self._entries.names(rows))
             return best_of(keys, agreements.tolist(), slots, None)
         with self._entries.gate.reading():
-            offsets, rows, agreements = self._top(
-                self._entries.view(), array, k, thread_count(threads)
-            )
+            view = self._entries.view()
+            offsets, rows, agreements = self._top(view, array, k, thread_count(threads))
             names = self._entries.names(rows)
         offsets, names, counts = best_first(offsets, names, agreements)
         assert counts is not None
@@ -312,20 +305,20 @@ class LSHForest(MemoryIndex):
         self, view: SearchView, queries: UInt64Array, k: int, threads: int
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return (offsets, rows, agreements) of the best rows of many queries, in pieces."""
-        piece = min(PIECE_QUERIES, max(MOST_MATCHES // min(k, len(self) + 1), 1))
-        starts = range(0, max(len(queries), 1), piece)
-        work = ordered_map(
-            lambda at: view.snapshot.top(queries[at : at + piece], k), starts, threads
-        )
-        counts, rows, agreements = zip(
-            *((np.diff(part[0]), *part[1:]) for part in work), strict=True
-        )
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
-        return offsets, np.concatenate(rows), np.concatenate(agreements)
+        step = min(PIECE_QUERIES, max(MOST_MATCHES // min(k, len(self) + 1), 1))
+        starts = range(0, max(len(queries), 1), step)
+
+        def work(first: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+            return view.snapshot.top(queries[first : first + step], k)
+
+        parts = list(ordered_map(work, starts, threads))
+        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
+        all_offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        all_rows = np.concatenate([rows for _, rows, _ in parts])
+        return all_offsets, all_rows, np.concatenate([agreements for _, _, agreements in parts])
 
     def pairs(self, k: int = 10, *, threads: int | None = None) -> KeyPairs:
-        """Find the pairs of entries of which one is among the k entries that are most similar to
-        the other one.
+        """Find the pairs of which one entry is among the k entries most similar to the other.
 
         Parameters
         ----------
@@ -349,11 +342,11 @@ class LSHForest(MemoryIndex):
         [('a', 'b', 0.8)]
         """
         k = check_int("k", k, 1)
-        found = [
+        batches = [
             pairs_with_others(keys, self.query(signatures, k + 1, threads=threads), k)
             for keys, (signatures,) in self._batches()
         ]
-        return KeyPairs(*pairs_once(found))
+        return KeyPairs(*pairs_once(batches))
 
     def describe(self) -> str:
         """Return trees and recall as text.
@@ -368,16 +361,15 @@ class LSHForest(MemoryIndex):
         slots = counted(self.hasher.num_perm // self.trees, "slot")
         return (
             f"{counted(self.trees, 'tree')} of {slots}: an entry among the k most similar is "
-            "found with probability "
-            f"{self.recall} from similarity {self.reach:.3f} on"
+            f"found with probability {self.recall} from similarity {self.reach:.3f} on"
         )
 
     def __repr__(self) -> str:
-        h = self.hasher
+        hasher = self.hasher
         return (
-            f"LSHForest({counted(len(self), 'entry', 'entries')}, num_perm={h.num_perm}, "
+            f"LSHForest({counted(len(self), 'entry', 'entries')}, num_perm={hasher.num_perm}, "
             f"trees={self.trees}, "
-            f"recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
+            f"recall={self.recall}, scheme={hasher.scheme!r}, seed={hasher.seed})"
         )
 
     # ---- files ----

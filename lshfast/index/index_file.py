@@ -1,6 +1,4 @@
-"""The index in a file, of whichever class: it is recognised by its first bytes and its
-parameters.
-"""
+"""Opens the index in a file of any class, by its first bytes and its parameters."""
 
 from __future__ import annotations
 
@@ -30,8 +28,7 @@ AnyIndex: TypeAlias = Union[LSHIndex, "NearNeighbors", "HammingIndex", "Tanimoto
 def any_index(
     path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[AnyIndex]:
-    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes
-    nothing.
+    """Open the index in a file, of texts, sets, vectors or codes, without writing at the end.
 
     Parameters
     ----------
@@ -62,7 +59,7 @@ def any_index(
 
 
 def is_index(path: str) -> bool:
-    """Return whether a file is that of an index, of whichever class, by its first bytes."""
+    """Return whether a file is an index of any class, by its first bytes."""
     try:
         with open(path, "rb") as file:
             return file.read(len(FAMILY)) == FAMILY
@@ -72,7 +69,8 @@ def is_index(path: str) -> bool:
 
 def check_index_target(path: str, overwrite: bool, kind: type[AnyIndex]) -> None:
     """Check that a new index of a class may be written to a path; see `check_target`."""
-    check_target(path, overwrite, magic_of(kind) if issubclass(kind, MemoryIndex) else HEADER.magic)
+    magic = magic_of(kind) if issubclass(kind, MemoryIndex) else HEADER.magic
+    check_target(path, overwrite, magic)
 
 
 def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | None:
@@ -83,12 +81,19 @@ def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | Non
         return None
     from lshfast.index.hamming import HammingIndex, TanimotoIndex
 
-    return next((kind for kind in (HammingIndex, TanimotoIndex) if magic_of(kind) == head), None)
+    return next(
+        (
+            index_class
+            for index_class in (HammingIndex, TanimotoIndex)
+            if magic_of(index_class) == head
+        ),
+        None,
+    )
 
 
 def _index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
     """Return the index whose entries are in a store."""
-    if store.parameters is not None and store.parameters.measure:  # which only points have
+    if store.parameters is not None and store.parameters.measure:  # only points have a measure
         from lshfast.families.family import family_of
         from lshfast.index.neighbors import NearNeighbors
         from lshfast.index.neighbors.plan import NeighborsPlan

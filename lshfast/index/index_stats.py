@@ -51,11 +51,8 @@ class IndexStats(Shown):
     store: dict[str, int]
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return (
-            f"{type(self).__name__} of {counted(self.entries, 'entry', 'entries')}",
-            self.figures(),
-            "",
-        )
+        title = f"{type(self).__name__} of {counted(self.entries, 'entry', 'entries')}"
+        return title, self.figures(), ""
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
@@ -63,11 +60,8 @@ class IndexStats(Shown):
         if self.bucket_sizes:
             largest = f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
             yield Figure("buckets", f"{sum(self.bucket_sizes.values()):,}", largest)
-            yield Figure(
-                "candidates",
-                f"{self.expected_candidates:,.1f}",
-                "other entries in the buckets of an entry",
-            )
+            note = "other entries in the buckets of an entry"
+            yield Figure("candidates", f"{self.expected_candidates:,.1f}", note)
         yield from figures_of(self.nbytes, self.store)
 
 

@@ -20,9 +20,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Pairs(Generic[Value]):
-    """Pairs, as columns; iteration yields tuples (left, right, value). A subclass adds the column
-    of values.
-    """
+    """Pairs as columns, to which a subclass adds values; iteration yields (left, right, value)."""
 
     left: Column
     right: Column
@@ -37,8 +35,7 @@ class Pairs(Generic[Value]):
 
 @dataclass(frozen=True)
 class KeyPairs(Pairs[float]):
-    """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right,
-    similarity).
+    """Pairs of keys and their similarities as columns; iteration yields tuples of three.
 
     Attributes
     ----------
@@ -56,70 +53,71 @@ class KeyPairs(Pairs[float]):
 
 
 def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPairs:
-    """Find the pairs of entries that are candidates of each other, with at least `least` of
-    `compared` equal slots.
+    """Find the pairs of entries that are candidates, with at least `least` equal slots.
+
+    Their similarity is the number of equal slots divided by `compared`.
     """
-    held = cache(lambda: _Places(key for keys in store.all_keys() for key in listed(keys)))
-    parts: list[tuple[list[Any], list[Any], list[float]]] = []
+    positions = cache(lambda: _Places(key for keys in store.all_keys() for key in listed(keys)))
+    all_pairs: list[tuple[Any, Any, float]] = []
     for keys, signatures in store.items():
-        found = store.query(signatures, least=least, threads=threads)
-        assert found.agreements is not None
-        query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
-        if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
-            stay = np.flatnonzero(keys[query] < found.keys)
+        matches = store.query(signatures, least=least, threads=threads)
+        assert matches.agreements is not None
+        queries = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(matches.offsets))
+        if isinstance(keys, np.ndarray) and isinstance(matches.keys, np.ndarray):
+            places = np.flatnonzero(keys[queries] < matches.keys)
         else:
-            left = listed(take(keys, query))
-            right = listed(found.keys)
-            stay = np.flatnonzero([_before(a, b, held) for a, b in zip(left, right, strict=True)])
-        similarity = (found.agreements[stay] / compared).tolist()
-        parts.append((listed(take(keys, query[stay])), listed(take(found.keys, stay)), similarity))
-    joined = [pair for part in parts for pair in zip(*part, strict=True)]
+            left = listed(take(keys, queries))
+            right = listed(matches.keys)
+            places = np.flatnonzero(
+                [_before(a, b, positions) for a, b in zip(left, right, strict=True)]
+            )
+        left_keys = listed(take(keys, queries[places]))
+        right_keys = listed(take(matches.keys, places))
+        similarity = (matches.agreements[places] / compared).tolist()
+        all_pairs += zip(left_keys, right_keys, similarity, strict=True)
     try:
-        joined.sort(key=lambda pair: pair[:2])
+        all_pairs.sort(key=lambda pair: pair[:2])
     except TypeError:
-        joined.sort(key=lambda pair: (held()[pair[0]], held()[pair[1]]))
+        all_pairs.sort(key=lambda pair: (positions()[pair[0]], positions()[pair[1]]))
     return KeyPairs(
-        as_column([pair[0] for pair in joined]),
-        as_column([pair[1] for pair in joined]),
-        np.array([pair[2] for pair in joined], np.float64),
+        as_column([pair[0] for pair in all_pairs]),
+        as_column([pair[1] for pair in all_pairs]),
+        np.array([pair[2] for pair in all_pairs], np.float64),
     )
 
 
 def pairs_with_others(
-    keys: Column, found: AnswerLists[Any], k: int | None = None
+    keys: Column, answers: AnswerLists[Any], k: int | None = None
 ) -> tuple[Column, Column, Float64Array]:
-    """Return pairs (left, right, value) of the queries of some keys and their answers, but for the
-    keys themselves.
+    """Return pairs (left, right, value) of queries and their answers, without the keys themselves.
 
     With k, they are the first k of each answer.
     """
-    query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
-    left = take(keys, query)
-    right = found.keys
+    queries = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(answers.offsets))
+    left = take(keys, queries)
+    right = answers.keys
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        stay = left != right
+        differs = left != right
     else:
-        stay = np.fromiter(
-            (a != b for a, b in zip(listed(left), listed(right), strict=True)), np.bool_, len(query)
-        )
+        both_keys = zip(listed(left), listed(right), strict=True)
+        differs = np.fromiter((a != b for a, b in both_keys), np.bool_, len(queries))
     if k is not None:
-        before = np.concatenate([[0], np.cumsum(stay, dtype=np.int64)])
-        stay &= before[:-1] - before[found.offsets[query]] < k
-    places = np.flatnonzero(stay)
-    return take(left, places), take(right, places), np.asarray(found.values)[places]
+        counts_before = np.concatenate([[0], np.cumsum(differs, dtype=np.int64)])
+        differs &= counts_before[:-1] - counts_before[answers.offsets[queries]] < k
+    places = np.flatnonzero(differs)
+    return take(left, places), take(right, places), np.asarray(answers.values)[places]
 
 
 def pairs_once(
-    found: list[tuple[Column, Column, Float64Array]],
+    batches: list[tuple[Column, Column, Float64Array]],
 ) -> tuple[Column, Column, Float64Array]:
-    """Return the pairs (left, right, value) of several batches, sorted and once; pairs of one key
-    are left out.
+    """Return the pairs (left, right, value) of several batches, sorted, once, and of two keys.
 
     The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
     """
-    left = concatenate([batch[0] for batch in found])
-    right = concatenate([batch[1] for batch in found])
-    values = np.concatenate([np.empty(0), *(batch[2] for batch in found)])
+    left = concatenate([batch[0] for batch in batches])
+    right = concatenate([batch[1] for batch in batches])
+    values = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         names: Column = np.unique(np.concatenate([left, right]))
         a = np.searchsorted(names, left)
@@ -142,9 +140,7 @@ def pairs_once(
 
 
 class _Places(dict[Any, int]):
-    """The position of each key in the order of iteration; keys that are not in it are numbered when
-    looked up.
-    """
+    """The position of each key in the order of iteration; new keys are numbered when looked up."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
         super().__init__((key, place) for place, key in enumerate(keys))
@@ -153,11 +149,9 @@ class _Places(dict[Any, int]):
         return self.setdefault(key, len(self))
 
 
-def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
-    """Return whether a comes before b: by comparison, or by position if the keys cannot be
-    compared.
-    """
+def _before(a: Any, b: Any, positions: Callable[[], dict[Any, int]]) -> bool:
+    """Return whether a comes before b: by comparison, or else by position."""
     with suppress(TypeError):
         if a < b or b < a:
             return bool(a < b)
-    return held()[a] < held()[b]
+    return positions()[a] < positions()[b]

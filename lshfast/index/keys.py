@@ -27,9 +27,7 @@ def is_batch(keys: Any) -> bool:
 
 
 def column_for(keys: Any, single: bool) -> Column:
-    """Return the keys of several items, or of a single item, which has one key or a batch of one
-    key.
-    """
+    """Return the keys of items; a single item may have one key or a batch of one key."""
     return as_column([keys] if single and not is_batch(keys) else keys)
 
 
@@ -62,9 +60,8 @@ def as_column(keys: Iterable[Any]) -> Column:
     if isinstance(keys, np.ndarray):
         if keys.ndim != 1:
             raise ValueError(f"keys must have one dimension, not shape {keys.shape}")
-        if keys.dtype.kind == "i" or (
-            keys.dtype.kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]
-        ):
+        kind = keys.dtype.kind
+        if kind == "i" or (kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]):
             return np.ascontiguousarray(keys, np.int64)
     column = objects_of(keys, "keys")
     kinds = set(map(type, column))
@@ -74,35 +71,36 @@ def as_column(keys: Iterable[Any]) -> Column:
         except OverflowError:  # beyond 64 bits
             return [int(key) for key in column]
     if kinds != {str}:
-        for place, key in enumerate(column):
-            if key is None or (isinstance(key, (float, np.floating)) and key != key):
-                raise TypeError(f"keys[{place}] is {key}, which cannot be a key")
-            try:
-                hash(key)
-            except TypeError:
-                raise TypeError(
-                    f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed"
-                ) from None
-            if isinstance(key, str):
-                column[place] = str.__str__(key)  # for subclasses of str, such as np.str_
-            elif isinstance(key, np.integer):
-                column[place] = int(key)
+        _make_plain(column)
     return column
 
 
+def _make_plain(column: list[Any]) -> None:
+    """Replace subclasses of str and integers of numpy; refuse objects that are no keys."""
+    for place, key in enumerate(column):
+        if key is None or (isinstance(key, (float, np.floating)) and key != key):
+            raise TypeError(f"keys[{place}] is {key}, which cannot be a key")
+        try:
+            hash(key)
+        except TypeError:
+            raise TypeError(
+                f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed"
+            ) from None
+        if isinstance(key, str):
+            column[place] = str.__str__(key)  # for subclasses of str, such as np.str_
+        elif isinstance(key, np.integer):
+            column[place] = int(key)
+
+
 def kind_of(column: Column) -> str:
-    """Return the type of a column's keys: "int", "str", or "object" for other types and
-    mixtures.
-    """
+    """Return the type of a column's keys: "int", "str", or "object" for all others."""
     if isinstance(column, np.ndarray):
         return "int"
     return "str" if all(type(key) is str for key in column) else "object"
 
 
 def check_utf8(column: Column) -> None:
-    """Raise ValueError if a str of a column has a lone surrogate, so that it cannot be encoded in
-    UTF-8.
-    """
+    """Raise ValueError if a str of a column has a lone surrogate, which UTF-8 cannot encode."""
     for key in column if isinstance(column, list) else ():
         if isinstance(key, str) and not key.isascii():
             try:
@@ -114,9 +112,7 @@ def check_utf8(column: Column) -> None:
 
 
 def equal_int(key: Any) -> int | None:
-    """Return the int of 64 bits that equals a number in Python (1 equals True and 1.0), or None if
-    there is none.
-    """
+    """Return the int of 64 bits that equals a number in Python, such as 1 for True, or None."""
     if not isinstance(key, (Number, np.bool_)):
         return None
     real: Any = getattr(key, "real", key)
@@ -124,10 +120,10 @@ def equal_int(key: Any) -> int | None:
         # Before int(), as int(Decimal("1E+1000000")) takes 40 s.
         if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:
             return None
-        whole = int(real)
+        number = int(real)
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
         return None
-    return whole if whole == key else None
+    return number if number == key else None
 
 
 class KeyedEntries(ABC):
@@ -135,9 +131,7 @@ class KeyedEntries(ABC):
 
     @abstractmethod
     def _remove(self, keys: Column) -> None:
-        """Remove the entries of some keys, all or none; a KeyError has the first key that is not
-        there.
-        """
+        """Remove the entries of some keys, all or none; KeyError names the first unknown key."""
 
     def _remove_one(self, key: Any) -> None:
         self._remove(as_column([key]))
@@ -180,7 +174,7 @@ class DuplicateKeyError(ValueError):
     key : object
         The key.
     position : int
-        Its place in the batch, counted from 0; of several such keys, the first one's.
+        Its place in the batch, counted from 0; the place of the first such key.
 
     See Also
     --------
@@ -231,7 +225,7 @@ def concatenate(columns: list[Column]) -> Column:
     """Return several columns as one."""
     if columns and all(isinstance(column, np.ndarray) for column in columns):
         return np.concatenate(columns)
-    joined: list[Any] = []
+    all_keys: list[Any] = []
     for column in columns:
-        joined.extend(listed(column))
-    return joined
+        all_keys.extend(listed(column))
+    return all_keys

@@ -1,4 +1,4 @@
-"""LSHIndex: add and remove entries, and find those that are similar to a query."""
+"""LSHIndex: add and remove entries, and find the entries that are similar to a query."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class LSHIndex(StoredIndex):
         Seed of the signatures, in 0..2**64 - 1. A random seed is stored with the entries: `open`
         and `on` read it, and ``index.hasher`` makes signatures with it.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError
-        and inserts nothing of the batch. "replace" stores the last signature. "skip" keeps the
-        first one.
+        The action of `insert` for a key that is in the index, or twice in a batch. "error" raises
+        ValueError and inserts nothing of the batch. "replace" stores the last signature. "skip"
+        keeps the first one.
     store : Store, optional
         The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
     shingles : str, default ""
@@ -181,24 +181,24 @@ class LSHIndex(StoredIndex):
             raise ValueError(
                 f"scheme and seed are those of the family: give {family}, or scheme and seed"
             )
-        plain = MinHashFamily(scheme, seed) if family is None else plain_family(family)
+        plain_minhash = MinHashFamily(scheme, seed) if family is None else plain_family(family)
         if threshold is not None:
             threshold = check_threshold(threshold)
-        if family is not None and plain is None:
+        if family is not None and plain_minhash is None:
             parameters = parameters_of(
                 family, num_perm, bands, rows_per_band, threshold, recall, shingles
             )
         else:
-            assert plain is not None
+            assert plain_minhash is not None
             threshold = 0.8 if threshold is None else threshold
-            hasher = plain.hasher(128 if num_perm is None else num_perm)
-            choice = Bands.choose(
+            hasher = plain_minhash.hasher(128 if num_perm is None else num_perm)
+            banding = Bands.choose(
                 threshold, hasher.num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
             )
             parameters = Parameters(
                 hasher.num_perm,
-                choice.bands,
-                choice.rows_per_band,
+                banding.bands,
+                banding.rows_per_band,
                 hasher.scheme,
                 hasher.seed,
                 threshold,
@@ -231,9 +231,7 @@ class LSHIndex(StoredIndex):
 
     @property
     def hasher(self) -> MinHasher:
-        """The sketcher of MinHash signatures; `insert` and `query` refuse those of a different
-        sketcher.
-        """
+        """The sketcher of MinHash signatures; `insert` and `query` refuse other signatures."""
         if self._hasher is None:
             raise AttributeError(
                 f"an index of {self.family} has no MinHasher: it takes the items of its family"
@@ -360,14 +358,14 @@ class LSHIndex(StoredIndex):
             raise TypeError(f"other must be an LSHIndex, not {type(other).__name__}")
         self.parameters.check_same(other.parameters)
         kinds = set()
-        named = self.store.kind in (None, "str")
+        needs_utf8 = self.store.kind in (None, "str")
         for keys in other.store.all_keys():
-            # It raises an error for keys that cannot be stored.
-            known = np.flatnonzero(self.store.contains(keys))
-            if len(known) and self.on_duplicate == "error":
-                raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
+            # `contains` raises an error for keys that cannot be stored.
+            common_places = np.flatnonzero(self.store.contains(keys))
+            if len(common_places) and self.on_duplicate == "error":
+                raise ValueError(f"{listed(take(keys, common_places[:1]))[0]!r} is in both indexes")
             kinds.add(kind_of(keys))
-            if named:
+            if needs_utf8:
                 check_utf8(keys)
         if kinds:
             self.store.check_kind(kinds.pop() if len(kinds) == 1 else "object")
@@ -378,38 +376,35 @@ class LSHIndex(StoredIndex):
             for keys, signatures in other.store.items()
         )
 
-    def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
-        """Return signatures as they are, and those of texts and of the items of a family."""
+    def _signatures_of(self, items: Any, threads: int | None) -> UInt64Array:
+        """Return signatures as they are, or signatures of texts or items."""
         hasher = self._hasher
         # One query takes 1 us.
-        if type(given) is np.ndarray and given.dtype is UINT64 and hasher is not None:
-            return check_signatures(given, hasher)
+        if type(items) is np.ndarray and items.dtype is UINT64 and hasher is not None:
+            return check_signatures(items, hasher)
         if self._rows is not None:
-            rows, one = self._rows.rows_of(given, threads)
-            return rows[0] if one else rows
-        if isinstance(given, TokenSets):
-            return np.asarray(self.hasher.sketch(given, threads=threads))
-        if not are_texts(given):
-            return check_signatures(given, self.hasher)
+            rows, is_single = self._rows.rows_of(items, threads)
+            return rows[0] if is_single else rows
+        if isinstance(items, TokenSets):
+            return np.asarray(self.hasher.sketch(items, threads=threads))
+        if not are_texts(items):
+            return check_signatures(items, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
-        if shingles is None and kind_of_values(given) != "texts":
-            return check_signatures(given, self.hasher)
+        if shingles is None and kind_of_values(items) != "texts":
+            return check_signatures(items, self.hasher)
         if shingles is None:
-            named = (
-                f"shingles {self.parameters.shingles!r}"
-                if self.parameters.shingles
-                else "unknown shingles"
-            )
+            index_shingles = "unknown shingles"
+            if self.parameters.shingles:
+                index_shingles = f"shingles {self.parameters.shingles!r}"
             raise TypeError(
-                f"signatures must be uint64, not texts: this index has {named}; "
+                f"signatures must be uint64, not texts: this index has {index_shingles}; "
                 "one created with shingles='word:5' accepts texts"
             )
-        one = isinstance(given, (str, bytes))
-        sets = shingle(
-            [given] if one else given, *shingles[:4], seed=self.hasher.seed, threads=threads
-        )
+        is_single = isinstance(items, (str, bytes))
+        texts = [items] if is_single else items
+        sets = shingle(texts, *shingles[:4], seed=self.hasher.seed, threads=threads)
         signatures = self.hasher.sketch(sets, threads=threads)
-        return signatures[0] if one else signatures
+        return signatures[0] if is_single else signatures
 
     # ---- reading ----
 
@@ -554,16 +549,13 @@ class LSHIndex(StoredIndex):
                 return in_order(self.store.query_one(array, None)[0])
             names, counts = self.store.query_one(array, least)
             return best_of(names, counts or [], self.parameters.compared, k)
-        found = self.store.query(array, least=least, threads=threads, most=k)
-        offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
-        return Matches(
-            offsets, keys, None if agreements is None else agreements / self.parameters.compared
-        )
+        matches = self.store.query(array, least=least, threads=threads, most=k)
+        offsets, keys, agreements = best_first(matches.offsets, matches.keys, matches.agreements, k)
+        similarity = None if agreements is None else agreements / self.parameters.compared
+        return Matches(offsets, keys, similarity)
 
     def _least(self, threshold: float) -> int:
-        """Return the least number of equal slots, or bits, whose share of all is at least the
-        threshold.
-        """
+        """Return the least number of equal slots, or bits, whose share reaches the threshold."""
         threshold = check_number("threshold", threshold)
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be in [0, 1], not {threshold}")
@@ -606,24 +598,27 @@ class LSHIndex(StoredIndex):
         >>> list(index.pairs())
         [('a', 'b', 1.0)]
         """
-        wanted = self.parameters.threshold if threshold is None else threshold
-        least = self._least(0.0 if wanted is None else wanted)
+        least_similarity = self.parameters.threshold if threshold is None else threshold
+        least = self._least(0.0 if least_similarity is None else least_similarity)
         threads = thread_count(threads)
         return find_pairs(self.store, least, self.parameters.compared, threads)
 
     def __repr__(self) -> str:
-        p = self.parameters
+        parameters = self.parameters
         try:
             size = counted(len(self), "entry", "entries")
         except (OSError, ValueError):
             size = "closed"
         head = f"LSHIndex({size}, {bands_and_rows(self.bands.bands, self.bands.rows_per_band)}"
-        if p.family:
+        if parameters.family:
             return f"{head}, family={self.family})"
-        return f"{head}, num_perm={p.num_perm}, scheme={p.scheme!r}, seed={p.seed})"
+        return (
+            f"{head}, num_perm={parameters.num_perm}, scheme={parameters.scheme!r}, "
+            f"seed={parameters.seed})"
+        )
 
     def describe(self) -> str:
-        """Return the bands, and what they find at the threshold, as text.
+        """Return the bands, and their recall at the threshold, as text.
 
         Examples
         --------
@@ -631,16 +626,18 @@ class LSHIndex(StoredIndex):
         >>> LSHIndex().describe()
         '18 bands of 7 rows: an entry at similarity 0.8 is found with probability 0.986'
         """
-        b = self.bands
-        p = self.parameters
-        bands = bands_and_rows(b.bands, b.rows_per_band)
-        if p.family:
+        banding = self.bands
+        parameters = self.parameters
+        bands = bands_and_rows(banding.bands, banding.rows_per_band)
+        if parameters.family:
             return f"{bands}, {self.family}"
-        if p.threshold is None:
+        if parameters.threshold is None:
             return bands
-        found = b.probability(p.threshold)
+        probability = banding.probability(parameters.threshold)
+        threshold = parameters.threshold
         return (
-            f"{bands}: an entry at similarity {p.threshold} is found with probability {found:.3f}"
+            f"{bands}: an entry at similarity {threshold} is found with probability "
+            f"{probability:.3f}"
         )
 
     def stats(self) -> IndexStats:

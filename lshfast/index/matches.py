@@ -49,8 +49,9 @@ Answer = TypeVar("Answer")
 
 
 class AnswerLists(Generic[Answer]):
-    """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i
-    + 1]]``.
+    """Hold the answers to m queries as arrays.
+
+    The keys of answer i are ``keys[offsets[i] : offsets[i + 1]]``.
 
     ``len(answers)`` is m. ``answers[i]``, with i in -m..m - 1, is answer i as a list; iteration
     yields the same lists.
@@ -70,7 +71,8 @@ class AnswerLists(Generic[Answer]):
     offsets: Int64Array
     keys: Column
     values: npt.NDArray[Any] | None
-    _element: ClassVar[Callable[..., Any]]  # made of a key and its value
+    # Makes an element of a key and its value.
+    _element: ClassVar[Callable[..., Any]]
     _noun: ClassVar[str] = "matches"
 
     def __init__(self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None) -> None:
@@ -99,11 +101,9 @@ class AnswerLists(Generic[Answer]):
     def _between(self, low: int, high: int) -> list[Any]:
         part = self.keys[low:high]
         keys = part.tolist() if isinstance(part, np.ndarray) else part
-        return (
-            keys
-            if self.values is None
-            else list(map(self._element, keys, self.values[low:high].tolist()))
-        )
+        if self.values is None:
+            return keys
+        return list(map(self._element, keys, self.values[low:high].tolist()))
 
 
 class Matches(AnswerLists[Answer]):
@@ -153,10 +153,9 @@ def best_first(
     scores: Int64Array | Float64Array | None,
     k: int | None = None,
 ) -> tuple[Int64Array, Column, Int64Array | Float64Array | None]:
-    """Sort the matches of each query by (score descending, key ascending), and keep the first k of
-    each.
+    """Sort the matches of each query by (score descending, key), and keep the first k.
 
-    If keys of a query cannot be compared, those with equal scores stay in the given order.
+    If keys of a query cannot be compared, keys with equal scores stay in the given order.
 
     Parameters
     ----------
@@ -191,28 +190,26 @@ def best_first(
         keys = keys.copy()
         ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
         # The bits of non-negative doubles, as integers, have the order of the doubles.
-        most = k if k is not None and counts.max() > k else None
-        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), most)
+        limit = k if k is not None and counts.max() > k else None
+        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), limit)
         scores = None if scores is None else ranks
     else:
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
         keys = take(keys, order)
         scores = None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        stay = np.flatnonzero(
-            np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts) < k
-        )
+        ranks_in_query = np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts)
+        places = np.flatnonzero(ranks_in_query < k)
         offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)])
-        keys = take(keys, stay)
-        scores = None if scores is None else scores[stay]
+        keys = take(keys, places)
+        scores = None if scores is None else scores[places]
     return offsets, keys, scores
 
 
 def nearest_first(
     offsets: Int64Array, keys: Column, distances: Float64Array, k: int | None = None
 ) -> tuple[Int64Array, Column, Float64Array]:
-    """Sort the neighbors of each query by (distance, key), both ascending, and keep the first k of
-    each.
+    """Sort the neighbors of each query by (distance, key), and keep the first k of each.
 
     Parameters
     ----------
@@ -253,8 +250,9 @@ def in_order(keys: list[Any]) -> list[Any]:
 
 
 def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
-    """Return the first k matches of one query in the order of `best_first`; counts are numbers of
-    equal slots.
+    """Return the first k matches of one query in the order of `best_first`.
+
+    `counts` are numbers of equal slots.
     """
     if len(keys) > 1:
         kinds = set(map(type, keys))
@@ -272,11 +270,11 @@ def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None)
     """Return the order by (rank, key) within each query, with keys compared by Python."""
     order = np.arange(len(keys), dtype=np.int64)
     for query in np.flatnonzero(np.diff(offsets) > 1).tolist():
-        own = slice(int(offsets[query]), int(offsets[query + 1]))
-        places = list(range(own.start, own.stop))
+        places_of_query = slice(int(offsets[query]), int(offsets[query + 1]))
+        places = list(range(places_of_query.start, places_of_query.stop))
         with suppress(TypeError):  # keys that cannot be compared
             places = sorted(places, key=keys.__getitem__)
         if ranks is not None:
             places.sort(key=ranks.__getitem__)
-        order[own] = places
+        order[places_of_query] = places
     return order

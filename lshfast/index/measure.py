@@ -1,4 +1,4 @@
-"""`Measure`: which distance is computed from the payload of two rows of an index."""
+"""`Measure`: the distance that is computed from the payload of two rows of an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Measure:
         "cosine" is 1 - the cosine, and "euclidean" the square of the distance. "hamming" is the
         number of different bits, and the only one for the layout "bits".
     layout : {"float32", "float64", "sparse32", "sparse64", "bits"}
-        What the words of a point are; see src/distances/distances.h.
+        The form of the words of a point; see src/distances/distances.h.
     dim : int
         Coordinates of a point, at least 1; for sparse points the most coordinates that are not
         zero.
@@ -58,7 +58,8 @@ class Measure:
     @property
     def kernel(self) -> tuple[str, str, int]:
         """The arguments that the kernels take: the words of bits stand for their dim."""
-        return self.name, self.layout, -(-self.dim // 64) if self.layout == "bits" else self.dim
+        size = -(-self.dim // 64) if self.layout == "bits" else self.dim
+        return self.name, self.layout, size
 
     @property
     def text(self) -> str:
@@ -76,8 +77,10 @@ def measure_of(text: str) -> Measure:
         If it is not the text of a measure.
     """
     parts = text.split(":")
-    if len(parts) == 3 and parts[2].isascii() and parts[2].isdigit() and len(parts[2]) < 10:
-        measure = Measure(parts[0], parts[1], int(parts[2]))
-        if measure.text == text:
-            return measure
+    if len(parts) == 3:
+        name, layout, dim = parts
+        if dim.isascii() and dim.isdigit() and len(dim) < 10:
+            measure = Measure(name, layout, int(dim))
+            if measure.text == text:
+                return measure
     raise ValueError(f"not a measure: {text[:100]!r}")

@@ -1,6 +1,4 @@
-"""`MemoryIndex`: what indexes that are held in memory, and read from a file as a whole, have in
-common.
-"""
+"""`MemoryIndex`: the base class of indexes in memory that are read from a file as a whole."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ BATCH_ROWS = 1 << 13
 
 
 class Entries(Protocol):
-    """Keys and rows, and what is built over them to search them; `gate` is a read-write lock."""
+    """Keys and rows, and the structures that search them; `gate` is a read-write lock."""
 
     gate: Gate
 
@@ -48,15 +46,13 @@ class Entries(Protocol):
         """Return all rows that have entries, ascending."""
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
-        """Return what entries are made of, uint64 (n, words) each; these may be views of
-        the rows.
-        """
+        """Return the columns of some rows, uint64 (n, words) each; they may be views."""
 
     def figures(self) -> dict[str, int]:
-        """Return figures by name; sizes are in bytes, and their names end so."""
+        """Return figures by name; the names of sizes in bytes end with "bytes"."""
 
     def unsound(self) -> str:
-        """Return what does not agree with the rows that have entries, "" if all does."""
+        """Return a description of the first disagreement with the live rows, or ""."""
 
 
 class MemoryIndex(KeyedEntries):
@@ -103,26 +99,20 @@ class MemoryIndex(KeyedEntries):
             return iter(listed(self._entries.names(self._entries.rows())))
 
     def _batches(self) -> Iterator[tuple[Column, list[UInt64Array]]]:
-        """Yield the keys and rows of all entries in batches, without those that are removed
-        meanwhile.
-        """
+        """Yield the keys and rows of all entries in batches; removed entries are skipped."""
         with self._entries.gate.reading():
-            every = self._entries.names(self._entries.rows())
-        for start in range(0, len(every), BATCH_ROWS):
+            keys = self._entries.names(self._entries.rows())
+        for start in range(0, len(keys), BATCH_ROWS):
             with self._entries.gate.reading():
-                rows = self._entries.find(every[start : start + BATCH_ROWS])
+                rows = self._entries.find(keys[start : start + BATCH_ROWS])
                 rows = np.sort(rows[rows >= 0])
-                found = (
-                    self._entries.names(rows),
-                    [column.copy() for column in self._entries.columns(rows)],
-                )
-            yield found
+                names = self._entries.names(rows)
+                columns = [column.copy() for column in self._entries.columns(rows)]
+            yield names, columns
 
     @property
     def nbytes(self) -> int:
-        """Memory of the index, in bytes; if the keys are not ints, an estimate without the key
-        objects.
-        """
+        """Memory of the index, in bytes; an estimate without key objects unless keys are ints."""
         with self._entries.gate.reading():
             return bytes_of(self._entries.figures())
 
@@ -149,8 +139,8 @@ class MemoryIndex(KeyedEntries):
         """Write the index to a file; the file appears when it is complete.
 
         A file of an index of the same class, or an empty file, is replaced. The file contains the
-        parameters, the keys and what entries are made of; `open` builds the rest. Writers, and
-        sometimes queries, wait until it is written.
+        parameters, the keys and the rows of entries; `open` builds the rest. Writers, and sometimes
+        queries, wait until it is written.
 
         Parameters
         ----------
@@ -224,8 +214,9 @@ class MemoryIndex(KeyedEntries):
         return index
 
     def verify(self) -> None:
-        """Check that what is built over the entries agrees with them. Files are checked when they
-        are opened.
+        """Check that tables and trees agree with the entries.
+
+        Files are checked when they are opened.
 
         Raises
         ------
@@ -241,9 +232,9 @@ class MemoryIndex(KeyedEntries):
             rows = self._entries.rows()
             if (self._entries.find(self._entries.names(rows)) != rows).any():
                 raise FormatError("keys: one does not lead to its row")
-            wrong = self._entries.unsound()
-            if wrong:
-                raise FormatError(wrong)
+            fault = self._entries.unsound()
+            if fault:
+                raise FormatError(fault)
 
 
 def magic_of(kind: type[MemoryIndex]) -> bytes:

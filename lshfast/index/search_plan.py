@@ -1,6 +1,4 @@
-"""The search plan of sorted trees: in which order they are searched, how deep, and when a search
-can end.
-"""
+"""The search plan of sorted trees: the order and depth of their search, and its end."""
 
 from __future__ import annotations
 
@@ -8,46 +6,40 @@ from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from math import comb
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import Float64Array
-
-UInt32Array: TypeAlias = npt.NDArray[np.uint32]
+from lshfast._common.types import Float64Array, UInt32Array
 
 # Cost of looking up a query in one tree of a run, as a number of rows that can be compared in the
 # same time.
 LOOKUP = 4.0
 
-# Up to so many slots, the probability of a miss is computed exactly; for more slots, an upper bound
+# Up to COUNTED slots, the probability of a miss is computed exactly; for more slots, an upper bound
 # is used.
 COUNTED = 256
 
 
 def gains(num_perm: int, levels: int) -> Float64Array:
-    """Return the gain of a tree for each depth and number of equal slots: float64 (levels + 1,
-    num_perm + 1).
+    """Return the gain of a tree by depth and number of equal slots, (levels + 1, num_perm + 1).
 
     If a random m of k slots are equal, then d given slots are all equal with probability q = m (m -
     1) ... / k (k - 1) ..., with d factors each. The gain is -log(1 - q). Depth 0 means that the
     tree is not searched.
     """
     equal = np.arange(num_perm + 1, dtype=np.int64)
-    kept = np.ones(num_perm + 1)
-    found = np.zeros((levels + 1, num_perm + 1))
+    all_equal = np.ones(num_perm + 1)
+    tree_gains = np.zeros((levels + 1, num_perm + 1))
     with np.errstate(divide="ignore"):
         for depth in range(1, levels + 1):
-            kept = kept * np.maximum(equal - depth + 1, 0) / (num_perm - depth + 1)
-            found[depth] = -np.log1p(-kept)
-    return found
+            all_equal = all_equal * np.maximum(equal - depth + 1, 0) / (num_perm - depth + 1)
+            tree_gains[depth] = -np.log1p(-all_equal)
+    return tree_gains
 
 
 @lru_cache(1 << 10)
 def _ways(slots: int, depth: int, trees: int) -> Float64Array:
-    """Return how many sets of 0, 1, ... equal slots are missed by `trees` trees of `slots` slots,
-    searched to `depth`.
+    """Return the numbers of sets of 0, 1, ... equal slots that `trees` trees miss at `depth`.
 
     A tree misses all sets that do not contain its first `depth` slots; at depth 0 it misses all
     sets. The numbers for several trees are the coefficients of a product of polynomials.
@@ -66,8 +58,7 @@ def _ways(slots: int, depth: int, trees: int) -> Float64Array:
 def missed(
     num_perm: int, trees: int, counts: Sequence[int], *, counted: int = COUNTED
 ) -> Float64Array:
-    """Return the probability that a search misses a row with 0, 1, ... equal slots, chosen at
-    random.
+    """Return the probability that a search misses a random row with 0, 1, ... equal slots.
 
     It is exact for up to `counted` slots. For more slots it is an upper bound: the events that
     single trees miss the row are negatively associated, so the probability that all do is at most
@@ -92,8 +83,8 @@ def missed(
         return np.exp(-total)
     slots = num_perm // trees
     searched = [_ways(slots, depth, count) for depth, count in enumerate(counts, 1) if count]
-    rest = _ways(1, 0, num_perm - slots * sum(counts))
-    missing: Float64Array = reduce(np.convolve, searched, rest) / _ways(1, 0, num_perm)
+    ways = _ways(1, 0, num_perm - slots * sum(counts))
+    missing: Float64Array = reduce(np.convolve, searched, ways) / _ways(1, 0, num_perm)
     return missing
 
 
@@ -140,17 +131,19 @@ def choose_steps(
     enough = num_perm + 1
     steps = []
     while len(at_depth[1]) < trees:
-        own = gain[max(min(enough, num_perm) - 1, 0)]
+        row_gain = gain[max(min(enough, num_perm) - 1, 0)]
         moves = [
-            ((own[to] - own[now]) / (cost[to] - cost[now] + 1), to, now)
-            for now, there in enumerate(at_depth)
-            if there
+            ((row_gain[to] - row_gain[now]) / (cost[to] - cost[now] + 1), to, now)
+            for now, trees_there in enumerate(at_depth)
+            if trees_there
             for to in range(1, now or len(cost))
         ]
         _, to, now = max(moves)
         tree = at_depth[now].popleft()
         at_depth[to].append(tree)
-        out_of_reach = missed(num_perm, trees, [len(there) for there in at_depth[1:]]) > 1 - recall
+        out_of_reach = (
+            missed(num_perm, trees, [len(trees_there) for trees_there in at_depth[1:]]) > 1 - recall
+        )
         enough = min(enough, int(np.count_nonzero(out_of_reach)))
         steps.append((tree, to, enough))
     # Now all are searched to depth 1: a tree is a slot.
@@ -158,6 +151,6 @@ def choose_steps(
         out_of_reach = missed(num_perm, num_perm, [tree + 1]) > 1 - recall
         enough = min(enough, int(np.count_nonzero(out_of_reach)))
         steps.append((tree, 1, enough))
-    chosen = np.array(steps, np.uint32)
-    chosen.flags.writeable = False
-    return chosen
+    step_array = np.array(steps, np.uint32)
+    step_array.flags.writeable = False
+    return step_array

@@ -1,4 +1,4 @@
-"""`StoredIndex`: what an index does with its store, whatever its entries are made of."""
+"""`StoredIndex`: the base class of indexes whose entries are in a store."""
 
 from __future__ import annotations
 
@@ -75,8 +75,7 @@ class StoredIndex(KeyedEntries):
         on_duplicate: OnDuplicate = "error",
         verify: bool | None = None,
     ) -> AnIndex:
-        """Open a saved index; the file is mapped, so the first query takes milliseconds for files
-        of any size.
+        """Open a saved index; the file is mapped, so any size opens in milliseconds.
 
         Parameters
         ----------
@@ -200,8 +199,7 @@ class StoredIndex(KeyedEntries):
         save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
     def commit(self, *, progress: Progress | None = None) -> None:
-        """Write the changes since the last commit to the file of the index; other stores need no
-        commit.
+        """Write the changes since the last commit to the file; other stores need no commit.
 
         Parameters
         ----------
@@ -230,8 +228,7 @@ class StoredIndex(KeyedEntries):
         self.store.commit(progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
-        """Rewrite the file of the index, or its LMDB environment, without removed and replaced
-        entries.
+        """Rewrite the file or LMDB environment without removed and replaced entries.
 
         Parameters
         ----------
@@ -283,8 +280,9 @@ class StoredIndex(KeyedEntries):
         self.store.verify()
 
     def close(self) -> None:
-        """Commit, and close files and connections; afterwards, queries and changes raise
-        ValueError.
+        """Commit, and close files and connections.
+
+        Afterwards, queries and changes raise ValueError.
 
         Use the index in a with statement to close it at the end of the block. If the block raises
         an exception, the index is closed without a commit.

@@ -1,5 +1,4 @@
-"""Find candidates by bucket keys, verify them as pairs, and form groups from pairs; find identical
-items.
+"""Find candidates by bucket keys, verify them as pairs, and group pairs; find identical items.
 
 >>> from lshfast.join import count_distinct, find_identical, star_groups
 >>> find_identical(["a rose", "a dog", "a rose"]).tolist()
@@ -10,8 +9,23 @@ items.
 `candidates`, `verify` and `star_groups` or `component_groups` are the last stages of
 `lshfast.dedup`, on arrays. `ExternalJoin` finds candidates in a given amount of memory, by sorted
 files; `map_buckets` and `reduce_buckets` are the same search for an engine that moves the records
-itself, and `contract_links` labels components. `ItemFilter` remembers which
-items a stream had, in a given amount of memory.
+itself, and `contract_links` labels components. `ItemFilter` remembers which items a stream had, in
+a given amount of memory.
+
+Files:
+
+- banded.py, jaccard.py, groups.py: candidates of bands; their exact similarity; stars and
+  components.
+- exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
+  by their prefixes; sets as ranks; thresholds as fractions.
+- group_pairs.py: the pairs that groups need, without a list of all pairs.
+- short_rows.py, short_crowds.py: these pairs for large components of short rows, by an exact join;
+  the same before rows are sketched.
+- all_pairs.py, copies.py: all similar pairs, a batch at a time; the pairs of exact copies.
+- shared_slots.py: the rows of crowds that are similar to no other row, by their slots.
+- identical.py, item_filter.py: identical items, in memory and in streams; a Bloom filter of items.
+- map_reduce.py: the search for candidates as a map and a reduce function.
+- external/: the same join in bounded memory.
 """
 
 from typing import TYPE_CHECKING

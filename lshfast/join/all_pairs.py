@@ -1,15 +1,12 @@
-"""All similar pairs in ascending order, in batches: memory grows with the number of rows, not of
-pairs.
-"""
+"""All similar pairs in ascending order, in batches, in memory proportional to the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.group_pairs import Comparison
 from lshfast.join.groups import first_copies
@@ -77,27 +74,23 @@ class AllPairs:
         return self._candidates.done
 
     def next_candidates(self, most: int | None = None) -> tuple[Int64Array, Int64Array]:
-        """Return the next candidates (i, j) with enough equal slots, sorted: `most`, or the last
-        ones.
-        """
+        """Return the next `most` candidates (i, j) with enough equal slots, sorted."""
         most = BATCH_PAIRS if most is None else most
         return self._candidates.batch(most)
 
     def verified(
         self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
-    ) -> npt.NDArray[np.void]:
-        """Return the similar pairs among the candidates as a structured array of i, j,
-        similarity.
-        """
+    ) -> PairArray:
+        """Return the similar pairs among candidates, with fields i, j and similarity."""
         if not self._comparison.exact:
             return as_pairs(i, j, estimate(self._signatures, i, j))
-        how = self._comparison
+        comparison = self._comparison
         return verify(
             self._rows,
             i,
             j,
-            how.threshold,
-            measure=how.measure,
-            threads=how.threads,
+            comparison.threshold,
+            measure=comparison.measure,
+            threads=comparison.threads,
             progress=progress,
         )

@@ -1,17 +1,14 @@
-"""Candidate pairs: rows that share a bucket. Each pair is reported once, and exact copies count as
-one row.
-"""
+"""Candidate pairs: rows that share a bucket, each pair once; exact copies count as one row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.run_key import draw_fingerprint_key
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int32Array, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
 from lshfast.kernels.hamming import copies as first_equal
@@ -26,13 +23,13 @@ PIECE = 1 << 20
 
 
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
-    """Return, for each row, the smallest row with the same multiset of tokens; the row itself if it
-    is the first.
+    """Return, for each row, the first row with the same multiset of tokens.
+
+    A row without an earlier copy is its own first copy. An empty row is never a copy.
 
     Rows are compared by fingerprints under a secret key that is drawn for each call, so that
     different rows with equal fingerprints cannot be constructed. Two different rows of n tokens
-    have equal fingerprints with probability at most n / 2**121 (docs/reference/definitions.md). An
-    empty row is never a copy.
+    have equal fingerprints with probability at most n / 2**121 (docs/reference/definitions.md).
 
     Parameters
     ----------
@@ -74,19 +71,16 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     key = draw_fingerprint_key()
     copies = equal_rows(copy_marks(rows))
 
-    def fingerprints(chosen: Int64Array) -> UInt64Array:
-        some = rows.take(chosen)
-        return sets.fingerprints(some.offsets, some.tokens, key)
+    def fingerprints(doubtful_rows: Int64Array) -> UInt64Array:
+        doubtful_sets = rows.take(doubtful_rows)
+        return sets.fingerprints(doubtful_sets.offsets, doubtful_sets.tokens, key)
 
-    return confirm_copies(
-        copies, np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64)), fingerprints
-    )
+    later_copies = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
+    return confirm_copies(copies, later_copies, fingerprints)
 
 
 def copy_marks(rows: TokenSets) -> UInt64Array:
-    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2); copies have
-    equal values.
-    """
+    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2)."""
     marks = np.zeros((len(rows), 2), np.uint64)
     marks[:, 0] = rows.counts
     full = marks[:, 0] > 0
@@ -96,12 +90,10 @@ def copy_marks(rows: TokenSets) -> UInt64Array:
 
 
 def equal_rows(prints: UInt64Array) -> Int64Array:
-    """Return, for each row of numbers, the first equal row; the row itself if its first number is
-    0.
-    """
+    """Return the first row equal to each row; a row whose first number is 0 equals no other."""
     first = first_equal(np.ascontiguousarray(prints)).astype(np.int64)
-    own = np.flatnonzero(prints[:, 0] == 0)
-    first[own] = own
+    zero_rows = np.flatnonzero(prints[:, 0] == 0)
+    first[zero_rows] = zero_rows
     return first
 
 
@@ -115,11 +107,12 @@ def confirm_copies(
     """
     if not len(doubtful):
         return copies
-    chosen = np.zeros(len(copies), bool)
-    chosen[doubtful] = chosen[copies[doubtful]] = True
-    again = np.flatnonzero(chosen)
+    in_doubt = np.zeros(len(copies), bool)
+    in_doubt[doubtful] = True
+    in_doubt[copies[doubtful]] = True
+    doubtful_rows = np.flatnonzero(in_doubt)
     confirmed = copies.copy()
-    confirmed[again] = again[equal_rows(fingerprints(again))]
+    confirmed[doubtful_rows] = doubtful_rows[equal_rows(fingerprints(doubtful_rows))]
     return confirmed
 
 
@@ -137,8 +130,8 @@ def candidates(
     ----------
     keys : ndarray of uint64, shape (n, b)
         Bucket keys, as returned by `Bands.keys` or by `buckets` of a family. 2**64 - 1 is the key
-        of no bucket, and matches nothing: a row may have it in some bands, and an empty row has it
-        in all.
+        of no bucket and matches nothing. An empty row has it in all bands; other rows may have it
+        in some.
     copies : ndarray of int64, shape (n,), optional
         The first copy of each row (see `find_copies`). Only first copies become candidates, so that
         a bucket of a million equal rows takes a million steps instead of 10**12.
@@ -182,22 +175,22 @@ def candidates(
         left, right = kernels.pairs_of_band(keys, band, members, most, screen)
         return left, right
 
-    found = []
+    band_pairs = []
     total = 0
     for left, right in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
-        found.append((left, right))
+        band_pairs.append((left, right))
         total += len(left)
         if total > most:
             raise OverflowError(
                 f"more than {most} candidate pairs: raise the threshold or the number of rows a "
                 "band"
             )
-    return sorted_pairs(found)
+    return sorted_pairs(band_pairs)
 
 
 def number_buckets(
     keys: UInt64Array, members: Int64Array, threads: int
-) -> tuple[npt.NDArray[np.int32], Int64Array]:
+) -> tuple[Int32Array, Int64Array]:
     """Number the buckets of each band that hold at least two members.
 
     Returns
@@ -229,9 +222,7 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
 
 
 def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of several (i, j) sorted by (i, j). Works in pieces, so that it can be
-    interrupted.
-    """
+    """Return the pairs of several (i, j) sorted by (i, j), in steps that can be interrupted."""
     width = max((_width(i, j) for i, j in parts), default=0)
     total = sum(len(i) for i, _ in parts)
     if width > 32:
@@ -267,7 +258,5 @@ def _width(i: Int64Array, j: Int64Array) -> int:
 
 
 def _as_numbers(i: Int64Array, j: Int64Array, width: int) -> UInt64Array:
-    """Return each pair as one number: sorting these is several times faster than sorting by two
-    keys.
-    """
+    """Return each pair as one number, which sorts several times faster than two keys."""
     return i.view(np.uint64) << np.uint64(width) | j.view(np.uint64)

@@ -1,6 +1,4 @@
-"""Exact joins: all pairs of sets whose similarity reaches a threshold, without signatures and
-without misses.
-"""
+"""Exact joins: all pairs of sets whose similarity reaches a threshold, without signatures."""
 
 from __future__ import annotations
 
@@ -10,11 +8,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.progress import Progress
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.types import PairArray, UInt32Array
 from lshfast.join.copies import spread_across, with_copies
 from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import (
@@ -23,7 +21,6 @@ from lshfast.join.set_ranks import (
     Collection,
     RankedSets,
     RankedTokens,
-    UInt32Array,
     ranked_for_join,
 )
 from lshfast.join.thresholds import Measure, Rule, Threshold, rule_of
@@ -50,14 +47,14 @@ CANDIDATE_COST = 60
 
 @dataclass(frozen=True, eq=False)
 class JoinResult:
-    """The pairs that `join` found.
+    """The result of `join`.
 
     Attributes
     ----------
     pairs : ndarray of shape (m,) with fields i, j (int64) and similarity (float64)
         Sorted by (i, j).
     method : {"prefix", "bitmap"}
-        How they were found.
+        The method that found them.
     candidates : int
         The number of pairs of different sets that were compared.
 
@@ -66,7 +63,7 @@ class JoinResult:
     lshfast.exact.join : Find all pairs of two collections exactly.
     """
 
-    pairs: npt.NDArray[np.void]
+    pairs: PairArray
     method: str
     candidates: int
 
@@ -82,7 +79,7 @@ def pairs(
     suffixes: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> npt.NDArray[np.void]:
+) -> PairArray:
     """Find all pairs of sets whose similarity is at least the threshold.
 
     Parameters
@@ -102,7 +99,7 @@ def pairs(
 
     See Also
     --------
-    lshfast.exact.join : Find all similar pairs, and tell how they were found.
+    lshfast.exact.join : Find all similar pairs, and report the method.
     lshfast.pairs : Find all pairs of similar items.
 
     Examples
@@ -117,7 +114,7 @@ def pairs(
     ... ).tolist()
     [(0, 0, 1.0)]
     """
-    found = join(
+    result = join(
         sets,
         right,
         threshold=threshold,
@@ -128,7 +125,7 @@ def pairs(
         threads=threads,
         progress=progress,
     )
-    return found.pairs
+    return result.pairs
 
 
 def join(
@@ -143,12 +140,11 @@ def join(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> JoinResult:
-    """Find all pairs of sets whose similarity is at least the threshold, and tell how they were
-    found.
+    """Find all pairs of sets with at least the threshold's similarity, and report the method.
 
-    No pair is lost, and no other is reported. Tokens are ordered by their number of occurrences,
-    the rarest first; then similar sets share one of their first tokens, and only sets that do are
-    compared.
+    The result is exact: it has all pairs that reach the threshold, and no others. Tokens are
+    ordered by their number of occurrences, the rarest first. In this order similar sets share one
+    of their first tokens, so only sets that share one are compared.
 
     Parameters
     ----------
@@ -174,13 +170,13 @@ def join(
         pairs. With "first", a copy is paired with the first equal set only. `right` needs "all".
     method : {"auto", "prefix", "bitmap"}, default "auto"
         "bitmap" compares all sets whose sizes allow the threshold, as bits; there may be at most
-        512 different elements. "auto" uses it if this is so, and a few sets show that it takes
-        fewer steps.
+        512 different elements. "auto" uses it if there are no more, and a sample of the sets shows
+        that it takes fewer steps.
     suffixes : bool, default False
         For prefixes: order the sets of one size that have a token by the number of their tokens
-        after it. A search then passes over sets with too few of them at once, instead of looking at
-        each. The result is the same. It saves up to a fifth of the time where many sets of few
-        sizes share their rarest tokens, and costs time elsewhere.
+        after it. A search then skips sets with too few of them at once, without a look at each.
+        The result is the same. This saves up to a fifth of the time where many sets of few sizes
+        share their rarest tokens, and costs time elsewhere.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not
         depend on it.
@@ -236,58 +232,51 @@ def join(
     threads = thread_count(threads)
     collections = [Collection.of(rows) for rows in token_sets(sets, right)]
     searched = Join.of(collections, rule, method, threads, suffixes)
-    found = joined_pairs(searched.parts(progress))
+    similar_pairs = joined_pairs(searched.parts(progress))
     if right is None:
-        found = with_copies(found, collections[0].copies, copies)
+        similar_pairs = with_copies(similar_pairs, collections[0].copies, copies)
         if measure == "overlap":
-            found = _with_sizes(found, collections[0], rule)
+            similar_pairs = _with_sizes(similar_pairs, collections[0], rule)
     else:
-        found = spread_across(found, collections[0].copies, collections[1].copies)
-        sort_pairs(found)
-    return JoinResult(found, searched.method, searched.candidates)
+        similar_pairs = spread_across(similar_pairs, collections[0].copies, collections[1].copies)
+        sort_pairs(similar_pairs)
+    return JoinResult(similar_pairs, searched.method, searched.candidates)
 
 
 def token_sets(sets: Any, right: Any = None) -> list[TokenSets]:
-    """Return one or two collections of a caller as TokenSets, hashed with a secret key unless they
-    are TokenSets.
-    """
-    given = [sets] if right is None else [sets, right]
-    if all(isinstance(rows, TokenSets) for rows in given):
-        return given
+    """Return one or two collections as TokenSets; others are hashed with a secret key."""
+    collections = [sets] if right is None else [sets, right]
+    if all(isinstance(rows, TokenSets) for rows in collections):
+        return collections
     key = draw_hash_key()
-    for name, rows in zip(("sets", "right"), given, strict=False):
+    for name, rows in zip(("sets", "right"), collections, strict=False):
         if isinstance(rows, TokenSets):
             raise TypeError(
                 "sets and right must both be TokenSets, or neither: others are hashed in another "
                 "way"
             )
         check_rows(name, rows)
-    return [hash_rows(rows, key) for rows in given]
+    return [hash_rows(rows, key) for rows in collections]
 
 
 def check_rows(name: str, rows: Any) -> None:
     """Raise an error unless an argument may be an iterable of sets."""
-    if isinstance(rows, (str, bytes)) or not (
-        hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")
-    ):
+    is_iterable = hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")
+    if isinstance(rows, (str, bytes)) or not is_iterable:
         raise TypeError(f"{name} must be TokenSets or an iterable of sets, not {rows!r}")
 
 
-def _with_sizes(
-    found: npt.NDArray[np.void], collection: Collection, rule: Rule
-) -> npt.NDArray[np.void]:
-    """Set the overlap of copies to their size, and remove those whose size is below the
-    threshold.
-    """
-    first = collection.copies[found["i"]]
-    same = np.flatnonzero(first == collection.copies[found["j"]])
-    rows, where = np.unique(first[same], return_inverse=True)
-    found["similarity"][same] = collection.sets.take(rows).distinct().counts[where]
-    return found[found["similarity"] >= rule.p]
+def _with_sizes(similar_pairs: PairArray, collection: Collection, rule: Rule) -> PairArray:
+    """Set the overlap of copies to their size, and drop the copies below the threshold."""
+    first = collection.copies[similar_pairs["i"]]
+    copy_pairs = np.flatnonzero(first == collection.copies[similar_pairs["j"]])
+    rows, places = np.unique(first[copy_pairs], return_inverse=True)
+    similar_pairs["similarity"][copy_pairs] = collection.sets.take(rows).distinct().counts[places]
+    return similar_pairs[similar_pairs["similarity"] >= rule.p]
 
 
 class MorePairsError(Exception):
-    """A join has more similar pairs than its caller wants."""
+    """A join has more similar pairs than its caller allows."""
 
 
 @dataclass
@@ -324,10 +313,8 @@ class Join:
         threads: int,
         suffixes: bool = False,
     ) -> Join:
-        """Rank the tokens of one or two collections, choose the method, and build what it
-        searches.
-        """
-        own = len(collections) == 1
+        """Rank the tokens of one or two collections, choose the method, and build its index."""
+        within_one = len(collections) == 1
         tokens = RankedTokens(collections, TABLE)
         small = tokens.complete and tokens.most <= SMALL
         if method == "bitmap" and not small:
@@ -344,55 +331,55 @@ class Join:
         probes = ranked[-1]
         searches: dict[str, Callable[[], Searcher]] = {}
         if method != "bitmap":
-            searches["prefix"] = prefix_search(rule, indexed, probes, own, suffixes)
+            searches["prefix"] = prefix_search(rule, indexed, probes, within_one, suffixes)
         if method != "prefix" and small:
-            searches["bitmap"] = bitmap_search(rule, indexed, probes, own)
-        chosen = (
-            next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
-        )
-        return cls(rule, indexed, probes, chosen, searches[chosen], threads)
+            searches["bitmap"] = bitmap_search(rule, indexed, probes, within_one)
+        if len(searches) == 1:
+            cheapest = next(iter(searches))
+        else:
+            cheapest = _cheapest(searches, len(probes.rows))
+        return cls(rule, indexed, probes, cheapest, searches[cheapest], threads)
 
     def parts(
         self, progress: Progress | None = None, most: int | None = None
-    ) -> Iterator[npt.NDArray[np.void]]:
-        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one
-        collection.
+    ) -> Iterator[PairArray]:
+        """Yield the pairs of different sets in parts: i, j and similarity.
+
+        Within one collection, i < j.
 
         If there are more pairs than `most`, MorePairsError is raised as soon as this is known.
         """
         n = len(self.probes.rows)
-        done = 0
+        sets_done = 0
         total = 0
-        for found in self._searched(n, most):
-            total += len(found)
+        for part in self._searched(n, most):
+            total += len(part)
             if most is not None and total > most:
                 raise MorePairsError
-            done = min(n, done + ROWS)
+            sets_done = min(n, sets_done + ROWS)
             if progress:
-                progress("join", done, n)
-            if len(found):
-                yield self._as_pairs(found)
+                progress("join", sets_done, n)
+            if len(part):
+                yield self._as_pairs(part)
 
-    def sorted_parts(self, progress: Progress | None = None) -> Iterator[npt.NDArray[np.void]]:
-        """Yield the pairs within one collection in parts, sorted by (i, j), in memory that grows
-        with the sets only.
+    def sorted_parts(self, progress: Progress | None = None) -> Iterator[PairArray]:
+        """Yield the pairs within one collection in parts, sorted by (i, j).
 
-        Each set searches for the similar ones of all sizes, so this takes about twice the steps of
-        `parts`.
+        Memory grows with the sets only. Each set searches sets of all sizes, so this takes about
+        twice as many steps as `parts`.
         """
-        search: Callable[[], Searcher] = (
-            bitmap_search(self.rule, self.indexed, self.indexed, False)
-            if self.method == "bitmap"
-            else prefix_search(self.rule, self.indexed, self.indexed, False, False)
-        )
+        search: Callable[[], Searcher]
+        if self.method == "bitmap":
+            search = bitmap_search(self.rule, self.indexed, self.indexed, False)
+        else:
+            search = prefix_search(self.rule, self.indexed, self.indexed, False, False)
         probes = np.argsort(self.indexed.rows)
         n = len(probes)
         piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
 
-        def pairs_of(searcher: Searcher, first: int) -> npt.NDArray[np.void]:
-            parts = [
-                searcher.run(probe, probe + 1) for probe in probes[first : first + piece].tolist()
-            ]
+        def pairs_of(searcher: Searcher, first: int) -> PairArray:
+            probes_of_piece = probes[first : first + piece].tolist()
+            parts = [searcher.run(probe, probe + 1) for probe in probes_of_piece]
             row, probe, overlap = np.concatenate(parts).T
             later = self.indexed.rows[row] > self.indexed.rows[probe]
             pairs = self._as_pairs(np.column_stack([row[later], probe[later], overlap[later]]))
@@ -404,9 +391,8 @@ class Join:
                 progress("join", min(n, (number + 1) * piece), n)
             if len(pairs):
                 yield pairs
-        self.candidates = (
-            self.candidates - n
-        ) // 2  # each set met itself once, and each pair from both sides
+        # Each set met itself once, and each pair from both sides.
+        self.candidates = (self.candidates - n) // 2
 
     def _searched(self, n: int, most: int | None) -> Iterator[UInt32Array]:
         """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time.
@@ -426,62 +412,62 @@ class Join:
         pairs_of: Callable[[Searcher, int], Result],
         firsts: range,
     ) -> Iterator[Result]:
-        """Yield what `pairs_of` returns for each number, with a search a thread, and count the
-        candidates.
-        """
+        """Yield `pairs_of` of each number, with one search a thread; count the candidates."""
         idle: SimpleQueue[Searcher] = SimpleQueue()
-        every: list[Searcher] = []
+        searchers: list[Searcher] = []
 
         def work(first: int) -> Result:
             try:
                 searcher = idle.get_nowait()
             except Empty:
                 searcher = search()
-                every.append(searcher)
-            found = pairs_of(searcher, first)
+                searchers.append(searcher)
+            result = pairs_of(searcher, first)
             if not searcher.under_way:
                 idle.put(searcher)
-            return found
+            return result
 
         yield from ordered_map(work, firsts, self.threads)
-        self.candidates = sum(searcher.candidates for searcher in every)
+        self.candidates = sum(searcher.candidates for searcher in searchers)
 
-    def _as_pairs(self, found: UInt32Array) -> npt.NDArray[np.void]:
-        row, probe, overlap = found.T
-        sizes = self.indexed.records.sizes[row], self.probes.records.sizes[probe]
+    def _as_pairs(self, overlaps: UInt32Array) -> PairArray:
+        row, probe, overlap = overlaps.T
+        indexed_sizes = self.indexed.records.sizes[row]
+        probe_sizes = self.probes.records.sizes[probe]
+        similarity = self.rule.similarity(overlap, indexed_sizes, probe_sizes)
         i = self.indexed.rows[row]
         j = self.probes.rows[probe]
-        if self.indexed is self.probes:
-            i, j = np.minimum(i, j), np.maximum(i, j)
-        return as_pairs(i, j, self.rule.similarity(overlap, *sizes))
+        if self.indexed is not self.probes:
+            return as_pairs(i, j, similarity)
+        return as_pairs(np.minimum(i, j), np.maximum(i, j), similarity)
 
 
 def prefix_search(
-    rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool, suffixes: bool
+    rule: Rule, indexed: RankedSets, probes: RankedSets, within_one: bool, suffixes: bool
 ) -> Callable[[], setjoin.Search]:
-    """Index the prefixes of sets, and return what makes searches in them."""
-    index = setjoin.Prefixes(rule.of_kernels, indexed.records, own, suffixes)
+    """Index the prefixes of sets, and return a factory of searches in them."""
+    index = setjoin.Prefixes(rule.of_kernels, indexed.records, within_one, suffixes)
     return lambda: setjoin.Search(index, probes.records)
 
 
 def bitmap_search(
-    rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool
+    rule: Rule, indexed: RankedSets, probes: RankedSets, within_one: bool
 ) -> Callable[[], setjoin.BitSearch]:
-    """Return what makes searches among sets of a small universe, as bits."""
+    """Return a factory of bitmap searches for small universes."""
     classes = setjoin.SizeClasses(rule.of_kernels, indexed.records)
     words = indexed.records.bitmaps(True)
     probe_words = probes.records.bitmaps(False)
-    return lambda: setjoin.BitSearch(classes, words, probes.records, probe_words, own)
+    return lambda: setjoin.BitSearch(classes, words, probes.records, probe_words, within_one)
 
 
 def _cheapest(searches: dict[str, Callable[[], Searcher]], n: int) -> str:
-    """Return the method that takes the least time for some sets, by the number of its steps."""
+    """Return the method that takes the fewest steps for a sample of the probing sets."""
+    sample = np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)
+    probes = np.unique(sample).tolist()
     costs = {}
-    for method, make in searches.items():
-        search = make()
-        for probe in np.unique(
-            np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)
-        ).tolist():
+    for method, new_search in searches.items():
+        search = new_search()
+        for probe in probes:
             search.run(probe, probe + 1)
         costs[method] = search.steps(POSTING_COST, CANDIDATE_COST)
     return min(costs, key=costs.__getitem__)

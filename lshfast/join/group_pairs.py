@@ -1,5 +1,4 @@
-"""Pairs for groups: of the rows that share a bucket, only the comparisons that the definition of
-the groups needs.
+"""Pairs for groups: only the comparisons that the definition of the groups needs.
 
 For stars, each row is compared with the kept rows that share a bucket with it; for chains, with the
 rows of other components. A bucket of n similar rows takes n comparisons; all pairs would be n²/2.
@@ -15,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    PairArray,
+    UInt64Array,
+)
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
@@ -35,8 +41,8 @@ CROWD = 64
 # too. The values are the number of next rows and the number of earlier rows for each. In a crowd a
 # prediction costs more, and nearly all rows that are compared are similar. AHEAD_OF_ONE is the
 # number of earlier rows for a single row.
-AHEAD = 512, 1
-AHEAD_IN_CROWD = 32, 8
+AHEAD = (512, 1)
+AHEAD_IN_CROWD = (32, 8)
 AHEAD_OF_ONE = 512
 
 # The number of rows of a crowd whose tokens are counted. A token is frequent if at least one in
@@ -110,11 +116,13 @@ class Comparison:
     limits: WalkLimits = WalkLimits()
 
     def least_slots(self, k: int) -> int:
-        """Return how many of k slots must be equal before the tokens of two rows are compared."""
-        return least_agreement(k, self.threshold) if self.exact and self.measure == "jaccard" else 0
+        """Return the smallest number of equal slots of k for which two rows are compared."""
+        if self.exact and self.measure == "jaccard":
+            return least_agreement(k, self.threshold)
+        return 0
 
     def least_shared(self, k: int) -> int:
-        """Return how many of its k slots a row has in common with each similar row, at least."""
+        """Return the smallest number of its k slots that a row shares with each similar row."""
         if self.exact:
             return self.least_slots(k)
         return next(slots for slots in range(k + 1) if slots / k >= self.threshold)
@@ -129,9 +137,10 @@ def pairs_for_groups(
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[npt.NDArray[np.void], int]:
-    """Return a subset of the similar pairs from which `star_groups` or `component_groups` form the
-    same groups.
+) -> tuple[PairArray, int]:
+    """Return similar pairs from which `star_groups` or `component_groups` form the same groups.
+
+    They are a subset of all similar pairs.
 
     Parameters
     ----------
@@ -156,16 +165,16 @@ def pairs_for_groups(
     """
     n = len(keys)
     threads = comparison.threads
-    kinds = np.flatnonzero(first_copies(n, copies) == np.arange(n, dtype=np.int64))
-    members = by_preference(kinds, n, copies, preference)
+    first_rows = np.flatnonzero(first_copies(n, copies) == np.arange(n, dtype=np.int64))
+    members = by_preference(first_rows, n, copies, preference)
     buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
-    meeting = _meeting(labels, members, signatures, comparison)
-    if len(meeting) == 0:
-        return as_pairs(meeting, meeting, 0.0), 0
-    walked = members[meeting]
-    starts = np.flatnonzero(np.diff(labels[meeting], prepend=-1))
-    buckets = np.ascontiguousarray(buckets[meeting])
+    places = _meeting(labels, members, signatures, comparison)
+    if len(places) == 0:
+        return as_pairs(places, places, 0.0), 0
+    walked = members[places]
+    starts = np.flatnonzero(np.diff(labels[places], prepend=-1))
+    buckets = np.ascontiguousarray(buckets[places])
     state = kernels.Grouping(
         buckets,
         counts,
@@ -178,23 +187,21 @@ def pairs_for_groups(
         comparison.measure == "containment",
     )
     compared = _Walk(state, rows, walked, comparison, progress).run(starts)
-    found = state.left >= 0
-    i = walked[state.left[found]]
-    j = walked[state.right[found]]
-    return sorted_pairs(i, j, state.similarity[found]), compared
+    in_pair = state.left >= 0
+    i = walked[state.left[in_pair]]
+    j = walked[state.right[in_pair]]
+    return sorted_pairs(i, j, state.similarity[in_pair]), compared
 
 
 def by_preference(
     rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None
 ) -> Int64Array:
-    """Return first copies in the order in which groups take them: by the rank of their most
-    preferred copy.
-    """
+    """Return first copies by the rank of their most preferred copy, as groups take them."""
     best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
     return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
 
 
-def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> npt.NDArray[np.void]:
+def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> PairArray:
     """Return pairs whose rows are in any order as sorted pairs with i < j."""
     low = np.minimum(i, j)
     high = np.maximum(i, j)
@@ -205,9 +212,7 @@ def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> npt.
 def _meeting(
     labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison
 ) -> Int64Array:
-    """Return the places of the members that may be similar to another one of their component, by
-    component.
-    """
+    """Return the places of members that may be similar to others, component by component."""
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
     least = comparison.least_shared(signatures.shape[1])
@@ -225,9 +230,7 @@ def _meeting(
 
 
 class _Walk:
-    """The pass over all rows that share a bucket: small components in parallel, large components in
-    pieces.
-    """
+    """The pass over rows that share buckets: small components in parallel, large ones in pieces."""
 
     def __init__(
         self,
@@ -245,27 +248,22 @@ class _Walk:
         self._progress = progress
         self._done = 0
         self._ahead = AHEAD
-        self._fetched: dict[
-            int, int
-        ] = {}  # of fetched earlier rows: the number of each hold, and its tokens
+        # The number of tokens of each hold of earlier rows that were fetched.
+        self._fetched: dict[int, int] = {}
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
 
     def run(self, starts: Int64Array) -> int:
-        """Process all components, which begin at `starts`, and return the number of pairs that were
-        compared.
-        """
+        """Process all components, which begin at `starts`; return the number of compared pairs."""
         compared = 0
         stops = np.append(starts[1:], len(self.walked))
         small = np.ones(len(starts), bool)
         if self.comparison.exact:
-            small = (self._tokens(starts, stops) <= self.limits.piece_tokens) & (
-                stops - starts <= self.limits.few
-            )
+            small = self._tokens(starts, stops) <= self.limits.piece_tokens
+            small &= stops - starts <= self.limits.few
         runs = self._runs(starts, stops, small)
-        for count, rows in ordered_map(
-            self._walk_piece, runs, self.comparison.threads, self._is_large
-        ):
+        threads = self.comparison.threads
+        for count, rows in ordered_map(self._walk_piece, runs, threads, self._is_large):
             compared += count
             self._tell(rows)
         for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
@@ -287,24 +285,24 @@ class _Walk:
         return limited and int(self._sizes[begin:end].sum()) > LARGE * self.limits.run_tokens
 
     def _runs(
-        self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]
+        self, starts: Int64Array, stops: Int64Array, small: BoolArray
     ) -> Iterator[tuple[int, int]]:
         """Yield runs of complete small components of about `run_tokens` tokens each."""
         most = self.limits.run_tokens
-        begin = end = filled = 0
-        for start, stop, more in zip(
-            starts[small].tolist(),
-            stops[small].tolist(),
-            self._tokens(starts, stops)[small].tolist(),
-            strict=True,
-        ):
-            if end > begin and (start != end or filled + more > most):
-                yield begin, end
-            if end <= begin or start != end or filled + more > most:
+        begin = 0
+        end = 0
+        filled = 0
+        small_starts = starts[small].tolist()
+        small_stops = stops[small].tolist()
+        sizes = self._tokens(starts, stops)[small].tolist()
+        for start, stop, size in zip(small_starts, small_stops, sizes, strict=True):
+            if start != end or filled + size > most:
+                if end > begin:
+                    yield begin, end
                 begin = start
                 filled = 0
             end = stop
-            filled = filled + more
+            filled += size
         if end > begin:
             yield begin, end
 
@@ -329,25 +327,23 @@ class _Walk:
             return self.state.walk(begin, end), end - begin
 
     def _walk_large(self, start: int, stop: int) -> int:
-        """Process one component in pieces. The tokens of earlier rows are fetched when they are
-        needed.
-        """
+        """Process one component in pieces, and fetch the tokens of earlier rows when needed."""
         self.state.start(start, self.limits.crowd)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
-        taken = ordered_map(
+        pieces_with_sets = ordered_map(
             lambda piece: (piece, self._take(*piece)),
             pieces,
             self.comparison.threads,
             self._is_large,
         )
-        for (begin, end), sets in taken:
+        for (begin, end), sets in pieces_with_sets:
             with self._at_hand(begin, sets):
-                joined = self._walk_rows(start, stop, begin, end)
-            if joined is not None:
+                compared = self._walk_rows(start, stop, begin, end)
+            if compared is not None:
                 self._forget()
                 self._tell(stop - begin)
-                return joined
+                return compared
             self._tell(end - begin)
         self._forget()
         self.state.end_crowd()
@@ -359,48 +355,47 @@ class _Walk:
         If the component is a crowd of short rows, all its rows are processed, and the number of
         pairs that were compared is returned.
         """
-        before = -1
-        while (ended := self.state.step(end))[0] != kernels.DONE:
-            why, row, needed = ended
-            if why == kernels.FULL:
+        fetched_for = -1
+        while True:
+            reason, row, needed = self.state.step(end)
+            if reason == kernels.DONE:
+                return None
+            if reason == kernels.FULL:
                 self.state.make_room()
-            elif why == kernels.CROWDED:
-                joined = self._join_short(start, stop)
-                if joined is not None:
-                    return joined
+            elif reason == kernels.CROWDED:
+                compared = self._join_short(start, stop)
+                if compared is not None:
+                    return compared
                 self._make_crowd(start, stop, begin, row)
                 self._ahead = AHEAD_IN_CROWD
-            elif row != before:
+            elif row != fetched_for:
                 rows, most = self._ahead
                 self._fetch(needed, self.state.missing(min(end, row + rows), most))
-                before = row
+                fetched_for = row
             else:  # the predicted rows were not enough: this row may need many more
                 self._fetch(needed, self.state.missing(row + 1, AHEAD_OF_ONE))
-        return None
 
     def _join_short(self, start: int, stop: int) -> int | None:
-        """Process the rows of a component by an exact join if they are short and have few similar
-        pairs.
-        """
+        """Process the rows of a component by an exact join; None unless they are short."""
         if not self.comparison.join_short or not are_short(self._sizes[start:stop]):
             return None
-        how = self.comparison
-        done = self._done
+        comparison = self.comparison
+        first_done = self._done
         total = len(self.walked)
-        tell = self._progress
+        progress = self._progress
 
-        def report(joined: int, rows: int) -> None:
-            if tell:
-                tell(max(done, min(total, start + joined)), total)
+        def report(rows_joined: int, rows: int) -> None:
+            if progress:
+                progress(max(first_done, min(total, start + rows_joined)), total)
 
         return place_short_rows(
             self.state,
             self.rows,
             self.walked[start:stop],
             start,
-            threshold=how.threshold,
-            measure=how.measure,
-            threads=how.threads,
+            threshold=comparison.threshold,
+            measure=comparison.measure,
+            threads=comparison.threads,
             progress=report,
         )
 
@@ -408,23 +403,18 @@ class _Walk:
         """Yield consecutive runs of rows of about `run_tokens` tokens each."""
         while start < stop:
             before = int(self._ends[start - 1]) if start else 0
-            end = (
-                int(
-                    np.searchsorted(
-                        self._ends[start:stop], before + self.limits.run_tokens, side="right"
-                    )
-                )
-                + start
-            )
-            end = max(end, start + 1)
+            limit = before + self.limits.run_tokens
+            count = int(np.searchsorted(self._ends[start:stop], limit, side="right"))
+            end = start + max(1, count)
             yield start, end
             start = end
 
-    def _fetch(self, needed: int, likely: npt.NDArray[np.int32]) -> None:
+    def _fetch(self, needed: int, likely: Int32Array) -> None:
         """Fetch the tokens of an earlier row, and of as many likely rows as fit."""
         most = self.limits.piece_tokens
         rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
-        fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), most, side="right"))
+        ends = np.cumsum(self._sizes[rows], dtype=np.int64)
+        fit = int(np.searchsorted(ends, most, side="right"))
         rows = rows[: max(1, fit)]
         if sum(self._fetched.values()) + int(self._sizes[rows].sum()) > most:
             self._forget()
@@ -437,19 +427,14 @@ class _Walk:
         self._fetched.clear()
 
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
-        """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin`
-        on are in memory.
-        """
+        """Make a crowd of the rows start..row; the tokens of rows from `begin` on are in memory."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
-        wanted = min(
-            SAMPLE_ROWS,
-            stop - start,
-            max(1, (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)),
-        )
-        sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
+        rows_in_memory = (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)
+        sample_size = min(SAMPLE_ROWS, stop - start, max(1, rows_in_memory))
+        sample = np.linspace(start, stop - 1, sample_size).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
-        self.state.begin_crowd(counts, max(2, wanted // FREQUENT_ROWS))
+        self.state.begin_crowd(counts, max(2, sample_size // FREQUENT_ROWS))
         self._forget()
         for low, high in self._pieces(start, begin):
             with self._at_hand(low, self._take(low, high)):

@@ -1,6 +1,4 @@
-"""Groups from pairs: stars, in which each removed row is similar to the kept row, or connected
-components.
-"""
+"""Groups from pairs: stars around kept rows, or connected components."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import array_of
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array, PairArray
 from lshfast.join.banded import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The row that is kept in place of each row.
+    """The kept row of each row's group.
 
     Attributes
     ----------
@@ -45,7 +43,7 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
         raise ValueError(
             f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}"
         )
-    # Numpy converts numbers beside strings to strings; Python objects keep their types.
+    # Numpy converts a mixture of numbers and strings to strings; Python objects keep their types.
     if values.dtype.kind in "OUSV":
         values = np.fromiter(objects_of(preference, "the values to prefer rows by"), object, n)
     missing = np.asarray(values != values)  # NaN and NaT
@@ -63,24 +61,21 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
 
 
 def larger_first(sizes: Int64Array, preference: npt.ArrayLike | None) -> Int64Array:
-    """Return a preference for the rows with larger sets, and among sets of one size for the rows
-    preferred before.
-    """
+    """Return a preference for larger sets, and among sets of one size for preferred rows."""
     order = preferred(len(sizes), preference)
     values = np.empty(len(sizes), np.int64)
-    values[order[np.argsort(-sizes[order], kind="stable")]] = np.arange(
-        len(sizes), 0, -1, dtype=np.int64
-    )
+    largest_first = order[np.argsort(-sizes[order], kind="stable")]
+    values[largest_first] = np.arange(len(sizes), 0, -1, dtype=np.int64)
     return values
 
 
 def climbing_pairs(
     n: int,
-    pairs: npt.NDArray[np.void],
+    pairs: PairArray,
     *,
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
-) -> npt.NDArray[np.void]:
+) -> PairArray:
     """Return, for each row in pairs with preferred rows, its pair with the most preferred of them.
 
     Parameters
@@ -101,21 +96,21 @@ def climbing_pairs(
     later = np.maximum(i, j)
     earlier = np.minimum(i, j)
     order = order_of_pairs(later, earlier)
-    return np.asarray(pairs[np.sort(order[np.diff(later[order], prepend=-1) != 0])])
+    first_of_row = np.diff(later[order], prepend=-1) != 0
+    return np.asarray(pairs[np.sort(order[first_of_row])])
 
 
 def star_groups(
     n: int,
-    pairs: npt.NDArray[np.void],
+    pairs: PairArray,
     *,
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
 ) -> Groups:
-    """Group rows into stars: each removed row is itself similar to the row that is kept in its
-    place.
+    """Group rows into stars: each removed row is itself similar to the kept row.
 
-    Rows are processed in order of preference. A row that has no keeper yet is kept, and becomes the
-    keeper of all rows that are similar to it and have no keeper yet.
+    Rows are processed in order of preference. A row that has no keeper yet is kept. It becomes the
+    keeper of all similar rows that have no keeper yet.
 
     Parameters
     ----------
@@ -158,14 +153,14 @@ def star_groups(
 
 def component_groups(
     n: int,
-    pairs: npt.NDArray[np.void],
+    pairs: PairArray,
     *,
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
 ) -> Groups:
     """Group rows that are connected by chains of similar pairs (single linkage).
 
-    The parameters are those of `star_groups`.
+    The parameters are the same as for `star_groups`.
 
     See Also
     --------
@@ -183,19 +178,20 @@ def component_groups(
     """
     order = preferred(n, preference)
     first = first_copies(n, copies)
-    i, j, alike = _between_kinds(n, pairs, first)
+    i, j, pair_similarity = _between_kinds(n, pairs, first)
     labels = kernels.components(i, j, n)[first]
     best, _ = best_copies(order, labels)
     keeper = best[labels]
     # The similarity of each pair, by (first copy, first copy of the keeper).
     keys = i * n + j
     order = order_of_pairs(i, j)
-    wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
+    keeper_keys = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
     similarity = np.where(first == first[keeper], 1.0, np.nan)
     if len(keys):
-        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-        found = keys[place] == wanted
-        similarity[found] = alike[place[found]]
+        places = np.searchsorted(keys, keeper_keys, sorter=order)
+        pair_numbers = order[np.minimum(places, len(keys) - 1)]
+        has_pair = keys[pair_numbers] == keeper_keys
+        similarity[has_pair] = pair_similarity[pair_numbers[has_pair]]
     return Groups(keeper, similarity, smallest(keeper))
 
 
@@ -206,11 +202,9 @@ def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
 
 
 def _between_kinds(
-    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+    n: int, pairs: PairArray, first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (i, j, similarity) of pairs as pairs of first copies, without pairs of copies of the
-    same row.
-    """
+    """Return (i, j, similarity) of the pairs of different first copies."""
     parts = [
         _part_between_kinds(n, pairs[start : start + PIECE], first)
         for start in range(0, len(pairs), PIECE)
@@ -221,7 +215,7 @@ def _between_kinds(
 
 
 def _part_between_kinds(
-    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+    n: int, pairs: PairArray, first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     for name in ("i", "j"):
         if len(pairs) and not 0 <= pairs[name].min() <= pairs[name].max() < n:
@@ -230,8 +224,8 @@ def _part_between_kinds(
             )
     i = first[pairs["i"]]
     j = first[pairs["j"]]
-    apart = i != j
-    return np.minimum(i, j)[apart], np.maximum(i, j)[apart], pairs["similarity"][apart]
+    different = i != j
+    return np.minimum(i, j)[different], np.maximum(i, j)[different], pairs["similarity"][different]
 
 
 def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -246,15 +240,13 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
 def _adjacency(
     n: int, i: Int64Array, j: Int64Array, similarity: Float64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (offsets, neighbours, similarities) of the graph of pairs, with ascending
-    neighbours.
-    """
+    """Return (offsets, neighbours, similarities) of the graph, with ascending neighbours."""
     ends = np.concatenate([i, j])
-    others = np.concatenate([j, i])
-    order = order_of_pairs(ends, others)
+    opposite_ends = np.concatenate([j, i])
+    order = order_of_pairs(ends, opposite_ends)
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
-    return offsets, others[order], np.tile(similarity, 2)[order]
+    return offsets, opposite_ends[order], np.tile(similarity, 2)[order]
 
 
 def smallest(keeper: Int64Array) -> Int64Array:

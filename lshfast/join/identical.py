@@ -34,7 +34,7 @@ from lshfast.sketch.cardinality import DistinctCounter
 
 Method: TypeAlias = Literal["positions", "hash"]
 
-# Longer items are not hashed as a whole: so many words of 8 bytes are read of each.
+# Items of at most WHOLE_BYTES are hashed as a whole; of longer items, POINTS words of 8 bytes are.
 WHOLE_BYTES = 256
 POINTS = 8
 
@@ -49,14 +49,15 @@ COUNTED_ROWS = 1 << 16
 def find_identical(
     items: Any, *, method: Method = "positions", threads: int | None = None
 ) -> Int64Array:
-    """Return, for each item, the first item with the same bytes; the item itself if it is the
-    first.
+    """Return, for each item, the first item with the same bytes.
+
+    An item without an earlier identical one is its own first item.
 
     With "positions", items of one length with the same words at 8 random places are compared as a
-    whole. All items of one length have the same places; of items of at most 256 bytes, a hash of
-    all bytes is compared instead. Most longer items are neither read nor hashed completely, and no
-    error is possible. If different items agree at these places, as pages with a template can,
-    hashes of their bytes decide which of them are compared.
+    whole. All items of one length have the same places. Items of at most 256 bytes are compared by
+    a hash of all bytes first. Most longer items are neither read nor hashed completely, and no
+    error is possible. Different items may agree at these places, for example pages with a template;
+    then hashes of their bytes decide which of them are compared.
 
     With "hash", items are identical if their lengths and two 61-bit hashes of their bytes are
     equal. Each hash has its own secret key; the second is computed only of items whose first hash
@@ -109,53 +110,47 @@ def find_identical(
 
 
 def _by_hash(texts: Texts, threads: int) -> Int64Array:
-    keys = draw_hash_key(), draw_hash_key()
-    first = _hashes(texts, keys[0], threads)
+    first_key = draw_hash_key()
+    second_key = draw_hash_key()
+    first = _hashes(texts, first_key, threads)
     copies = equal_rows(_rows_of(texts.lengths, first))
 
     def fingerprints(rows: Int64Array) -> UInt64Array:
-        return _rows_of(
-            texts.lengths[rows], first[rows], _hashes(texts.take(rows), keys[1], threads)
-        )
+        second = _hashes(texts.take(rows), second_key, threads)
+        return _rows_of(texts.lengths[rows], first[rows], second)
 
-    return confirm_copies(
-        copies, np.flatnonzero(copies != np.arange(len(texts), dtype=np.int64)), fingerprints
-    )
+    later_copies = np.flatnonzero(copies != np.arange(len(texts), dtype=np.int64))
+    return confirm_copies(copies, later_copies, fingerprints)
 
 
 def _by_positions(texts: Texts, threads: int) -> Int64Array:
-    """Compare each item with the first item of its bucket, and then those that differ from it, by
-    full hashes.
-    """
-    left = np.arange(len(texts), dtype=np.int64)
-    found = left.copy()
+    """Compare items with the first of their bucket, and different ones by full hashes."""
+    open_items = np.arange(len(texts), dtype=np.int64)
+    first_items = open_items.copy()
     marks = _rows_of(texts.lengths, _samples(texts, threads))
-    while len(left):
-        first = left[equal_rows(marks)]
-        again = np.flatnonzero(first != left)
-        differ = again[~texts.equal(left[again], first[again])]
-        first[differ] = left[differ]
-        found[left] = first
-        left = left[differ]
-        marks = _rows_of(texts.lengths[left], _hashes(texts.take(left), draw_hash_key(), threads))
-    return found
+    while len(open_items):
+        first = open_items[equal_rows(marks)]
+        repeated = np.flatnonzero(first != open_items)
+        differ = repeated[~texts.equal(open_items[repeated], first[repeated])]
+        first[differ] = open_items[differ]
+        first_items[open_items] = first
+        open_items = open_items[differ]
+        marks = _rows_of(
+            texts.lengths[open_items], _hashes(texts.take(open_items), draw_hash_key(), threads)
+        )
+    return first_items
 
 
 def _rows_of(lengths: Int64Array, *hashes: UInt64Array) -> UInt64Array:
-    """Return lengths and hashes as rows for `equal_rows`, which takes rows that begin with 0 as
-    different.
-    """
+    """Return lengths and hashes as rows for `equal_rows`; no row begins with 0."""
     return np.stack([lengths.astype(np.uint64) + np.uint64(1), *hashes], axis=1)
 
 
 def _hashes(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
     """Return the 61-bit hash of each text under a key, mixed to 64 bits by a bijection."""
     parts = (texts.take(rows) for rows in pieces(texts.lengths, PIECE_BYTES))
-    whole = [
-        np.empty(0, np.uint64),
-        *ordered_map(lambda part: tokens_of_texts(part, key), parts, threads),
-    ]
-    return np.concatenate(whole)
+    hashes = ordered_map(lambda part: tokens_of_texts(part, key), parts, threads)
+    return np.concatenate([np.empty(0, np.uint64), *hashes])
 
 
 def _samples(texts: Texts, threads: int) -> UInt64Array:
@@ -163,16 +158,17 @@ def _samples(texts: Texts, threads: int) -> UInt64Array:
     key = draw_hash_key()
     short = texts.lengths <= WHOLE_BYTES
     samples = np.empty(len(texts), np.uint64)
-    for chosen, hashes_of in ((short, _hashes), (~short, _hashes_of_places)):
-        if chosen.all():
+    for rows, hashes_of in ((short, _hashes), (~short, _hashes_of_places)):
+        if rows.all():
             return hashes_of(texts, key, threads)
-        samples[chosen] = hashes_of(texts.take(np.flatnonzero(chosen)), key, threads)
+        samples[rows] = hashes_of(texts.take(np.flatnonzero(rows)), key, threads)
     return samples
 
 
 def _hashes_of_places(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
-    """Return a hash of the words at random places of each text: a sum of mixed words, each times an
-    odd number.
+    """Return a hash of words at random places of each text.
+
+    It is the sum of the mixed words, each times an odd number.
     """
     drawn = np.frombuffer(secrets.token_bytes(16 * POINTS), np.uint64)
     points = drawn[:POINTS].copy()
@@ -183,9 +179,8 @@ def _hashes_of_places(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
         mixed = tokens_of_integers(words.reshape(-1), key).reshape(words.shape)
         return np.asarray((mixed * multipliers).sum(axis=1))
 
-    return np.concatenate(
-        [np.empty(0, np.uint64), *ordered_map(work, range(0, len(texts), PIECE_ITEMS), threads)]
-    )
+    hashes = ordered_map(work, range(0, len(texts), PIECE_ITEMS), threads)
+    return np.concatenate([np.empty(0, np.uint64), *hashes])
 
 
 def find_identical_in_batches(
@@ -197,11 +192,11 @@ def find_identical_in_batches(
 ) -> Int64Array:
     """Find the items of a stream that are identical to an earlier one, without holding the items.
 
-    The stream is read twice. The first pass puts all items into an `ItemFilter`, which tells which
-    certainly are new. The second pass holds the hashes of the other items only, and of those that
-    they may be identical to. So the memory is a few bits for each item, and about 100 bytes for
-    each item that occurs repeatedly or that the filter took for one. A `PerfectMap` finds the
-    hashes of the first pass in the second.
+    The stream is read twice. The first pass puts all items into an `ItemFilter`, which shows the
+    items that are certainly new. The second pass holds the hashes of the other items only, and of
+    the items that they may be identical to. So the memory is a few bits for each item, and about
+    100 bytes for each item that is repeated or that the filter took for a repeated one. A
+    `PerfectMap` finds the hashes of the first pass in the second.
 
     Parameters
     ----------
@@ -247,30 +242,30 @@ def find_identical_in_batches(
     """
     threads = thread_count(threads)
     keys = (draw_hash_key(), draw_hash_key())
-    seen = ItemFilter(expected, error)
-    held = GrowingArray(np.uint64)
+    item_filter = ItemFilter(expected, error)
+    repeated_hashes = GrowingArray(np.uint64)
     total = 0
     for batch in read():
         hashes = _hashes(Texts(batch), keys[0], threads)
-        held.extend(hashes[~seen.add_hashes(hashes)])
+        repeated_hashes.extend(hashes[~item_filter.add_hashes(hashes)])
         total += len(hashes)
-    repeated = sorted_numbers(held.finished())
-    repeated = repeated[np.diff(repeated, prepend=repeated[:1] + np.uint64(1)) != 0]
-    known = PerfectMap(repeated)
+    repeated = sorted_numbers(repeated_hashes.finished())
+    is_first = np.diff(repeated, prepend=repeated[:1] + np.uint64(1)) != 0
+    repeated_map = PerfectMap(repeated[is_first])
     rows = GrowingArray(np.int64)
     marks = GrowingArray(np.uint64, 3)
-    at = 0
+    items_read = 0
     for batch in read():
         texts = Texts(batch)
         hashes = _hashes(texts, keys[0], threads)
-        chosen = np.flatnonzero(known.contains(hashes))
-        second = _hashes(texts.take(chosen), keys[1], threads)
-        rows.extend(chosen + at)
-        marks.extend(_rows_of(texts.lengths[chosen], hashes[chosen], second))
-        at += len(texts)
-    if at != total:
+        places = np.flatnonzero(repeated_map.contains(hashes))
+        second = _hashes(texts.take(places), keys[1], threads)
+        rows.extend(places + items_read)
+        marks.extend(_rows_of(texts.lengths[places], hashes[places], second))
+        items_read += len(texts)
+    if items_read != total:
         raise ValueError(
-            f"read must give the same items each time, not {total} items and then {at}"
+            f"read must give the same items each time, not {total} items and then {items_read}"
         )
     numbers = rows.finished()
     first = numbers[equal_rows(marks.finished())]
@@ -284,7 +279,7 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     Parameters
     ----------
     items : as for `find_identical`, or an iterator of such batches
-        Batches are read one after the other, and not held.
+        Batches are read one after the other; only one of them is in memory.
     p : int, default 14
         Binary logarithm of the number of registers, in 4..18. The relative standard error is 1.04 /
         sqrt(2**p), 0.8 % by default (see `DistinctCounter`).

@@ -1,4 +1,4 @@
-"""`ItemFilter`, a Bloom filter of items: which of them certainly are new, at a few bits an item."""
+"""`ItemFilter`, a Bloom filter of items: which items are certainly new, at a few bits an item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_ITEMS = 2**40
 
 
 class ItemFilter:
-    """Tell which items of a stream certainly are new, in one pass and a few bits an item.
+    """Find the items of a stream that are certainly new, in one pass and a few bits an item.
 
     Each item sets `hashes` bits of the filter. An item whose bits are not all set was certainly not
     added before. If they are, it was added before, or it is new and its bits were set by others.
@@ -74,11 +74,13 @@ class ItemFilter:
         self.error: float = check_number("error", error)
         if not LEAST_ERROR <= self.error < 1:
             raise ValueError(f"error must be in [{LEAST_ERROR:g}, 1), not {error}")
-        each = -math.log2(self.error)
-        self.bits: int = max(64, math.ceil(self.expected * each / math.log(2)))
-        self.hashes: int = min(max(1, round(each)), kernels.MOST_HASHES_OF_KEYS)
+        hashes = -math.log2(self.error)
+        self.bits: int = max(64, math.ceil(self.expected * hashes / math.log(2)))
+        self.hashes: int = min(max(1, round(hashes)), kernels.MOST_HASHES_OF_KEYS)
         self._filter = np.zeros(-(-self.bits // 8), np.uint8)
-        self._key, self._lock, self._count = draw_hash_key(), threading.Lock(), 0
+        self._key = draw_hash_key()
+        self._lock = threading.Lock()
+        self._count = 0
 
     def add(self, items: Any) -> BoolArray:
         """Add items, one after the other, and return which of them certainly were not added before.
@@ -123,9 +125,7 @@ class ItemFilter:
             return kernels.hold_keys(self._filter, hashes, self.bits, self.hashes)
 
     def add_hashes(self, hashes: UInt64Array) -> BoolArray:
-        """Add items by hashes under a secret key, and return which of them certainly were not added
-        before.
-        """
+        """Add hashes under a secret key; return which were certainly not added before."""
         with self._lock:
             new = ~kernels.add_keys(self._filter, hashes, self.bits, self.hashes)
             self._count += int(new.sum())
@@ -145,13 +145,12 @@ class ItemFilter:
 
     @property
     def current_error(self) -> float:
-        """Probability that an item that was not added is taken for one that was: the share of set
-        bits ** `hashes`.
+        """Probability that a new item is taken for an added one.
+
+        It is the share of set bits to the power `hashes`.
         """
-        ones = sum(
-            int(np.unpackbits(part).sum())
-            for part in np.array_split(self._filter, -(-self.nbytes // 2**20))
-        )
+        parts = np.array_split(self._filter, -(-self.nbytes // 2**20))
+        ones = sum(int(np.unpackbits(part).sum()) for part in parts)
         return float((ones / self.bits) ** self.hashes)
 
     def __reduce__(self) -> Any:

@@ -13,7 +13,7 @@ from lshfast._common.checks import check_number
 from lshfast._common.choices import PairMeasure as PairMeasure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
@@ -41,25 +41,25 @@ class Rows(Protocol):
         """Return the token sets of the rows."""
 
 
-def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> npt.NDArray[np.void]:
+def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> PairArray:
     """Return pairs as one structured array."""
     pairs = np.empty(len(i), PAIR)
-    pairs["i"], pairs["j"], pairs["similarity"] = i, j, similarity
+    pairs["i"] = i
+    pairs["j"] = j
+    pairs["similarity"] = similarity
     return pairs
 
 
-def joined_pairs(parts: Iterable[npt.NDArray[np.void]], room: int = 0) -> npt.NDArray[np.void]:
+def joined_pairs(parts: Iterable[PairArray], room: int = 0) -> PairArray:
     """Return pairs that come in parts as one array; `room` is about their number."""
-    whole = GrowingArray(PAIR, room=room)
+    pairs = GrowingArray(PAIR, room=room)
     for part in parts:
-        whole.extend(part)
-    return whole.finished()
+        pairs.extend(part)
+    return pairs.finished()
 
 
-def sort_pairs(pairs: npt.NDArray[np.void]) -> None:
-    """Sort pairs in place by (i, j), a field at a time: that is faster than to move whole pairs,
-    and takes no copy.
-    """
+def sort_pairs(pairs: PairArray) -> None:
+    """Sort pairs in place by (i, j), one field at a time: faster than moving whole pairs."""
     order = order_of_pairs(pairs["i"], pairs["j"])
     for name in pairs.dtype.names or ():
         pairs[name] = pairs[name][order]
@@ -74,7 +74,7 @@ def verify(
     measure: PairMeasure = "jaccard",
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> npt.NDArray[np.void]:
+) -> PairArray:
     """Return the pairs whose exact similarity reaches the threshold.
 
     Parameters
@@ -122,29 +122,27 @@ def verify(
     check_measure(measure)
     similarity = np.empty(len(i), np.float64)
 
-    def work(chosen: Int64Array) -> int:
-        rows, places = np.unique(np.concatenate([i[chosen], j[chosen]]), return_inverse=True)
+    def work(numbers: Int64Array) -> int:
+        rows, places = np.unique(np.concatenate([i[numbers], j[numbers]]), return_inverse=True)
         part = sets.take(rows).distinct()
         left, right = np.split(places.reshape(-1).astype(np.int64), 2)
-        similarity[chosen] = kernels.similarities(
+        similarity[numbers] = kernels.similarities(
             part.offsets, part.tokens, left, right, threshold, measure == "containment"
         )
-        return len(chosen)
+        return len(numbers)
 
-    def is_large(chosen: Int64Array) -> bool:
-        """Return whether two rows together have more tokens than a piece; they are compared
-        alone.
-        """
-        return int(sizes[i[chosen]].max() + sizes[j[chosen]].max()) > PIECE
+    def is_large(numbers: Int64Array) -> bool:
+        """Return whether some pair has more tokens than a piece; such pairs are compared alone."""
+        return int(sizes[i[numbers]].max() + sizes[j[numbers]].max()) > PIECE
 
     sizes = sets.sizes
-    done = 0
+    pairs_done = 0
     for count in ordered_map(work, _pieces(sizes, i, j), thread_count(threads), is_large):
-        done += count
+        pairs_done += count
         if progress:
-            progress(done, len(i))
-    kept = similarity >= threshold
-    return as_pairs(i[kept], j[kept], similarity[kept])
+            progress(pairs_done, len(i))
+    is_similar = similarity >= threshold
+    return as_pairs(i[is_similar], j[is_similar], similarity[is_similar])
 
 
 def check_measure(measure: str) -> PairMeasure:
@@ -176,72 +174,74 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     order = order_of_pairs(label, i)
     label = label[order]
     in_pairs = np.zeros(len(sizes), bool)
-    in_pairs[i] = in_pairs[j] = True
+    in_pairs[i] = True
+    in_pairs[j] = True
     rows = np.flatnonzero(in_pairs)
     weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
     starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
     stops = np.append(starts[1:], len(order))
     component_weight = weight[np.searchsorted(rows, label[starts])]
-    held: list[Int64Array] = []
+    whole_components: list[Int64Array] = []
     filled = 0.0
     pairs = 0
-    for start, stop, more in zip(
-        starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True
-    ):
-        if held and (filled + more > PIECE or pairs + stop - start > PIECE):
-            yield np.concatenate(held)
-            held = []
+    components_to_cut = zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True)
+    for start, stop, tokens in components_to_cut:
+        if whole_components and (filled + tokens > PIECE or pairs + stop - start > PIECE):
+            yield np.concatenate(whole_components)
+            whole_components = []
             filled = 0.0
             pairs = 0
-        if more > PIECE and stop - start > 1:
+        if tokens > PIECE and stop - start > 1:
             yield from _cut(sizes, i, j, order[start:stop])
         elif stop - start > PIECE:
-            yield from (
-                order[first : min(first + PIECE, stop)] for first in range(start, stop, PIECE)
-            )
+            for first in range(start, stop, PIECE):
+                yield order[first : min(first + PIECE, stop)]
         else:
-            held.append(order[start:stop])
-            filled += more
+            whole_components.append(order[start:stop])
+            filled += tokens
             pairs += stop - start
-    if held:
-        yield np.concatenate(held)
+    if whole_components:
+        yield np.concatenate(whole_components)
 
 
 def _cut(
-    sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array
+    sizes: Int64Array, i: Int64Array, j: Int64Array, numbers: Int64Array
 ) -> Iterator[Int64Array]:
     """Yield the pairs of one large component in pieces whose distinct rows have about PIECE tokens.
 
     Rows are divided into blocks of half a piece, and pairs are sorted by their blocks. With n
     blocks, a row is fetched at most n times.
     """
-    rows = np.unique(np.concatenate([i[chosen], j[chosen]]))
+    rows = np.unique(np.concatenate([i[numbers], j[numbers]]))
     block = _blocks(sizes[rows], PIECE // 2)
-    left = block[np.searchsorted(rows, i[chosen])]
-    right = block[np.searchsorted(rows, j[chosen])]
+    left = block[np.searchsorted(rows, i[numbers])]
+    right = block[np.searchsorted(rows, j[numbers])]
     order = order_of_pairs(left, right)
-    chosen = chosen[order]
+    numbers = numbers[order]
     left = left[order]
     right = right[order]
-    starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
-    of_pairs = np.minimum(np.add.reduceat(sizes[i[chosen]] + sizes[j[chosen]], starts), PIECE)
+    begins = (np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0)
+    starts = np.flatnonzero(begins)
+    stops = np.append(starts[1:], len(numbers))
+    pair_sizes = sizes[i[numbers]] + sizes[j[numbers]]
+    run_sizes = np.minimum(np.add.reduceat(pair_sizes, starts), PIECE)
     filled = 0
     first = 0
-    for start, stop, more in zip(
-        starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True
+    for start, stop, tokens in zip(
+        starts.tolist(), stops.tolist(), run_sizes.tolist(), strict=True
     ):
-        if start > first and (filled + more > PIECE or stop - first > PIECE):
-            yield from (chosen[at : min(at + PIECE, start)] for at in range(first, start, PIECE))
+        if start > first and (filled + tokens > PIECE or stop - first > PIECE):
+            yield from (
+                numbers[begin : min(begin + PIECE, start)] for begin in range(first, start, PIECE)
+            )
             filled = 0
             first = start
-        filled += more
-    yield from (chosen[at : at + PIECE] for at in range(first, len(chosen), PIECE))
+        filled += tokens
+    yield from (numbers[begin : begin + PIECE] for begin in range(first, len(numbers), PIECE))
 
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
-    """Return the block of each row: consecutive rows of at most `most` tokens, or a single row of
-    more.
-    """
+    """Return the block of each row: rows of at most `most` tokens together, or one longer row."""
     ends = np.cumsum(sizes, dtype=np.int64)
     begins = np.zeros(len(sizes) + 1, np.int64)
     start = 0
@@ -257,11 +257,8 @@ def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Ar
     return np.asarray(kernels.agreements(signatures, i, j) / signatures.shape[1])
 
 
-def screen(
-    signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float
-) -> npt.NDArray[np.bool_]:
-    """Return which candidates to verify exactly, bool: those with at least `least_agreement` equal
-    slots.
+def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float) -> BoolArray:
+    """Return a bool per candidate: whether at least `least_agreement` of its slots are equal.
 
     A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast`
     signatures vary less). Most pairs of dissimilar texts that share a bucket by chance are dropped.

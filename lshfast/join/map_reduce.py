@@ -1,5 +1,4 @@
-"""The search for candidates as two functions for a map-reduce engine (A. Rajaraman, J. Ullman,
-exercise 3.4.4).
+"""The search for candidates as a map and a reduce function (Rajaraman, Ullman, exercise 3.4.4).
 
 `map_buckets` turns signatures into (band, bucket key, row); `reduce_buckets` turns all records of
 some buckets into the rows that each row is to be compared with. Partial results merge in any order,
@@ -48,9 +47,7 @@ class Buckets:
 
     @staticmethod
     def merge(parts: Sequence[Buckets]) -> Buckets:
-        """Return the records of all parts, each once. The order and the grouping of merges do not
-        matter.
-        """
+        """Return the records of all parts, each once; the order of merges does not matter."""
         band, key, row = (
             np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
             for name, dtype in (("band", np.int64), ("key", np.uint64), ("row", np.int64))
@@ -59,26 +56,25 @@ class Buckets:
         band = band[order]
         key = key[order]
         row = row[order]
-        again = (np.diff(band) == 0) & (key[1:] == key[:-1]) & (np.diff(row) == 0)
-        first = np.concatenate([np.ones(min(1, len(row)), bool), ~again])
+        repeated = (np.diff(band) == 0) & (key[1:] == key[:-1]) & (np.diff(row) == 0)
+        first = np.concatenate([np.ones(min(1, len(row)), bool), ~repeated])
         return Buckets(band[first], key[first], row[first])
 
     def split(self, parts: int) -> list[Buckets]:
-        """Divide complete buckets among so many reducers, at least 1, by their keys, as an engine
-        does.
-        """
+        """Divide complete buckets among `parts` reducers by their keys, as an engine does."""
         parts = check_int("parts", parts, 1, 2**63 - 1)
-        of = self.key % np.uint64(parts)
+        reducers = self.key % np.uint64(parts)
         return [
-            Buckets(self.band[of == part], self.key[of == part], self.row[of == part])
+            Buckets(
+                self.band[reducers == part], self.key[reducers == part], self.row[reducers == part]
+            )
             for part in range(parts)
         ]
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """For each row i, the rows j > i that it is to be compared with: ``others[offsets[n]:offsets[n
-    + 1]]`` of rows[n].
+    """The rows to compare: rows[n] with others[offsets[n] : offsets[n + 1]], all greater.
 
     Attributes
     ----------
@@ -104,9 +100,7 @@ class Comparisons:
 
     @staticmethod
     def merge(parts: Sequence[Comparisons]) -> Comparisons:
-        """Return the comparisons of all parts, each once. The order and the grouping of merges do
-        not matter.
-        """
+        """Return the comparisons of all parts, each once; the order of merges does not matter."""
         pairs = [part.pairs for part in parts]
         empty = np.empty(0, np.int64)
         return _comparisons(
@@ -116,8 +110,7 @@ class Comparisons:
 
 
 def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> Buckets:
-    """Return the buckets of some signatures: b records a row, none for an empty row. This is the
-    map function.
+    """Return the buckets of signatures, b records for each row that is not empty (map).
 
     Parameters
     ----------
@@ -164,15 +157,13 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= 2**63):
         raise ValueError(f"rows must be in 0..2**63 - 1, not {numbers.min()}..{numbers.max()}")
     keys = bands.keys(signatures)
-    which, band = np.nonzero(keys != EMPTY)
-    return Buckets.merge(
-        [Buckets(band.astype(np.int64), keys[which, band], numbers.astype(np.int64)[which])]
-    )
+    places, band = np.nonzero(keys != EMPTY)
+    row = numbers.astype(np.int64)[places]
+    return Buckets.merge([Buckets(band.astype(np.int64), keys[places, band], row)])
 
 
 def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
-    """Return, for each row i, the rows j > i that share one of these buckets with it. This is the
-    reduce function.
+    """Return, for each row i, the rows j > i that share a bucket with it (reduce).
 
     Parameters
     ----------
@@ -204,7 +195,7 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
     last = np.ones(n, bool)
     last[:-1] = (np.diff(buckets.band) != 0) | (buckets.key[1:] != buckets.key[:-1])
     ends = np.flatnonzero(last) + 1
-    # the records of the same bucket behind each
+    # The number of later records in the bucket of each record.
     later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(1, n + 1, dtype=np.int64)
     total = int(later.sum())
     if total > most:

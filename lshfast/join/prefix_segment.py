@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
+from lshfast._common.types import PairArray, UInt32Array
 from lshfast.join.copies import spread_across
 from lshfast.join.exact_join import ROWS
 from lshfast.join.jaccard import as_pairs
@@ -35,12 +35,12 @@ class PrefixSegment:
         index = setjoin.Prefixes(rule.of_kernels, indexed.records, False)
         return cls(collection, tokens, indexed, index)
 
-    def matches(self, queries: Collection, rule: Rule, threads: int) -> npt.NDArray[np.void]:
+    def matches(self, queries: Collection, rule: Rule, threads: int) -> PairArray:
         """Return the pairs of a row of the segment and a query, as i, j and similarity."""
         probes = self.tokens.ranked(queries, rule, True, threads)
         n = len(probes.rows)
 
-        def work(first: int) -> npt.NDArray[np.uint32]:
+        def work(first: int) -> UInt32Array:
             return setjoin.Search(self.index, probes.records).run(first, min(n, first + ROWS))
 
         parts = [np.empty((0, 3), np.uint32), *ordered_map(work, range(0, n, ROWS), threads)]
@@ -48,5 +48,5 @@ class PrefixSegment:
         similarity = rule.similarity(
             overlap, self.indexed.records.sizes[row], probes.records.sizes[probe]
         )
-        found = as_pairs(self.indexed.rows[row], probes.rows[probe], similarity)
-        return spread_across(found, self.collection.copies, queries.copies)
+        pairs = as_pairs(self.indexed.rows[row], probes.rows[probe], similarity)
+        return spread_across(pairs, self.collection.copies, queries.copies)

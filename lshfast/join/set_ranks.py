@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.threads import ordered_map, pieces
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt32Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.jaccard import Rows
 from lshfast.join.thresholds import Rule
 from lshfast.kernels import bands, ranks, setjoin
 from lshfast.tokens import TokenSets
-
-UInt32Array = npt.NDArray[np.uint32]
 
 # Tokens in a piece of work.
 PIECE = 1 << 18
@@ -26,14 +23,13 @@ PIECE = 1 << 18
 # Universes of at most this many tokens are small.
 SMALL = 64 * setjoin.MOST_WORDS
 
-# A table of so many tokens stays in the cache, so looking tokens up in it is faster than dividing
-# them.
+# A table of at most TABLE tokens stays in the cache, so a look-up is faster than dividing tokens.
 TABLE = 1 << 17
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Sets, and those of them that are joined.
+    """Sets, and the rows that are joined.
 
     Attributes
     ----------
@@ -58,19 +54,19 @@ class Collection:
             raise ValueError(
                 f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}"
             )
-        joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
-        return cls(sets, copies, np.flatnonzero(joined).astype(np.int64))
+        is_joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
+        return cls(sets, copies, np.flatnonzero(is_joined).astype(np.int64))
 
 
-def tokens_of(rows: Rows, chosen: Int64Array, threads: int) -> TokenSets:
+def tokens_of(rows: Rows, numbers: Int64Array, threads: int) -> TokenSets:
     """Return the tokens of some rows, which are computed in pieces."""
-    sizes = rows.sizes[chosen]
+    sizes = rows.sizes[numbers]
     counts = GrowingArray(np.int64)
     tokens = GrowingArray(np.uint64, room=int(sizes.sum()))
-    for part in ordered_map(rows.take, (chosen[piece] for piece in pieces(sizes, PIECE)), threads):
+    for part in ordered_map(rows.take, (numbers[piece] for piece in pieces(sizes, PIECE)), threads):
         counts.extend(part.counts)
         tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
-    offsets = np.zeros(len(chosen) + 1, np.int64)
+    offsets = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(counts.finished(), out=offsets[1:])
     return TokenSets(offsets, tokens.finished())
 
@@ -92,8 +88,7 @@ class RankedSets:
 
 
 class RankedTokens:
-    """The tokens of collections by their number of occurrences, the rarest first; among equal
-    numbers, by value.
+    """The tokens of collections by their number of occurrences, rarest first, then by value.
 
     Parameters
     ----------
@@ -112,8 +107,10 @@ class RankedTokens:
         self._table = setjoin.TokenRanks()
         self.most: int = 0
         self.complete: bool = all(
-            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, most)
-            for each in collections
+            self._table.count(
+                collection.sets.offsets, collection.sets.tokens, collection.rows, most
+            )
+            for collection in collections
         )
         if self.complete:
             tokens = by_frequency(*self._table.entries())
@@ -121,7 +118,7 @@ class RankedTokens:
             self.most = len(tokens)
 
     def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
-        """Return the sets of ranks of a collection; `probing`: they will probe an index.
+        """Return the sets of ranks of a collection; `probing`: for searches in an index.
 
         The rows of a collection that was not counted must not repeat tokens.
         """
@@ -150,9 +147,10 @@ class _Picked:
     ----------
     rows : ndarray of int64, shape (n,)
     once, counts : ndarray of uint32, shape (n,)
-        The number of tokens that are in no other set, and of all others, repeats included.
+        The number of tokens that are in no other set, and the number of all other tokens, repeats
+        included.
     hashes : ndarray of uint64, shape (counts.sum(),)
-        The hashes of these others.
+        The hashes of the tokens that `counts` counts.
     """
 
     rows: Int64Array
@@ -164,41 +162,42 @@ class _Picked:
 def ranked_for_join(
     collections: Sequence[Collection], rule: Rule, threads: int
 ) -> list[RankedSets]:
-    """Return the sets of ranks of one collection that is joined with itself, or of an indexed and a
-    probing one.
+    """Return the sets of ranks of one collection, or of an indexed and a probing one.
 
     Tokens that are in one set only have no rank. Rows that cannot be in a pair are left out as
-    early as possible: most rows of texts are, before their tokens are counted.
+    early as possible: most rows of texts before their tokens are counted.
     """
     tokens = _noted(collections, threads)
     picked = [
-        _pick(tokens, each, rule, number == 1, threads) for number, each in enumerate(collections)
+        _pick(tokens, collection, rule, number == 1, threads)
+        for number, collection in enumerate(collections)
     ]
     del tokens
-    rows = [
-        np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]) for parts in picked
-    ]
-    every = [part for parts in picked for part in parts]
-    once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in every)])
-    divided = [(part.counts, part.hashes) for part in every]
-    del picked, every
-    more, counts, found, most = _rank(divided, threads)
-    once += more
+    rows = []
+    for parts in picked:
+        rows.append(np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]))
+    all_parts = [part for parts in picked for part in parts]
+    once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in all_parts)])
+    divided = [(part.counts, part.hashes) for part in all_parts]
+    del picked, all_parts
+    more_once, counts, ranks, most = _rank(divided, threads)
+    once += more_once
     starts = np.cumsum(counts, dtype=np.uint64) - counts
     ranked = []
     at = 0
-    for number, own in enumerate(rows):
-        some = slice(at, at + len(own))
-        sizes = once[some] + counts[some]
-        held = counts[some].copy()
-        held[once[some] >= longest_prefixes(rule, sizes.astype(np.int64), number == 1)] = 0
-        ranked.append(by_size(own, sizes, held, starts[some], found, most))
-        at += len(own)
+    for number, first_rows in enumerate(rows):
+        columns = slice(at, at + len(first_rows))
+        sizes = once[columns] + counts[columns]
+        longest = longest_prefixes(rule, sizes.astype(np.int64), number == 1)
+        prefix_counts = counts[columns].copy()
+        prefix_counts[once[columns] >= longest] = 0
+        ranked.append(by_size(first_rows, sizes, prefix_counts, starts[columns], ranks, most))
+        at += len(first_rows)
     return ranked
 
 
 def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter:
-    """Note the tokens of all rows, each thread those of a slice of the filter."""
+    """Note the tokens of all rows; each thread fills a slice of the filter."""
     tokens = ranks.TokenFilter(sum(int(each.sets.counts[each.rows].sum()) for each in collections))
 
     def note(part: int) -> None:
@@ -224,10 +223,10 @@ def _pick(
     limits = longest_prefixes(rule, sizes, probing).astype(np.uint64)
 
     def pick(part: slice) -> _Picked:
-        kept, once, counts, hashes = tokens.pick(
+        places, once, counts, hashes = tokens.pick(
             sets.offsets, sets.tokens, rows[part], limits[part]
         )
-        return _Picked(rows[part][kept], once, counts, hashes)
+        return _Picked(rows[part][places], once, counts, hashes)
 
     return list(ordered_map(pick, pieces(sizes, PIECE), threads))
 
@@ -235,9 +234,7 @@ def _pick(
 def _rank(
     picked: list[tuple[UInt32Array, UInt64Array]], threads: int
 ) -> tuple[UInt32Array, UInt32Array, UInt32Array, int]:
-    """Return what `TokenParts.ranks` returns; `picked` is emptied, so that its memory is free as
-    soon as possible.
-    """
+    """Return `TokenParts.ranks` of picked sets, and empty `picked` to free its memory early."""
     parts = ranks.TokenParts(picked)
     number = len(picked)
     picked.clear()
@@ -264,15 +261,14 @@ def by_size(
     sizes: UInt32Array,
     counts: UInt32Array,
     starts: UInt64Array,
-    found: UInt32Array,
+    ranks: UInt32Array,
     most: int,
 ) -> RankedSets:
     """Return rows with ranks by ascending size."""
-    kept = np.flatnonzero(counts)
-    kept = kept[bands.order(sizes[kept].astype(np.uint64))]
-    return RankedSets(
-        setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], found, most), rows[kept]
-    )
+    places = np.flatnonzero(counts)
+    order = places[bands.order(sizes[places].astype(np.uint64))]
+    records = setjoin.SetRecords(sizes[order], counts[order], starts[order], ranks, most)
+    return RankedSets(records, rows[order])
 
 
 # Numbers of occurrences up to this are sorted as 16-bit numbers.
@@ -280,9 +276,7 @@ OFTEN = 2**16 - 1
 
 
 def by_frequency(tokens: UInt64Array, counts: UInt64Array) -> UInt64Array:
-    """Return tokens sorted by (count, token). Most counts are small, so the tokens of each are
-    sorted by themselves.
-    """
+    """Return tokens sorted by (count, token): by count, then the tokens of each count."""
     clipped = np.minimum(counts, OFTEN).astype(np.uint16)
     order = np.argsort(clipped, kind="stable")
     often = counts[order[len(order) - np.count_nonzero(clipped == OFTEN) :]]

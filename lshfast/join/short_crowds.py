@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.banding.bands import Bands
 from lshfast.join.banded import PIECE, find_copies, number_buckets
 from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
@@ -25,15 +25,16 @@ from lshfast.kernels.bands import sorted_numbers
 from lshfast.sketch.minhash import MinHasher
 from lshfast.tokens import TokenSets
 
-# The rows of the sample, and the least number of rows for each of them. Fewer rows take no
-# noticeable time.
+# The rows of the sample, and the number of rows for each of them below which no sample is taken:
+# then the rows take no noticeable time.
 SAMPLE_ROWS = 1024
 LEAST_SHARE = 8
 
 
 def are_crowd(sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float) -> bool:
-    """Return whether n rows meet so many others in vain on average that they are a crowd, by a
-    sample of them.
+    """Return whether a random row shares buckets with more than CROWD dissimilar rows.
+
+    This is estimated from a sample of the n rows.
     """
     signatures = hasher.sketch(sample, threads=1)
     numbers = np.arange(len(sample), dtype=np.int64)
@@ -54,9 +55,8 @@ def pairs_of_short_crowd(
     *,
     preference: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[npt.NDArray[np.void], int] | None:
-    """Return what `pairs_for_groups` returns; None if there are so many similar pairs that it
-    should be called.
+) -> tuple[PairArray, int] | None:
+    """Return the result of `pairs_for_groups`; None if there are too many similar pairs.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def pairs_of_short_crowd(
         Called with (rows done, rows).
     """
     threads = comparison.threads
-    found = similar_rows(collection, comparison.threshold, comparison.measure, threads, progress)
-    if found is None:
+    result = similar_rows(collection, comparison.threshold, comparison.measure, threads, progress)
+    if result is None:
         return None
-    similar, compared = found
+    similar, compared = result
     walked, similar = _placed(similar, len(collection.sets), collection.copies, preference)
     signatures = sketch(walked)
     least = comparison.least_slots(signatures.shape[1])
@@ -84,33 +84,30 @@ def pairs_of_short_crowd(
         similar, signatures, bands.bands, bands.rows_per_band, least, comparison.chains
     )
     i, j = (walked[places] for places in _ends(pairs))
-    return sorted_pairs(
-        i, j, verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]
-    ), compared
+    similarity = verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]
+    return sorted_pairs(i, j, similarity), compared
 
 
 def _placed(
     similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
-    """Return the rows in similar pairs in order of preference, and the pairs of their places,
-    sorted.
-    """
+    """Return the rows in similar pairs by preference, and the sorted pairs of their places."""
     parts = [similar[start : start + PIECE] for start in range(0, len(similar), PIECE)]
     paired = np.zeros(n, np.bool_)
     for part in parts:
         for rows in _ends(part):
             paired[rows] = True
-    walked = by_preference(np.flatnonzero(paired), n, copies, preference)
+    paired_rows = by_preference(np.flatnonzero(paired), n, copies, preference)
     places = np.empty(n, np.uint64)
-    places[walked] = np.arange(len(walked), dtype=np.uint64)
+    places[paired_rows] = np.arange(len(paired_rows), dtype=np.uint64)
     for part in parts:  # in place, in little memory
         left, right = (places[rows] for rows in _ends(part))
         part[:] = np.maximum(left, right) << np.uint64(32) | np.minimum(left, right)
-    return walked, sorted_numbers(similar)
+    return paired_rows, sorted_numbers(similar)
 
 
 def _ends(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:
     """Return the two rows of pairs that are numbers."""
-    return (pairs & np.uint64(2**32 - 1)).astype(np.int64), (pairs >> np.uint64(32)).astype(
-        np.int64
-    )
+    low = pairs & np.uint64(2**32 - 1)
+    high = pairs >> np.uint64(32)
+    return low.astype(np.int64), high.astype(np.int64)

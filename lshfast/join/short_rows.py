@@ -1,5 +1,4 @@
-"""Crowds of short rows: all their similar pairs by an exact join, and of these the pairs that
-groups need.
+"""Crowds of short rows: similar pairs by an exact join, and the pairs that groups need.
 
 The rarest tokens of a short row are in many other rows, so the lists of a crowd are nearly as long
 as the component. An exact join orders rows by their sizes, and looks at a small part of these
@@ -28,9 +27,7 @@ MOST_PAIRS = 64
 
 
 def are_short(sizes: Int64Array) -> bool:
-    """Return whether rows of these sizes are short; none of them is so long that it takes memory of
-    its own.
-    """
+    """Return whether rows of these sizes are short, and none is longer than a piece of work."""
     return bool(sizes.sum() <= SHORT_TOKENS * len(sizes) and sizes.max() <= PIECE)
 
 
@@ -42,25 +39,23 @@ def similar_rows(
     report: Callable[[int, int], None] | None = None,
     screen: Callable[[UInt64Array], UInt64Array] | None = None,
 ) -> tuple[UInt64Array, int] | None:
-    """Return the similar pairs of rows as numbers, and how many pairs were compared; None if too
-    many are similar.
+    """Return the similar pairs as numbers, and how many were compared; None if too many.
 
-    A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to
-    be held.
+    A pair is the number j << 32 | i, with i < j. `screen` returns the pairs to keep.
     """
     from lshfast.join.exact_join import Join, MorePairsError
     from lshfast.join.thresholds import rule_of
 
     join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
-    held = GrowingArray(np.uint64)
+    pair_numbers = GrowingArray(np.uint64)
     try:
         for part in join.parts(without_stage(report), most=MOST_PAIRS * len(collection.rows)):
             left, right = (part[name].astype(np.uint64) for name in "ij")
             numbers = right << np.uint64(32) | left
-            held.extend(screen(numbers) if screen else numbers)
+            pair_numbers.extend(screen(numbers) if screen else numbers)
     except MorePairsError:
         return None
-    return held.finished(), join.candidates
+    return pair_numbers.finished(), join.candidates
 
 
 def place_short_rows(
@@ -74,8 +69,7 @@ def place_short_rows(
     threads: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> int | None:
-    """Place the rows of a component as the walk does, and return the number of pairs that were
-    compared.
+    """Place the rows of a component as the walk does; return the number of compared pairs.
 
     Parameters
     ----------
@@ -93,13 +87,13 @@ def place_short_rows(
     Returns
     -------
     int or None
-        None if there are so many similar pairs that the rows should be walked.
+        None if there are too many similar pairs; then the rows should be walked.
     """
     sets = tokens_of(rows, walked, threads)
     numbers = np.arange(len(walked), dtype=np.int64)
     collection = Collection(sets, numbers, numbers)
     first = np.uint64(begin << 32 | begin)
-    found = similar_rows(
+    result = similar_rows(
         collection,
         threshold,
         measure,
@@ -107,11 +101,13 @@ def place_short_rows(
         progress,
         lambda similar: state.meeting(similar + first),
     )
-    if found is None:
+    if result is None:
         return None
-    pairs, compared = found
+    pairs, compared = result
     placed = state.place_pairs(begin, begin + len(walked), sorted_numbers(pairs))
-    some = slice(begin, begin + placed)
-    i, j = (column[some].astype(np.int64) - begin for column in (state.left, state.right))
-    state.similarity[some] = verify(sets, i, j, 0.0, measure=measure, threads=threads)["similarity"]
+    placed_rows = slice(begin, begin + placed)
+    i, j = (column[placed_rows].astype(np.int64) - begin for column in (state.left, state.right))
+    state.similarity[placed_rows] = verify(sets, i, j, 0.0, measure=measure, threads=threads)[
+        "similarity"
+    ]
     return compared

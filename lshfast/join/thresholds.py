@@ -56,9 +56,7 @@ class Rule:
     def similarity(
         self, overlap: npt.NDArray[Any], indexed: npt.NDArray[Any], probing: npt.NDArray[Any]
     ) -> Float64Array:
-        """Return the similarities of pairs with these overlaps and sizes, float64, as verification
-        computes them.
-        """
+        """Return the similarities of pairs by overlaps and sizes, as verification computes them."""
         overlap, a, b = (np.asarray(values, np.float64) for values in (overlap, indexed, probing))
         if self.measure == "jaccard":
             return np.asarray(overlap / (a + b - overlap))
@@ -67,15 +65,13 @@ class Rule:
         if self.measure == "cosine":
             return np.asarray(overlap / np.sqrt(a * b))
         if self.measure == "containment":
-            return np.asarray(
-                overlap / {"smaller": np.minimum(a, b), "indexed": a, "probing": b}[self.contained]
-            )
+            contained_sizes = {"smaller": np.minimum(a, b), "indexed": a, "probing": b}
+            return np.asarray(overlap / contained_sizes[self.contained])
         return overlap
 
 
 def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smaller") -> Rule:
-    """Return the rule of a measure and a threshold; raise an error that names the argument and its
-    range.
+    """Return the rule of a measure and a threshold; errors name the argument and its range.
 
     A float stands for all fractions that round to it or to a greater float. Among the similarities
     of sets of at most MOST_TOKENS tokens, which are fractions with bounded denominators, these are
@@ -108,9 +104,7 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
 
 
 def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
-    """Return a threshold with the same meaning that fits a float64, or a fraction with both terms
-    below 2**31.
-    """
+    """Return the same threshold as a float64, or a fraction with both terms below 2**31."""
     if measure == "overlap":
         return float(rule_of(measure, threshold).p)
     if measure == "cosine" or not isinstance(threshold, (Fraction, tuple)):
@@ -119,12 +113,12 @@ def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
 
 
 def _exact(threshold: Threshold) -> Fraction:
-    """Return a threshold of a caller as the fraction that it is."""
+    """Return the exact value of a threshold as a fraction."""
     if isinstance(threshold, tuple):
-        whole = all(
+        are_ints = all(
             isinstance(term, (int, np.integer)) and not isinstance(term, bool) for term in threshold
         )
-        if len(threshold) != 2 or not whole or threshold[1] <= 0:
+        if len(threshold) != 2 or not are_ints or threshold[1] <= 0:
             raise ValueError(
                 f"threshold must be a number, or two ints (p, q) with q above 0, not {threshold!r}"
             )
@@ -148,7 +142,7 @@ def least_fraction(x: Fraction, most: int) -> Fraction:
     >>> least_fraction(Fraction(0.799), 100), least_fraction(Fraction(3, 7), 5)
     (Fraction(4, 5), Fraction(1, 2))
     """
-    # low < x <= high, neighbours: every fraction between has a greater denominator
+    # low < x <= high are neighbours: each fraction between them has a greater denominator.
     low = (0, 1)
     high = (1, 1)
     while Fraction(*high) > x and low[1] + high[1] <= most:

@@ -1,5 +1,14 @@
 """Sketching: token sets, weighted sets and vectors to signatures, codes and registers.
 
+Files:
+
+- minhash.py, one_permutation.py, bits.py: MinHash; signatures for estimates only; small signatures.
+- weighted.py: weighted sets, and their signatures.
+- cardinality.py: estimated sizes of sets, and registers.
+- codes.py, simhash.py, signs.py: codes; codes of token sets and of vectors.
+- sketcher.py, arrays.py, compare.py: the base class of sketchers; arrays that record their
+  sketcher; comparison of one row with many.
+
 >>> from lshfast import MinHasher, TokenSets
 >>> hasher = MinHasher(num_perm=256)
 >>> signatures = hasher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100)]))

@@ -1,6 +1,4 @@
-"""Arrays that store the sketcher that made them, so that sketches of a different sketcher can be
-refused.
-"""
+"""Arrays that store the sketcher that made them, so sketches of another one are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ class SketchArray(np.ndarray[Any, np.dtype[Any]]):
     """An array of sketches with one row per set, and the sketcher that made it.
 
     Rows and slices have the same sketcher. The result of a computation is a plain array. Functions
-    that take sketches refuse those of a different sketcher; they cannot check plain arrays. The
+    that take sketches refuse sketches of another one; they cannot check plain arrays. The
     attribute does not change if the array is written to, so write to a plain copy,
     ``np.array(signatures)``, instead.
 
@@ -53,9 +51,9 @@ def made_by(
     hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray
 ) -> npt.NDArray[Any]:
     """Return an array as a `SketchArray` of this sketcher."""
-    made = np.asarray(array).view(kind)
-    made.hasher = hasher
-    return made
+    sketches = np.asarray(array).view(kind)
+    sketches.hasher = hasher
+    return sketches
 
 
 def checked(
@@ -67,8 +65,7 @@ def checked(
     kind: str,
     unit: str,
 ) -> npt.NDArray[Any]:
-    """Return sketches, (..., width), as a plain array, or raise an error if they are not those of a
-    sketcher.
+    """Return sketches, (..., width), as a plain array, or raise an error for others.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""b-bit MinHash: signatures with a few bits per slot, which are smaller and faster to compare than
-full ones.
-"""
+"""b-bit MinHash: signatures with a few bits per slot, smaller and faster to compare."""
 
 from __future__ import annotations
 
@@ -12,10 +10,18 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int, numbers_of
 from lshfast._common.threads import for_each_piece, ordered_map, thread_count
-from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    Matrix,
+    UInt64Array,
+    Vector,
+)
 from lshfast.kernels import bits as kernels
 from lshfast.sketch.arrays import checked, made_by
-from lshfast.sketch.compare import Int32Array, best_rows, compared
+from lshfast.sketch.compare import best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import TokenSets
@@ -29,8 +35,7 @@ PIECE_SETS = 1 << 12
 
 @dataclass(frozen=True)
 class BBits:
-    """Pack MinHash signatures into b bits per slot, and estimate similarities from the packed
-    signatures.
+    """Pack MinHash signatures into b bits per slot, and estimate similarities from them.
 
     A packed slot stores the lowest b bits of the mixed value of a slot. Different slots therefore
     agree by chance with probability C = 2**-b, for all sets. At Jaccard similarity s, a packed slot
@@ -285,18 +290,18 @@ class BBits:
                 f"{packed.ndim}"
             )
         check_int("most", most, 1)
-        asked = queries.reshape(-1, self.words)
-        rows = np.full((len(asked), min(int(most), len(packed))), -1, np.int64)
+        query_rows = queries.reshape(-1, self.words)
+        rows = np.full((len(query_rows), min(int(most), len(packed))), -1, np.int64)
         equal = np.full(rows.shape, -1, np.int32)
         packed = np.require(packed, requirements=("C", "A"))
 
         def work(query: int) -> None:
-            counts = self._equal(asked[query], packed)
+            counts = self._equal(query_rows[query], packed)
             best = best_rows(counts, rows.shape[1])
             rows[query, : len(best)] = best
             equal[query, : len(best)] = counts[best]
 
-        for _ in ordered_map(work, range(len(asked)), thread_count(threads)):
+        for _ in ordered_map(work, range(len(query_rows)), thread_count(threads)):
             pass
         shape = (*queries.shape[:-1], rows.shape[1])
         return rows.reshape(shape), self._estimates(equal.reshape(shape))
@@ -389,8 +394,7 @@ class BBits:
         """
         raise TypeError(
             f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not "
-            "tell which slot is "
-            "smaller: merge the signatures that they were packed from"
+            "tell which slot is smaller: merge the signatures that they were packed from"
         )
 
     def _equal(self, a: UInt64Array, b: UInt64Array) -> Int32Array:

@@ -1,5 +1,4 @@
-"""Numbers of distinct tokens, estimated from MinHash signatures or from the registers of
-HyperLogLog.
+"""Numbers of distinct tokens, estimated from MinHash signatures or HyperLogLog registers.
 
 A signature of 128 slots has a standard error of 9 %, and also estimates similarities. 16,384
 registers of one byte have a standard error of 0.8 %. Both need one pass over the tokens, in any
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast._common.container import is_sealed, sealed
 from lshfast._common.threads import for_each_piece, ordered_map, thread_count
-from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt8Array, UInt64Array, Vector
 from lshfast.kernels import cardinality as kernels
 from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted
@@ -27,10 +26,8 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.sketch.sketcher import PIECE_TOKENS, check_token_sets
 from lshfast.tokens import TokenSets
 
-UInt8Array = npt.NDArray[np.uint8]
-
-# Tokens that a thread hashes into its own registers. They are so many that clearing and merging
-# registers takes almost no time in comparison.
+# Tokens that a thread hashes into its own registers. With this many, clearing and merging
+# registers takes almost no time.
 UPDATE_TOKENS = 1 << 20
 
 _MAGIC = b"LSHFHLL\0"
@@ -118,7 +115,8 @@ def estimate_sizes(
     array = check_signatures(signatures, hasher)
     rows = np.ascontiguousarray(np.atleast_2d(array))
     out = np.empty(len(rows))
-    (kernels.fast_estimates if hasher.scheme == "fast" else kernels.classic_estimates)(rows, out)
+    estimate = kernels.fast_estimates if hasher.scheme == "fast" else kernels.classic_estimates
+    estimate(rows, out)
     return out.reshape(array.shape[:-1])[()]
 
 
@@ -231,14 +229,16 @@ def estimate_overlap(
     n = estimate_sizes(left, hasher) if sizes_a is None else _sizes(sizes_a, "sizes_a", shape)
     x = estimate_sizes(right, hasher) if sizes_b is None else _sizes(sizes_b, "sizes_b", shape)
     agreements = np.count_nonzero(left == right, axis=-1) * (left[..., 0] != EMPTY)
-    both = np.minimum(agreements * (n + x) / (hasher.num_perm + agreements), np.minimum(n, x))
+    common = agreements * (n + x) / (hasher.num_perm + agreements)
+    both = np.minimum(common, np.minimum(n, x))
     return _overlap(both, n + x - both, n)
 
 
 def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHasher:
-    """Return the given hasher, or that of the first signatures that have one."""
+    """Return the given hasher, or the hasher of the first signatures that have one."""
     if hasher is None:
-        hasher = next(filter(None, (getattr(some, "hasher", None) for some in signatures)), None)
+        hashers = (getattr(sketches, "hasher", None) for sketches in signatures)
+        hasher = next(filter(None, hashers), None)
         if hasher is None:
             raise TypeError(
                 "plain arrays of signatures need the MinHasher that made them: hasher=..."
@@ -258,9 +258,7 @@ def _sizes(sizes: npt.ArrayLike, name: str, rows: tuple[int, ...]) -> Float64Arr
 
 
 def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overlap:
-    """Return the estimates of an `Overlap`; if all three sizes are infinite, similarity and
-    containment are 1.
-    """
+    """Return the estimates of an `Overlap`; with three infinite sizes, the shares are 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         similarity = np.where(both > 0, np.fmin(both / union, 1), 0.0)
         containment = np.where(both > 0, np.fmin(both / a, 1), 0.0)
@@ -457,31 +455,28 @@ class DistinctCounter:
             raise ValueError(
                 f"registers must be those of one set, ({2**self.p},), not of shape {array.shape}"
             )
-        if not (
-            array.flags.writeable and array.flags.c_contiguous and isinstance(registers, np.ndarray)
-        ):
+        is_usable = array.flags.writeable and array.flags.c_contiguous
+        if not (is_usable and isinstance(registers, np.ndarray)):
             raise ValueError(
                 "registers must be a writable and contiguous array, to be changed in place"
             )
-        held = TokenSets(np.zeros(1, np.int64), tokens).tokens
-        parts = [
-            held[start : start + UPDATE_TOKENS] for start in range(0, len(held), UPDATE_TOKENS)
-        ]
+        token_words = TokenSets(np.zeros(1, np.int64), tokens).tokens
+        starts = range(0, len(token_words), UPDATE_TOKENS)
+        parts = [token_words[start : start + UPDATE_TOKENS] for start in starts]
         if len(parts) < 2:
-            kernels.update(held, self._constant, array)
+            kernels.update(token_words, self._constant, array)
             return
 
         def work(part: UInt64Array) -> UInt8Array:
-            own = np.zeros(2**self.p, np.uint8)
-            kernels.update(part, self._constant, own)
-            return own
+            part_registers = np.zeros(2**self.p, np.uint8)
+            kernels.update(part, self._constant, part_registers)
+            return part_registers
 
-        for own in ordered_map(work, parts, thread_count(threads)):
-            np.maximum(array, own, out=array)
+        for part_registers in ordered_map(work, parts, thread_count(threads)):
+            np.maximum(array, part_registers, out=array)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt8Array:
-        """Merge registers row by row, by the element-wise maximum: the result is the registers of
-        the union.
+        """Merge registers row by row, by the maximum: the result is the registers of the union.
 
         Parameters
         ----------
@@ -595,8 +590,9 @@ class DistinctCounter:
         return _overlap(both, union, n)
 
     def to_bytes(self, registers: npt.ArrayLike) -> bytes:
-        """Serialize registers for `lshfast.sketch.registers_from_bytes`: a header, the registers,
-        and a checksum.
+        """Serialize registers for `lshfast.sketch.registers_from_bytes`.
+
+        The bytes are a header, the registers, and a checksum.
 
         Parameters
         ----------
@@ -619,9 +615,8 @@ class DistinctCounter:
         56
         """
         array = np.ascontiguousarray(np.atleast_2d(self._check(registers, "registers")))
-        return sealed(
-            _HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes()
-        )
+        header = _HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array))
+        return sealed(header + array.tobytes())
 
     def _check(self, registers: npt.ArrayLike, name: str) -> UInt8Array:
         array = checked(

@@ -8,10 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import numbers_of
-from lshfast._common.types import AnyShape, BoolArray, Float64Array, Int64Array, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    BoolArray,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    UInt64Array,
+    Vector,
+)
 from lshfast.kernels import simhash as kernels
 from lshfast.sketch.arrays import checked
-from lshfast.sketch.compare import Int32Array, compared
+from lshfast.sketch.compare import compared
 
 Zero: TypeAlias = Literal["minus", "plus", "random"]
 ZEROS = ("minus", "plus", "random")
@@ -24,9 +32,7 @@ PIECE_TOKENS = 1 << 19
 
 
 class CodeSketcher:
-    """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit
-    first.
-    """
+    """Base class of sketchers of codes of `bits` bits in uint64 words, the lowest bit first."""
 
     bits: int
     not_for_bands: ClassVar[str] = (
@@ -46,7 +52,7 @@ class CodeSketcher:
     @overload
     def is_empty(self, codes: npt.ArrayLike) -> BoolArray: ...
     def is_empty(self, codes: npt.ArrayLike) -> np.bool_ | BoolArray:
-        """Return which codes are all ones, as those of empty sets and of vectors of zeros.
+        """Return whether each code is all ones, as for empty sets and vectors of zeros.
 
         Parameters
         ----------
@@ -261,8 +267,9 @@ class CodeSketcher:
     @overload
     def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array: ...
     def cosine_error(self, cosine: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the standard error of `cosine` to first order, pi sqrt(1 - c**2) sqrt(q (1 - q) /
-        bits).
+        """Return the standard error of `cosine` to first order.
+
+        It is pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
 
         q = arccos(c) / pi is the probability that a bit differs.
 
@@ -329,5 +336,5 @@ def packed(bits: BoolArray, words: int) -> UInt64Array:
 def unpacked(words: UInt64Array, bits: int) -> npt.NDArray[np.int8]:
     """Return the first bits of words, (..., w), as +1 and -1."""
     octets = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
-    held = np.unpackbits(octets, axis=-1, count=bits, bitorder="little").astype(np.int8)
-    return np.asarray(2 * held - 1, np.int8)
+    single_bits = np.unpackbits(octets, axis=-1, count=bits, bitorder="little").astype(np.int8)
+    return np.asarray(2 * single_bits - 1, np.int8)

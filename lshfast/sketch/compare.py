@@ -8,10 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int32Array, Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
-
-Int32Array: TypeAlias = npt.NDArray[np.int32]
 
 # Compares one row with n rows, or n rows with n rows, and writes one or more numbers for each pair.
 Kernel: TypeAlias = Callable[..., None]
@@ -45,10 +43,8 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
     return out
 
 
-def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> tuple[int, ...]:
-    """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError if they do
-    not match.
-    """
+def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], action: str = "compared") -> tuple[int, ...]:
+    """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError."""
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
     try:
@@ -56,7 +52,7 @@ def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> 
     except ValueError:
         raise ValueError(
             "a and b must have the same number of rows, or one of them a single row: "
-            f"rows of shape {a.shape} cannot be {done} with those of shape {b.shape}"
+            f"rows of shape {a.shape} cannot be {action} with those of shape {b.shape}"
         ) from None
 
 
@@ -68,20 +64,23 @@ def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Arra
         kernel(_rows(a, width), _rows(b, width), *[each.reshape(-1) for each in out])
         return
     for i in range(len(out[0])):
-        own, other = (
-            side[min(i, len(side) - 1)] if side.ndim > out[0].ndim else side for side in (a, b)
-        )
-        _compare(kernel, own, other, [each[i : i + 1].reshape(each.shape[1:]) for each in out])
+        left = _element(a, i, out[0].ndim)
+        right = _element(b, i, out[0].ndim)
+        _compare(kernel, left, right, [each[i : i + 1].reshape(each.shape[1:]) for each in out])
+
+
+def _element(side: UInt64Array, i: int, dimensions: int) -> UInt64Array:
+    """Return element i of a side, or the only one; a side of fewer dimensions stands for all."""
+    return side[min(i, len(side) - 1)] if side.ndim > dimensions else side
 
 
 def _rows(array: UInt64Array, width: int) -> UInt64Array:
-    whole = array.flags.c_contiguous and array.flags.aligned
-    return (array if whole else np.array(array, order="C")).reshape(-1, width)
+    is_plain = array.flags.c_contiguous and array.flags.aligned
+    return (array if is_plain else np.array(array, order="C")).reshape(-1, width)
 
 
 def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
-    """Return the numbers of equal slots of signatures; slots without a value (all ones) do not
-    count.
+    """Return the numbers of equal slots of signatures; slots without a value do not count.
 
     Examples
     --------
@@ -95,8 +94,7 @@ def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
 
 
 def best_rows(equal: Int32Array, most: int) -> Int64Array:
-    """Return the rows with the greatest counts, the greatest first; of equal counts, the smaller
-    row first.
+    """Return the rows with the greatest counts, the greatest first, then the smaller row.
 
     Rows with a negative count are omitted, so there may be fewer than `most`.
 
@@ -107,14 +105,13 @@ def best_rows(equal: Int32Array, most: int) -> Int64Array:
     >>> best_rows(np.array([3, 9, -1, 3, 9, 3], np.int32), 4).tolist()
     [1, 4, 0, 3]
     """
-    least = (
-        int(np.partition(equal, len(equal) - most)[len(equal) - most])
-        if 0 < most < len(equal)
-        else 0
-    )
+    least = 0
+    if 0 < most < len(equal):
+        place = len(equal) - most
+        least = int(np.partition(equal, place)[place])
     better = np.flatnonzero(equal > max(least, -1))
     if least >= 0:
-        better = np.concatenate(
-            [better, np.flatnonzero(equal == least)[: max(most - len(better), 0)]]
-        )
-    return np.asarray(better[np.argsort(-equal[better], kind="stable")][:most])
+        ties = np.flatnonzero(equal == least)
+        better = np.concatenate([better, ties[: max(most - len(better), 0)]])
+    order = np.argsort(-equal[better], kind="stable")
+    return np.asarray(better[order][:most])

@@ -1,6 +1,4 @@
-"""MinHash: signatures whose slots are equal with a probability that is the Jaccard similarity of
-the sets.
-"""
+"""MinHash: signatures whose share of equal slots estimates the Jaccard similarity of sets."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ UINT64 = np.dtype(np.uint64)
 
 
 def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None:
-    """Raise ValueError, with the reason, if the sketcher of signatures says that they cannot be
-    banded or indexed.
-    """
+    """Raise ValueError if the sketcher of signatures says that they cannot be banded."""
     hasher = getattr(signatures, "hasher", None)
     reason = getattr(hasher, "not_for_bands", None)
     if reason is not None:
@@ -35,8 +31,9 @@ def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None
 def check_signatures(
     signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures"
 ) -> UInt64Array:
-    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or raise an
-    error.
+    """Return signatures as a plain, contiguous array, or raise an error.
+
+    Their shape is (n, num_perm) or (num_perm,).
 
     Raises
     ------
@@ -58,9 +55,9 @@ def check_signatures(
     array = array_of(signatures, name)
     if array.dtype is not UINT64 and array.dtype != UINT64:
         kind = kind_of_values(signatures)
-        advice = (
-            ": sketch them first, hasher.sketch(lshfast.shingle(texts))" if kind == "texts" else ""
-        )
+        advice = ""
+        if kind == "texts":
+            advice = ": sketch them first, hasher.sketch(lshfast.shingle(texts))"
         raise TypeError(f"{name} must be uint64, not {kind}{advice}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
         raise ValueError(
@@ -68,28 +65,28 @@ def check_signatures(
         )
     other = None if plain else getattr(signatures, "hasher", None)
     if other is not None and other != hasher:
-        for what in ("scheme", "seed"):
-            mine = getattr(hasher, what)
-            theirs = getattr(other, what, None)
-            if mine != theirs:
-                raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
-        raise ValueError(f"{name} are of {other}, not of {hasher}")
+        _refuse_hasher(other, hasher, name)
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
+def _refuse_hasher(other: Any, hasher: MinHasher, name: str) -> None:
+    """Raise ValueError for signatures of another sketcher; it names the first difference."""
+    for parameter in ("scheme", "seed"):
+        needed = getattr(hasher, parameter)
+        value = getattr(other, parameter, None)
+        if needed != value:
+            raise ValueError(f"{name} are of {parameter} {value!r}; {needed!r} is needed here")
+    raise ValueError(f"{name} are of {other}, not of {hasher}")
+
+
 def kind_of_values(values: Any) -> str:
-    """Describe values that are not signatures: "texts", the dtype of an array or of numbers, or the
-    type.
-    """
+    """Describe values that are not signatures: "texts", a dtype, or a type."""
     if values is None:
         return "None"
     array = np.asarray(values)
-    if (
-        array.dtype.kind in "OUS"
-        and are_texts(values)
-        and (isinstance(values, (str, bytes)) or len(array))
-    ):
+    are_strings = array.dtype.kind in "OUS" and are_texts(values)
+    if are_strings and (isinstance(values, (str, bytes)) or len(array)):
         return "texts"
     if isinstance(values, np.ndarray) or (array.dtype.kind in "biuf" and array.size):
         return str(array.dtype)
@@ -153,9 +150,8 @@ class MinHasher(SlotSketcher[TokenSets]):
     _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "num_perm", check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
-        )
+        num_perm = check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
+        object.__setattr__(self, "num_perm", num_perm)
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants

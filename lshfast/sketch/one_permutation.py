@@ -1,6 +1,4 @@
-"""One-permutation hashing: signatures that need one hash per token, for estimates but not for
-banding.
-"""
+"""One-permutation hashing: signatures by one hash per token, for estimates only."""
 
 from __future__ import annotations
 
@@ -80,8 +78,7 @@ class OnePermutation(SlotSketcher[TokenSets]):
     scheme: ClassVar[str] = "one_permutation"
     not_for_bands: ClassVar[str] = (
         "their slots without a value would match in sets that share nothing, so they are for "
-        "estimates only; "
-        "MinHasher makes signatures for buckets"
+        "estimates only; MinHasher makes signatures for buckets"
     )
 
     def __post_init__(self) -> None:
@@ -96,6 +93,5 @@ class OnePermutation(SlotSketcher[TokenSets]):
         return sets.counts + self.num_perm
 
     def _fill(self, sets: TokenSets, rows: slice, signatures: UInt64Array) -> None:
-        kernels.groups(
-            sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures
-        )
+        offsets = sets.offsets[rows.start : rows.stop + 1]
+        kernels.groups(offsets, sets.tokens, self._constant, signatures)

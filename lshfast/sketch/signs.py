@@ -30,8 +30,7 @@ MAX_DIM = 2**24
 
 @dataclass(frozen=True)
 class SignSketcher(CodeSketcher):
-    """Compute codes of dense vectors: the signs of their dot products with random or given vectors
-    of ±1.
+    """Compute codes of dense vectors: the signs of dot products with vectors of ±1.
 
     Coordinate j of the random vector of a bit is +1 if the hash of token j, as computed by a
     `SimHasher` with the same seed, has the bit. So the code of a vector x of integers is the
@@ -102,9 +101,8 @@ class SignSketcher(CodeSketcher):
             hashed = [kernels.hashes(tokens, constant) for constant in constants]
             masks = np.ascontiguousarray(np.stack(hashed, axis=1))
         else:
-            masks = (
-                np.frombuffer(self._given, "<u8").astype(np.uint64).reshape(self.dim, self.words)
-            )
+            words = np.frombuffer(self._given, "<u8").astype(np.uint64)
+            masks = words.reshape(self.dim, self.words)
         object.__setattr__(self, "_masks", masks)
 
     def __repr__(self) -> str:
@@ -151,15 +149,14 @@ class SignSketcher(CodeSketcher):
             raise TypeError(f"vectors must be numbers, +1 and -1, not {array.dtype}")
         if array.ndim != 2:
             raise ValueError(f"vectors must have shape (bits, dim), not {array.shape}")
-        wrong = np.argwhere(np.abs(array) != 1)
-        if len(wrong):
-            at = tuple(wrong[0].tolist())
-            raise ValueError(f"vectors must be of +1 and -1, and {at} is {array[at]}")
+        wrong_places = np.argwhere(np.abs(array) != 1)
+        if len(wrong_places):
+            place = tuple(wrong_places[0].tolist())
+            raise ValueError(f"vectors must be of +1 and -1, and {place} is {array[place]}")
         bits, dim = array.shape
         check_int("bits", bits, 1, kernels.MAX_BITS)
-        return cls(
-            dim, bits, seed, zero, packed(array.T > 0, -(-bits // 64)).astype("<u8").tobytes()
-        )
+        masks = packed(array.T > 0, -(-bits // 64)).astype("<u8")
+        return cls(dim, bits, seed, zero, masks.tobytes())
 
     @property
     def vectors(self) -> npt.NDArray[np.int8]:
@@ -292,15 +289,12 @@ class SignSketcher(CodeSketcher):
 
     def _dots(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         dots = np.empty((len(rows), 64 * self.words), rows.dtype)
-        (kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles)(
-            rows, self._masks, dots
-        )
+        kernel = kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles
+        kernel(rows, self._masks, dots)
         return dots[:, : self.bits]
 
     def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return vectors as a contiguous array of int64 or float64, or raise an error if dot
-        products may overflow.
-        """
+        """Return vectors as int64 or float64; raise an error if dot products may overflow."""
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
             raise TypeError(
@@ -314,11 +308,11 @@ class SignSketcher(CodeSketcher):
             array = np.ascontiguousarray(array, np.float64)
             # Rounding adds at most 2**-29 of a sum.
             most = np.finfo(np.float64).max / self.dim * (1 - 2**-28)
-            wrong = np.argwhere(~(np.abs(array) <= most))
-            if len(wrong):
-                at = tuple(wrong[0].tolist())
+            wrong_places = np.argwhere(~(np.abs(array) <= most))
+            if len(wrong_places):
+                place = tuple(wrong_places[0].tolist())
                 raise ValueError(
-                    f"vectors must be in -{most:.4g}..{most:.4g}, and {at} is {array[at]}"
+                    f"vectors must be in -{most:.4g}..{most:.4g}, and {place} is {array[place]}"
                 )
             return array
         array = as_int64(array, "vectors")

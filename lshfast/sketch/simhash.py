@@ -1,5 +1,4 @@
-"""SimHash: codes whose bits are the signs of dot products with vectors of ±1, which estimate
-angles.
+"""SimHash: codes of the signs of dot products with vectors of ±1, which estimate angles.
 
 The dot products of a token set, its counters, are integers. Counters can be added and subtracted;
 codes cannot.
@@ -148,9 +147,8 @@ class SimHasher(CodeSketcher):
             kernels.counters(offsets, sets.tokens, weighed, self._constants, counters)
             codes[rows] = self._settled(counters, "minus", 0)
 
-        for_each_piece(
-            work, sets.counts if weighed is None else sets.counts + self.bits, PIECE_TOKENS, threads
-        )
+        costs = sets.counts if weighed is None else sets.counts + self.bits
+        for_each_piece(work, costs, PIECE_TOKENS, threads)
         return made_by(self, codes)
 
     def counters(
@@ -257,8 +255,7 @@ class SimHasher(CodeSketcher):
         return self._unless_wrapped(a + b, a, b, "+")
 
     def subtract(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
-        """Subtract counters row by row: the result is the counters of the rows of a without the
-        tokens of b.
+        """Subtract counters row by row: the result is the counters without the tokens of b.
 
         Parameters
         ----------
@@ -292,8 +289,9 @@ class SimHasher(CodeSketcher):
     def _unless_wrapped(
         self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str
     ) -> Int64Array:
-        """Return counters, or raise ValueError if one overflowed; its sign then differs from that
-        of both operands.
+        """Return counters, or raise ValueError if one overflowed.
+
+        The sign of an overflow differs from the signs of both operands.
         """
         wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
         if len(wrapped):

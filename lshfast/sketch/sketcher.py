@@ -28,8 +28,7 @@ def check_token_sets(sets: Any) -> None:
 
 
 class SlotSketcher(Generic[Sets]):
-    """Base class of sketchers with `num_perm` slots per signature; the share of equal slots
-    estimates a similarity.
+    """Base class of sketchers of `num_perm` slots, whose equal share estimates a similarity.
 
     A subclass defines which sets it takes, the cost of a row, and how signatures are computed.
     """
@@ -171,9 +170,7 @@ class SlotSketcher(Generic[Sets]):
         return equal_slots(a, b) / self.num_perm
 
     def _own(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        """Return signatures, (..., num_perm), as a plain array, or raise an error if they are not
-        of this sketcher.
-        """
+        """Return signatures of this sketcher, (..., num_perm), as a plain array."""
         return checked(
             signatures, name, self, np.uint64, self.num_perm, "signatures of ", "slots a signature"
         )

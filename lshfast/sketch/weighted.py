@@ -1,6 +1,4 @@
-"""Weighted sets, and signatures whose slots are equal with probability sum min / sum max of the
-weights.
-"""
+"""Weighted sets, and signatures whose equal slots estimate sum min / sum max of weights."""
 
 from __future__ import annotations
 
@@ -32,8 +30,9 @@ MOST_PAIRS = 1 << 28
 
 
 class WeightedSets:
-    """Store rows of 64-bit tokens with weights; row i is the slice ``offsets[i]:offsets[i + 1]`` of
-    both arrays.
+    """Store rows of 64-bit tokens with weights.
+
+    Row i is the slice ``offsets[i] : offsets[i + 1]`` of both arrays.
 
     If a row repeats a token, its weights are added. Tokens of weight 0 are removed. So each row has
     distinct tokens with weights above 0. The object is immutable and can be shared between threads.
@@ -86,8 +85,8 @@ class WeightedSets:
     ) -> None:
         sets = TokenSets(offsets, tokens)
         sets = TokenSets(sets.offsets.copy(), sets.tokens.copy())
-        kept = _add_up(*_without_zeros(sets, _checked_weights(sets, weights)))
-        for name, array in zip(self.__slots__, kept, strict=True):
+        columns = _add_up(*_without_zeros(sets, _checked_weights(sets, weights)))
+        for name, array in zip(self.__slots__, columns, strict=True):
             view = array.view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
@@ -133,15 +132,17 @@ class WeightedSets:
         if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
             raise TypeError(f"rows must be an iterable of mappings, not {rows!r}")
         checked_column(rows, "rows")
-        held = list(rows)
-        for number, row in enumerate(held):
+        mappings = list(rows)
+        for number, row in enumerate(mappings):
             if not isinstance(row, Mapping):
                 raise TypeError(
                     f"rows[{number}] is of type {type(row).__name__}, not a mapping of elements "
                     "to weights"
                 )
-        sets = TokenSets.from_sets([list(row) for row in held], seed=seed)
-        return cls(sets.offsets, sets.tokens, [weight for row in held for weight in row.values()])
+        sets = TokenSets.from_sets([list(row) for row in mappings], seed=seed)
+        return cls(
+            sets.offsets, sets.tokens, [weight for row in mappings for weight in row.values()]
+        )
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> WeightedSets:
@@ -179,9 +180,8 @@ class WeightedSets:
         if dense.ndim != 2:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
-        offsets = np.concatenate(
-            [[0], np.cumsum(np.count_nonzero(present, axis=1), dtype=np.int64)]
-        )
+        counts = np.count_nonzero(present, axis=1)
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return cls(offsets, np.nonzero(present)[1], dense[present])
 
     @classmethod
@@ -221,14 +221,11 @@ class WeightedSets:
 
     @property
     def totals(self) -> Float64Array:
-        """Sum of the weights of each row: float64 (n,); inf if it is more than a float64
-        can hold.
-        """
+        """Sum of the weights of each row, float64 (n,); inf if a float64 cannot hold it."""
         totals = np.zeros(len(self))
+        rows = np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
         with np.errstate(over="ignore"):
-            np.add.at(
-                totals, np.repeat(np.arange(len(self), dtype=np.int64), self.counts), self.weights
-            )
+            np.add.at(totals, rows, self.weights)
         return totals
 
     def __len__(self) -> int:
@@ -238,8 +235,7 @@ class WeightedSets:
         return f"WeightedSets({len(self)} rows, {len(self.tokens)} tokens)"
 
     def pairs(self, *, most: int = MOST_PAIRS) -> TokenSets:
-        """Expand each token x of weight w into the pairs (x, 1), ..., (x, w), and return these as
-        sets of tokens.
+        """Expand each token x of weight w into the pairs (x, 1), ..., (x, w), as token sets.
 
         The Jaccard similarity of two such sets is sum min / sum max of the weights. Their union has
         the greater weight of each token. All functions on sets can be used. The pair (x, 1) is the
@@ -274,18 +270,18 @@ class WeightedSets:
 
     def _whole(self, most: int) -> Int64Array:
         check_int("most", most, 0, 2**48 - 1)
-        broken = np.flatnonzero(self.weights % 1)
-        if len(broken):
+        fractional_places = np.flatnonzero(self.weights % 1)
+        if len(fractional_places):
+            place = fractional_places[0]
             raise ValueError(
-                f"weights must be whole numbers, not {self.weights[broken[0]]}{self._at(broken[0])}"
+                f"weights must be whole numbers, not {self.weights[place]}{self._at(place)}"
             )
         with np.errstate(over="ignore"):
             total = self.weights.sum()
         if total > most:
             raise ValueError(
                 f"weights add up to {total:.17g} pairs, more than most = {most}: scale them down, "
-                "or use "
-                "WeightedMinHasher, which takes no longer for large weights"
+                "or use WeightedMinHasher, which takes no longer for large weights"
             )
         return self.weights.astype(np.int64)
 
@@ -310,12 +306,12 @@ def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
         array = np.array(array, np.float64)
     first = sets.offsets[0]
     last = sets.offsets[-1]
-    held = array[first:last]
-    wrong = np.flatnonzero(~((held >= 0) & (held < np.inf)))
-    if len(wrong):
-        place = int(wrong[0])
+    row_weights = array[first:last]
+    wrong_places = np.flatnonzero(~((row_weights >= 0) & (row_weights < np.inf)))
+    if len(wrong_places):
+        place = int(wrong_places[0])
         where = _place(sets.offsets - first, place)
-        raise ValueError(f"weights must be finite and at least 0, not {held[place]}{where}")
+        raise ValueError(f"weights must be finite and at least 0, not {row_weights[place]}{where}")
     return array
 
 
@@ -331,19 +327,14 @@ def _without_zeros(
     present = weights > 0
     if present.all():
         return offsets, tokens, weights
-    return (
-        np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets],
-        tokens[present],
-        weights[present],
-    )
+    ends = np.concatenate([[0], np.cumsum(present, dtype=np.int64)])
+    return ends[offsets], tokens[present], weights[present]
 
 
 def _add_up(
     offsets: Int64Array, tokens: UInt64Array, weights: Float64Array
 ) -> tuple[Int64Array, UInt64Array, Float64Array]:
-    """Add the weights of repeated tokens, from the least to the greatest, so that their order does
-    not change a bit.
-    """
+    """Add the weights of repeated tokens from the least on, so that their order changes no bit."""
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
     rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
@@ -351,26 +342,27 @@ def _add_up(
     rows = rows[order]
     tokens = tokens[order]
     weights = weights[order]
-    new = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
-    sums = np.zeros(np.count_nonzero(new))
+    is_first = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
+    sums = np.zeros(np.count_nonzero(is_first))
     with np.errstate(over="ignore"):
-        np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
-    kept = np.zeros(len(offsets), np.int64)
-    np.cumsum(np.bincount(rows[new], minlength=len(offsets) - 1), out=kept[1:])
-    over = np.flatnonzero(np.isinf(sums))
-    if len(over):
-        token = tokens[new][over[0]]
-        where = int(rows[new][over[0]])
+        np.add.at(sums, np.cumsum(is_first, dtype=np.int64) - 1, weights)
+    new_offsets = np.zeros(len(offsets), np.int64)
+    np.cumsum(np.bincount(rows[is_first], minlength=len(offsets) - 1), out=new_offsets[1:])
+    overflows = np.flatnonzero(np.isinf(sums))
+    if len(overflows):
+        token = tokens[is_first][overflows[0]]
+        where = int(rows[is_first][overflows[0]])
         raise ValueError(
             f"the weights of token {token} in row {where} add up to more than a float64 holds"
         )
-    return kept, tokens[new], sums
+    return new_offsets, tokens[is_first], sums
 
 
 @dataclass(frozen=True)
 class WeightedMinHasher(SlotSketcher[WeightedSets]):
-    """Compute signatures of weighted sets, whose slots are equal with probability sum min / sum max
-    of the weights.
+    """Compute signatures of weighted sets.
+
+    Their slots are equal with probability sum min / sum max of the weights.
 
     This is the weighted Jaccard similarity of the given weights. It is not the "probability
     Jaccard" similarity, which normalises each set. Slots are independent, so the standard error at
@@ -431,16 +423,16 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
     _constants: tuple[int, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "num_perm", check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM)
-        )
+        num_perm = check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM)
+        object.__setattr__(self, "num_perm", num_perm)
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Merge signatures row by row: the result is the signature of the set with the greater
-        weight of each token.
+        """Merge signatures row by row.
+
+        The result is the signature of the set with the greater weight of each token.
 
         Parameters
         ----------

@@ -119,7 +119,7 @@ def test_libraries_are_drawn_by_matplotlib(tmp_path):
     distances = plot_curve(lshfast.Bands(18, 7), others={"other": lshfast.Bands(14, 8)}, over="distance")
     [line] = [line for line in distances.get_lines() if line.get_label() == "other: 14 bands of 8 rows"]
     assert line.get_data()[1][0] == 1
-    with pytest.raises(TypeError, match="others are Bands beside Bands"):
+    with pytest.raises(TypeError, match="others must be Bands"):
         plot_curve(lshfast.Bands(18, 7), others={"other": 3})
     assert run("tune", "--like", "gaoya", "--plot", tmp_path / "curve.png").exit_code == 0
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -1,5 +1,12 @@
-"""Exact search of packed codes by Hamming distance and Tanimoto similarity: indexes, all pairs, and
-deduplication.
+"""Exact search of packed codes by Hamming distance and Tanimoto similarity.
+
+Files:
+
+- hamming_index.py, segments.py, matches.py: HammingIndex, blocks over its rows, and its answers.
+- tanimoto_index.py, similar.py: TanimotoIndex, segments by numbers of ones, and similar pairs.
+- code_index.py, rows.py, hits.py: the base class of both, their entries, and the fields of hits.
+- plan.py: the choice of a scan or blocks.
+- join.py, sampled.py, dedup.py: all pairs; tables of sampled bits; greedy keepers.
 """
 
 from lshfast.index.hamming.dedup import CodeDedup, CodeRemoval, dedup_codes

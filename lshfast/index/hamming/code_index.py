@@ -1,4 +1,4 @@
-"""`CodeIndex`: what the indexes of packed codes have in common."""
+"""`CodeIndex`: the base class of the indexes of packed codes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         """Return the first k entries; `piece` queries are searched at a time."""
 
     def _bound_or(self, bound: Bound | None) -> Bound:
-        """Return a bound, checked, or that of the index."""
+        """Return a checked bound, or the bound of the index."""
         default: Bound = getattr(self, self._bound)
         return default if bound is None else self._checked(bound)
 
@@ -74,9 +74,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         self._image_hash = None if name is None else hash_named(name)
 
     def _check_hash(self, codes: Any) -> ImageHash | None:
-        """Return the image hash that codes say they are, or raise ValueError if the entries are not
-        known to be.
-        """
+        """Return the image hash of codes; ValueError if the entries may have another one."""
         hash = hash_of_codes(codes)
         if len(self):
             check_same_hash(self._image_hash, hash)
@@ -158,13 +156,11 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     def _pairs(
         self, find: Callable[[UInt64Array], UInt64Array]
     ) -> tuple[Column, Column, UInt64Array, UInt64Array]:
-        """Return the keys of the pairs of rows that `find` returns for the codes; then the codes,
-        and these pairs.
-        """
+        """Return the keys of the pairs of rows that `find` returns, the codes, and the pairs."""
         keys, codes = self.items()
-        found = find(codes)
-        left, right = rows_of(found)
-        return take(keys, left), take(keys, right), codes, found
+        row_pairs = find(codes)
+        left, right = rows_of(row_pairs)
+        return take(keys, left), take(keys, right), codes, row_pairs
 
     def __repr__(self) -> str:
         bound = f"{self._bound}={getattr(self, self._bound)}"
@@ -176,9 +172,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     def _answers(
         self, codes: npt.ArrayLike, threads: int | None, search: Callable[[UInt64Array, int], Many]
     ) -> list[One] | Many:
-        """Return the answer to one code, or the answers to several, by a search with some
-        threads.
-        """
+        """Return the answer to one code, or the answers to several, by a search."""
         self._check_hash(codes)
         array = codes_of(codes, self.bits)
         threads = thread_count(threads)

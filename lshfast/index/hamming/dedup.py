@@ -1,6 +1,4 @@
-"""The greedy choice of keepers among codes: near copies are removed, each for a code that
-is kept.
-"""
+"""The greedy choice of keepers among codes: near copies are removed, each for a kept code."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.plan import fit_blocks
 from lshfast.kernels import hamming as kernels
@@ -90,11 +88,11 @@ class CodeDedup:
         return len(self.keep)
 
     def __repr__(self) -> str:
-        kept = int(np.count_nonzero(self.keep))
+        kept_count = int(np.count_nonzero(self.keep))
+        removed_count = len(self) - kept_count
         return (
-            f"CodeDedup({len(self):,} codes: {kept:,} kept, {len(self) - kept:,} removed within "
-            "distance "
-            f"{self.radius}, {self.copies:,} of them copies)"
+            f"CodeDedup({len(self):,} codes: {kept_count:,} kept, {removed_count:,} removed within "
+            f"distance {self.radius}, {self.copies:,} of them copies)"
         )
 
     @property
@@ -126,8 +124,7 @@ def dedup_codes(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> CodeDedup:
-    """Choose which codes to keep, so that each other code differs from a kept one in at most
-    `radius` bits.
+    """Choose the codes to keep, so that each other code is within `radius` of a kept one.
 
     Codes are processed in the order of preference. A code is removed if a code that was kept before
     it is within the radius; of several, the one preferred most is its keeper. Otherwise it is kept.
@@ -254,10 +251,8 @@ def _order(keep: Any, n: int) -> Int64Array | None:
 
 def _keepers(
     codes: UInt64Array, radius: int, threads: int, progress: Progress | None
-) -> tuple[npt.NDArray[np.uint32], Literal["scan", "blocks"]]:
-    """Return the keeper of each of some different codes, in the order of preference, and how they
-    were compared.
-    """
+) -> tuple[UInt32Array, Literal["scan", "blocks"]]:
+    """Return the keeper of each code, in the order of preference, and the method of comparison."""
     n, words = codes.shape
     keeper_of = np.full(n, kernels.NO_ROW, np.uint32)
     if radius == 0 or n < 2:
@@ -277,13 +272,13 @@ def _keepers(
     batch = min(max(n // BATCHES, LEAST_BATCH), MOST_BATCH)
     for low in range(0, n, batch):
         high = min(low + batch, n)
-        found = np.full((blocks.m, high - low), kernels.NO_ROW, np.uint32)
+        matches = np.full((blocks.m, high - low), kernels.NO_ROW, np.uint32)
 
-        match = partial(_match, keepers, low, high, found)
+        match = partial(_match, keepers, low, high, matches)
         for _ in ordered_map(match, parts, threads):
             pass
         own = keeper_of[low:high]
-        np.minimum.reduce(found, axis=0, out=own)
+        np.minimum.reduce(matches, axis=0, out=own)
         keepers.settle(low, high, own)
         if progress:
             progress("dedup", high, n)
@@ -294,7 +289,7 @@ def _match(
     keepers: kernels.Keepers,
     low: int,
     high: int,
-    found: npt.NDArray[np.uint32],
+    found: UInt32Array,
     part: tuple[int, int, int],
 ) -> None:
     """Find the keepers of the rows low..high - 1 with some values of one block."""

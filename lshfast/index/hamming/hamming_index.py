@@ -1,6 +1,4 @@
-"""HammingIndex: exact radius and nearest-neighbour search of packed codes; entries can be added and
-removed.
-"""
+"""HammingIndex: exact radius and nearest-neighbour search of packed codes."""
 
 from __future__ import annotations
 
@@ -209,7 +207,7 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         threads: int,
         method: Callable[[], Method],
     ) -> HammingMatches:
-        """Return what `search` finds for pieces of the queries: numbers of hits, and the hits."""
+        """Return the numbers of hits of pieces of the queries, and the hits, by `search`."""
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
         hits = np.concatenate([hits for _, hits in parts])
@@ -261,14 +259,13 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         """
         bound = self._bound_or(radius)
         threads = thread_count(threads)
-        left, right, codes, found = self._pairs(
+        left, right, codes, row_pairs = self._pairs(
             lambda codes: pairs_within(codes, bound, threads, progress)
         )
-        return CodePairs(left, right, distances(codes, found).astype(np.int64))
+        return CodePairs(left, right, distances(codes, row_pairs).astype(np.int64))
 
     def describe(self, radius: int | None = None) -> str:
-        """Describe how a query within a radius searches the codes: one line for each segment, then
-        the scanned rest.
+        """Describe the search within a radius: one line for each segment, then the scanned rest.
 
         Parameters
         ----------

@@ -1,6 +1,4 @@
-"""The fields of hits: the number of the query, the distance, and the row (`src/hamming/hamming.h`);
-those of pairs.
-"""
+"""The fields of hits (query number, distance, row; `src/hamming/hamming.h`) and of pairs."""
 
 from __future__ import annotations
 

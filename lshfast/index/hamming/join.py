@@ -34,8 +34,7 @@ TABLES = 16
 
 @dataclass(frozen=True, eq=False)
 class CodePairs(Pairs[int]):
-    """Pairs of codes and their distances, as columns; iteration yields tuples (left, right,
-    distance).
+    """Pairs of codes and their distances as columns; iteration yields tuples of three.
 
     Attributes
     ----------
@@ -131,13 +130,13 @@ def hamming_pairs(
     recall = check_recall(recall)
     seed = check_seed(seed)
     threads = thread_count(threads)
-    chosen = choose_tables(array, radius, recall, seed)
-    if chosen is None:
-        found = pairs_within(array, radius, threads, progress)
+    tables = choose_tables(array, radius, recall, seed)
+    if tables is None:
+        row_pairs = pairs_within(array, radius, threads, progress)
     else:
-        found = _sampled(array, radius, *chosen, seed, threads, progress)
-    distances = kernels.distances(array, found).astype(np.int64)
-    left, right = rows_of(found)
+        row_pairs = _sampled(array, radius, *tables, seed, threads, progress)
+    distances = kernels.distances(array, row_pairs).astype(np.int64)
+    left, right = rows_of(row_pairs)
     return CodePairs(left, right, distances)
 
 
@@ -167,15 +166,13 @@ def _pairs(
     threads: int,
     progress: Progress | None = None,
 ) -> UInt64Array:
-    """Return pairs in any order, some of them perhaps twice; the codes are alike in the bits that
-    are not free.
-    """
+    """Return pairs in any order, some perhaps twice; the codes are alike outside the free bits."""
     words = codes.shape[1]
     plan, masks = fit_blocks(codes, 64 * words, radius, free)
     if plan.method == "scan":
         return _scanned(codes, radius, threads, progress)
     blocks = kernels.Blocks(codes, masks)
-    found = []
+    parts_of_pairs = []
     levels = np.minimum(plan.levels, 255).astype(np.uint8)
     steps = blocks.m * PIECES
     for i, (width, level) in enumerate(zip(plan.block_bits, plan.levels, strict=True)):
@@ -186,15 +183,15 @@ def _pairs(
         def search(part: tuple[int, int, int]) -> UInt64Array:
             return blocks.pairs(*part, radius, levels, CROWD)
 
-        for done, part in enumerate(ordered_map(search, parts, threads), 1):
-            found.append(part)
+        for parts_done, part in enumerate(ordered_map(search, parts, threads), 1):
+            parts_of_pairs.append(part)
             if progress:
-                progress("pairs", i * PIECES + done * PIECES // len(parts), steps)
-        rest = _outside(free, masks[i])
+                progress("pairs", i * PIECES + parts_done * PIECES // len(parts), steps)
+        free_rest = _outside(free, masks[i])
         for rows in _crowds(blocks, i, width, level):
-            found.append(_pairs_among(codes, rows, radius, rest, threads))
+            parts_of_pairs.append(_pairs_among(codes, rows, radius, free_rest, threads))
         blocks.release(i)
-    return np.concatenate(found)
+    return np.concatenate(parts_of_pairs)
 
 
 def _outside(free: Int64Array, mask: UInt64Array) -> Int64Array:
@@ -225,18 +222,18 @@ def _sampled(
     progress: Progress | None,
 ) -> UInt64Array:
     """Return the pairs that are together in a bucket of some table, sorted."""
-    found = np.empty(0, np.uint64)
-    done = 0
+    row_pairs = np.empty(0, np.uint64)
+    tables_done = 0
     for masks in masks_of(plan, free, codes.shape[1], seed):
-        parts = [found]
+        parts = [row_pairs]
         search = partial(_table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks)
         for part in ordered_map(search, range(len(masks)), min(threads, TABLES)):
             parts.append(part)
-            done += 1
+            tables_done += 1
             if progress:
-                progress("pairs", done, sum(plan.tables))
-        found = _once(np.concatenate(parts))
-    return found
+                progress("pairs", tables_done, sum(plan.tables))
+        row_pairs = _once(np.concatenate(parts))
+    return row_pairs
 
 
 def _table_pairs(
@@ -247,22 +244,20 @@ def _table_pairs(
     masks: UInt64Array,
     i: int,
 ) -> UInt64Array:
-    """Return the pairs in the buckets of a table that are in none of an earlier table of the same
-    blocks.
-    """
+    """Return the pairs in the buckets of a table that no earlier table of the blocks has."""
     blocks.fill(i)
-    rest = _outside(free, masks[i])
-    width = len(free) - len(rest)
-    found = [blocks.pairs(i, 0, 2**width, radius, np.ones(len(masks), np.uint8), CROWD)]
-    found += [_pairs_among(codes, rows, radius, rest, 1) for rows in _crowds(blocks, i, width, 1)]
+    free_rest = _outside(free, masks[i])
+    width = len(free) - len(free_rest)
+    parts_of_pairs = [blocks.pairs(i, 0, 2**width, radius, np.ones(len(masks), np.uint8), CROWD)]
+    parts_of_pairs += [
+        _pairs_among(codes, rows, radius, free_rest, 1) for rows in _crowds(blocks, i, width, 1)
+    ]
     blocks.release(i)
-    return np.concatenate(found)
+    return np.concatenate(parts_of_pairs)
 
 
 def _crowds(blocks: kernels.Blocks, i: int, width: int, level: int) -> Iterator[UInt64Array]:
-    """Yield the rows of each crowded bucket of a block, and of each two buckets that are crowded
-    together.
-    """
+    """Yield the rows of each crowded bucket of a block, and of buckets crowded together."""
     sizes = blocks.sizes(i).astype(np.int64)
     flips = [flip for flip in range(1, 2**width) if flip.bit_count() < level] if level > 1 else []
     crowded = np.flatnonzero(sizes > (CROWD // 2 if flips else CROWD)).tolist()
@@ -290,10 +285,10 @@ def _scanned(
         later = right > left
         return (left[later] << np.uint64(32) | right[later]) + np.uint64(start * (2**32 + 1))
 
-    found = [np.empty(0, np.uint64)]
+    parts_of_pairs = [np.empty(0, np.uint64)]
     starts = range(0, len(codes), PIECE_QUERIES)
-    for done, part in enumerate(ordered_map(search, starts, threads), 1):
-        found.append(part)
+    for parts_done, part in enumerate(ordered_map(search, starts, threads), 1):
+        parts_of_pairs.append(part)
         if progress:
-            progress("pairs", done, len(starts))
-    return np.concatenate(found)
+            progress("pairs", parts_done, len(starts))
+    return np.concatenate(parts_of_pairs)

@@ -14,13 +14,11 @@ from math import comb
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import hamming as kernels
 
 Method: TypeAlias = Literal["scan", "blocks"]
-UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
 MAX_BITS = 64 * kernels.MAX_WORDS
 
@@ -33,7 +31,8 @@ LEAST_GAIN = 4
 BLOCK_MEMORY = 80
 ENTRY_BYTES = 12
 
-# Codes from which the bits of the blocks are chosen, and those of them that are compared with all.
+# Codes from which the bits of the blocks are chosen, and the codes among them that are compared
+# with all.
 SAMPLE = 2048
 SAMPLE_QUERIES = 256
 
@@ -113,14 +112,13 @@ def scan_of(n: int, bits: int, radius: int) -> HammingPlan:
 
 
 def levels_for(blocks: int, radius: int) -> tuple[int, ...]:
-    """Return how many distances, 0, 1, ..., are searched in each block, so that no code within the
-    radius is missed.
+    """Return the number of distances that each block searches, so that no code is missed.
 
     They add up to radius + 1, since a code that has more different bits in every block is farther
     away.
     """
-    least, more = divmod(radius + 1, blocks)
-    return tuple(least + (i < more) for i in range(blocks))
+    least, remainder = divmod(radius + 1, blocks)
+    return tuple(least + (i < remainder) for i in range(blocks))
 
 
 def buckets_within(bits: int, level: int) -> int:
@@ -253,8 +251,7 @@ def _choose_masks(
     by_balance: Int64Array,
     rng: np.random.Generator,
 ) -> tuple[UInt64Array, float]:
-    """Return the bits of each block with which few codes share a bucket, and the candidates of a
-    query.
+    """Return the bits of each block that separate codes best, and the candidates of a query.
 
     The bits of images and texts are neither balanced nor independent, and neighbours are often
     alike. So the order of the bits, the order by balance, and random orders are compared on a
@@ -264,12 +261,12 @@ def _choose_masks(
     fewest = np.inf
     for blocks in _orders(plan, free, by_balance, rng):
         masks = _masks(blocks, plan.block_bits, sample.shape[1])
-        met = sum(
+        candidates_met = sum(
             share_of(sample, mask, level)
             for mask, level in zip(masks, plan.levels, strict=True)
             if level
         )
-        candidates = max(plan.candidates, min(met, 1.0) * n)
+        candidates = max(plan.candidates, min(candidates_met, 1.0) * n)
         if candidates <= 2 * plan.candidates:  # a sample cannot tell more
             return masks, plan.candidates
         if candidates < fewest:
@@ -283,7 +280,7 @@ def _orders(
     plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
 ) -> Iterator[list[Int64Array]]:
     """Yield the bits of each block, for one order of the bits after the other."""
-    used = sum(plan.block_bits)
+    used_bits = sum(plan.block_bits)
     blocks = len(plan.block_bits)
     starts = [len(free) * i // blocks for i in range(blocks)]
     ends = [*starts[1:], len(free)]
@@ -295,13 +292,16 @@ def _orders(
             free[start : start + width]
             for start, width in zip(starts, plan.block_bits, strict=True)
         ]
-    for order in (by_balance[:used], *(rng.permutation(free)[:used] for _ in range(RANDOM_ORDERS))):
-        rest = order.tolist()[::-1]
+    for order in (
+        by_balance[:used_bits],
+        *(rng.permutation(free)[:used_bits] for _ in range(RANDOM_ORDERS)),
+    ):
+        remaining_bits = order.tolist()[::-1]
         dealt: list[list[int]] = [[] for _ in plan.block_bits]
-        while rest:
+        while remaining_bits:
             for block, width in zip(dealt, plan.block_bits, strict=True):
                 if len(block) < width:
-                    block.append(rest.pop())
+                    block.append(remaining_bits.pop())
         yield [np.array(block, np.int64) for block in dealt]
 
 
@@ -313,10 +313,8 @@ def _masks(blocks: list[Int64Array], block_bits: tuple[int, ...], words: int) ->
 
 
 def share_of(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
-    """Return the share of the pairs of a sample that differ in less than `level` bits of a
-    block.
-    """
+    """Return the share of the pairs of a sample with fewer than `level` different bits."""
     values = kernels.select(sample, mask).astype(np.uint64)[:, None]
     queries = values[:SAMPLE_QUERIES]
-    met = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(queries)
-    return met / max(len(queries) * (len(values) - 1), 1)
+    close_pairs = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(queries)
+    return close_pairs / max(len(queries) * (len(values) - 1), 1)

@@ -1,6 +1,4 @@
-"""`CodeRows`: the entries of an index of codes, which are keys, codes, and what is built over
-segments of them.
-"""
+"""`CodeRows`: the keys and codes of an index, and segments that are built over them."""
 
 from __future__ import annotations
 
@@ -11,8 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.index.hamming.plan import UInt8Array
+from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import Column, equal_int, listed, take
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
@@ -137,9 +134,7 @@ class CodeRows(Generic[ASegment]):
         return [self._codes[: self._used] if len(rows) == self._used else self._codes[rows]]
 
     def figures(self) -> dict[str, int]:
-        """Return figures by name; sizes are in bytes. Those of keys that are not ints are without
-        the key objects.
-        """
+        """Return figures by name; sizes are in bytes, without key objects."""
         return {
             "segments": len(self._segments),
             "scanned rows": self._used - self.view().tail,
@@ -150,7 +145,7 @@ class CodeRows(Generic[ASegment]):
         }
 
     def unsound(self) -> str:
-        """Return what does not agree with the rows that have entries, "" if all does."""
+        """Return a description of the first disagreement with the live rows, or ""."""
         ends = [0, *(segment.end for segment in self._segments)]
         same = [segment.first for segment in self._segments] == ends[:-1] and ends[-1] <= self._used
         return "" if same else "blocks: they do not hold each row once"
@@ -160,12 +155,12 @@ class CodeRows(Generic[ASegment]):
     def insert(self, keys: Column, codes: UInt64Array, on_duplicate: OnDuplicate) -> int:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
-            known = self.find(keys)
-            places = places_to_insert(keys, known, on_duplicate)
+            old_rows = self.find(keys)
+            places = places_to_insert(keys, old_rows, on_duplicate)
             if len(places) < len(keys):
                 keys = take(keys, places)
                 codes = codes[places]
-                known = known[places]
+                old_rows = old_rows[places]
             if len(keys) == 0:
                 return 0
             self._reserve(self._used + len(keys))
@@ -176,22 +171,22 @@ class CodeRows(Generic[ASegment]):
             with self.gate.writing():
                 # If an interrupt comes before `put`, the new rows stay unused.
                 self._used += len(rows)
-                self._keys.put(keys, rows, known, self._live)
+                self._keys.put(keys, rows, old_rows, self._live)
             self._tidy()
         return len(rows)
 
     def remove(self, keys: Column) -> None:
         """Remove the entries of some keys, all or none."""
         with self._writer.writing():
-            known = self.find(keys)
-            if (known < 0).any():
-                raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
+            found_rows = self.find(keys)
+            if (found_rows < 0).any():
+                raise KeyError(listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0])
             with self.gate.writing():
-                self._keys.drop(np.unique(known), self._live)
+                self._keys.drop(np.unique(found_rows), self._live)
             self._tidy()
 
     def _reserve(self, rows: int) -> None:
-        """Allocate memory for so many rows."""
+        """Allocate memory for a number of rows."""
         if rows >= MAX_ROWS:
             raise OverflowError(f"an index can have at most {MAX_ROWS - 1} rows, not {rows}")
         if rows <= len(self._live):
@@ -216,9 +211,7 @@ class CodeRows(Generic[ASegment]):
             self._keys = keys
 
     def _tidy(self) -> None:
-        """Sort rows at the end into a segment, or all rows if many were removed, if there is memory
-        for that.
-        """
+        """Sort rows at the end into a segment, or all rows after many removals, within memory."""
         with suppress(MemoryError):  # then nothing changes
             self._sort()
 
@@ -232,12 +225,12 @@ class CodeRows(Generic[ASegment]):
             return
         while segments and segments[-1].end - segments[-1].first < RATIO * (self._used - first):
             first = segments.pop().first
-        made = self._make(self._codes[first : self._used], first)
+        segment = self._make(self._codes[first : self._used], first)
         with self.gate.writing():
-            if made is None:
+            if segment is None:
                 self._tried = self._used - (self._segments[-1].end if self._segments else 0)
             else:
-                vars(self).update(_segments=[*segments, made], _tried=0)
+                vars(self).update(_segments=[*segments, segment], _tried=0)
 
     def _compact(self) -> None:
         """Number the rows with entries from 0, in arrays of the least possible length."""

@@ -1,5 +1,4 @@
-"""All pairs of codes within a distance, each found with a promised probability: tables of sampled
-bits.
+"""All pairs of codes within a distance, with a promised probability, by sampled bits.
 
 The codes are sorted by some of their bits, drawn at random, and those that are equal in them are
 compared. This is done for many such samples, called tables (P. Indyk, R. Motwani, "Approximate
@@ -81,25 +80,27 @@ def missed(bits: int, radius: int, width: int, tables: int) -> Fraction:
 
 
 def plan_tables(n: int, bits: int, radius: int, recall: float) -> TablePlan | None:
-    """Return tables for n codes that differ in some of `bits` bits; None if there would be too
-    many.
+    """Return tables for n codes that differ in some of `bits` bits; None if there are too many.
 
     The width of a table is such that its buckets contain about one of n random codes.
     """
     radius = min(radius, bits)
     width = min(max(n.bit_length() - 1, 1), kernels.MAX_BLOCK_BITS, bits)
     most = min(bits // width, kernels.MAX_BLOCKS)
-    left = 1 - Fraction(recall)
+    remaining_misses = 1 - Fraction(recall)
     each = [_rounded_up(missed(bits, radius, width, tables)) for tables in range(most + 1)]
     tables: list[int] = []
-    rest = Fraction(1)
-    while rest > left:
-        enough = next((count for count in range(1, most) if rest * each[count] <= left), most)
+    kept_share = Fraction(1)
+    while kept_share > remaining_misses:
+        enough = next(
+            (count for count in range(1, most) if kept_share * each[count] <= remaining_misses),
+            most,
+        )
         tables.append(enough)
-        rest = _rounded_up(rest * each[enough])
-        if sum(tables) > MOST_TABLES or rest == 1:
+        kept_share = _rounded_up(kept_share * each[enough])
+        if sum(tables) > MOST_TABLES or kept_share == 1:
             return None
-    return TablePlan(width, tuple(tables), float(1 - rest))
+    return TablePlan(width, tuple(tables), float(1 - kept_share))
 
 
 def _rounded_up(probability: Fraction) -> Fraction:
@@ -115,8 +116,10 @@ def masks_of(plan: TablePlan, free: Int64Array, words: int, seed: int) -> Iterat
         order = free[np.argsort(keys, kind="stable")]
         masks = np.zeros((tables, words), np.uint64)
         for mask, place in zip(masks, range(0, tables * plan.width, plan.width), strict=True):
-            chosen = order[place : place + plan.width]
-            np.bitwise_or.at(mask, chosen // 64, np.uint64(1) << (chosen % 64).astype(np.uint64))
+            bits_of_table = order[place : place + plan.width]
+            np.bitwise_or.at(
+                mask, bits_of_table // 64, np.uint64(1) << (bits_of_table % 64).astype(np.uint64)
+            )
         yield masks
 
 
@@ -131,9 +134,7 @@ def varying_bits(codes: UInt64Array) -> Int64Array:
 def choose_tables(
     codes: UInt64Array, radius: int, recall: float, seed: int
 ) -> tuple[TablePlan, Int64Array] | None:
-    """Return the plan of the tables, and the bits that they are made of; None if a complete search
-    takes less time.
-    """
+    """Return the plan of the tables and their bits; None if a complete search is faster."""
     n, words = codes.shape
     if n < 2 or recall == 1:
         return None

@@ -1,6 +1,4 @@
-"""Segments of a HammingIndex: blocks over consecutive rows; the searches in all segments and the
-rows after them.
-"""
+"""Segments of a HammingIndex: blocks over consecutive rows, and the searches in them."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ class BlockSegment:
     end: int
     blocks: Blocks
     block_bits: tuple[int, ...]
-    crowding: float = 1.0  # candidates, divided by those of independent bits
+    crowding: float = 1.0  # candidates, divided by the number for independent bits
 
     @property
     def nbytes(self) -> int:
@@ -39,7 +37,7 @@ class BlockSegment:
         self.blocks.move(codes)
 
     def plan(self, bits: int, radius: int) -> HammingPlan:
-        """Return how the rows are searched within a radius."""
+        """Return the method of a search within a radius."""
         return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
 
 
@@ -55,15 +53,15 @@ def _plan(
 
 def method_of(view: CodeView[BlockSegment], bits: int, radius: int) -> Method:
     """Return "blocks" if a segment is searched by blocks within a radius, else "scan"."""
-    used = any(segment.plan(bits, radius).method == "blocks" for segment in view.segments)
-    return "blocks" if used else "scan"
+    has_blocks = any(segment.plan(bits, radius).method == "blocks" for segment in view.segments)
+    return "blocks" if has_blocks else "scan"
 
 
 def within(
     view: CodeView[BlockSegment], bits: int, queries: UInt64Array, radius: int
 ) -> UInt64Array:
     """Return the hits of some queries, sorted."""
-    found: list[UInt64Array] = []
+    hits_of_segments: list[UInt64Array] = []
     for segment in view.segments:
         first = segment.first
         end = segment.end
@@ -71,21 +69,23 @@ def within(
         live = view.alive(first, end)
         if plan.method == "blocks":
             levels = np.minimum(plan.levels, 255).astype(np.uint8)
-            found.append(segment.blocks.within(queries, radius, levels, live, first)[0])
+            hits_of_segments.append(segment.blocks.within(queries, radius, levels, live, first)[0])
         else:
-            found.append(scan_within(view.codes[first:end], queries, radius, live, first))
+            hits_of_segments.append(
+                scan_within(view.codes[first:end], queries, radius, live, first)
+            )
     first = view.tail
     end = view.used
-    found.append(scan_within(view.codes[first:end], queries, radius, view.alive(first, end), first))
-    return np.sort(np.concatenate(found))
+    hits_of_segments.append(
+        scan_within(view.codes[first:end], queries, radius, view.alive(first, end), first)
+    )
+    return np.sort(np.concatenate(hits_of_segments))
 
 
 def nearest(
     view: CodeView[BlockSegment], queries: UInt64Array, k: int, by_scan: bool
 ) -> tuple[Int64Array, UInt64Array, bool]:
-    """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for
-    further ones.
-    """
+    """Return (counts, hits) of the k nearest rows, and whether a scan is better from now on."""
     best = Best(len(queries), k)
     scanned = 0
     searched = 0

@@ -1,5 +1,4 @@
-"""Search of codes by Tanimoto similarity: segments in the order of their numbers of ones, and all
-similar pairs.
+"""Search of codes by Tanimoto similarity: segments ordered by numbers of ones, and pairs.
 
 The similarity of two codes is the number of ones that they have in common, divided by the number of
 bits that are one in either. Codes with a and b ones are similar by t only if a is in t b .. b / t.
@@ -49,8 +48,9 @@ class CountedSegment:
         self.counted.move(codes)
 
     def read(self, least: float) -> float:
-        """Return how many codes a query with as many ones as one of them is compared with, on
-        average.
+        """Return the mean number of codes that a query is compared with.
+
+        The query has as many ones as one of them.
         """
         ones = self.counted.ones.astype(np.float64)
         queries = ones[:: -(-len(ones) // SAMPLE)]
@@ -67,8 +67,8 @@ def counted_segment(codes: UInt64Array, first: int) -> CountedSegment:
 
 def _parts(view: CodeView[CountedSegment]) -> list[CountedSegment]:
     """Return the segments, and the rows after them as one without an order."""
-    rest = kernels.Counted(view.codes[view.tail : view.used], ordered=False)
-    return [*view.segments, CountedSegment(view.tail, view.used, rest)]
+    unsorted = kernels.Counted(view.codes[view.tail : view.used], ordered=False)
+    return [*view.segments, CountedSegment(view.tail, view.used, unsorted)]
 
 
 def searcher(
@@ -98,9 +98,7 @@ def searcher(
 def ranker(
     view: CodeView[CountedSegment], k: int
 ) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
-    """Return a function of queries that returns the k most similar rows of each, as that of
-    `searcher` does.
-    """
+    """Return a function that returns the k most similar rows of queries, as for `searcher`."""
     parts = _parts(view)
 
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
@@ -194,9 +192,9 @@ def tanimoto_pairs(
     """
     array = codes_of(codes, None)
     least = check_similarity(similarity)
-    found = pairs_similar(array, least, thread_count(threads), progress)
-    left, right = rows_of(found)
-    return KeyPairs(left, right, kernels.similarities(array, array, found))
+    row_pairs = pairs_similar(array, least, thread_count(threads), progress)
+    left, right = rows_of(row_pairs)
+    return KeyPairs(left, right, kernels.similarities(array, array, row_pairs))
 
 
 def pairs_similar(
@@ -206,8 +204,9 @@ def pairs_similar(
     progress: Progress | None = None,
     piece: int = PIECE_QUERIES,
 ) -> UInt64Array:
-    """Return all pairs with a similarity of at least `least`, (lower row << 32 | greater row),
-    sorted.
+    """Return all pairs with similarity of at least `least` as sorted numbers.
+
+    A pair is lower row << 32 | greater row.
 
     `piece` codes are compared with the others at a time.
     """
@@ -230,10 +229,10 @@ def pairs_similar(
         b = order[start + other[later]].astype(np.uint64)
         return np.minimum(a, b) << np.uint64(32) | np.maximum(a, b)
 
-    found = [np.empty(0, np.uint64)]
+    parts_of_pairs = [np.empty(0, np.uint64)]
     starts = range(0, len(ordered), piece)
-    for done, part in enumerate(ordered_map(search, starts, threads), 1):
-        found.append(part)
+    for parts_done, part in enumerate(ordered_map(search, starts, threads), 1):
+        parts_of_pairs.append(part)
         if progress:
-            progress("pairs", done, len(starts))
-    return np.sort(np.concatenate(found))
+            progress("pairs", parts_done, len(starts))
+    return np.sort(np.concatenate(parts_of_pairs))

@@ -1,6 +1,4 @@
-"""TanimotoIndex: exact search of packed codes by Tanimoto similarity; entries can be added and
-removed.
-"""
+"""TanimotoIndex: exact search of packed codes by Tanimoto similarity."""
 
 from __future__ import annotations
 
@@ -34,8 +32,9 @@ from lshfast.kernels.hamming import MAX_ROWS, ones, similarities
 
 
 class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
-    """Search packed codes exactly by Tanimoto similarity, which is the Jaccard similarity of their
-    sets of ones.
+    """Search packed codes exactly by Tanimoto similarity.
+
+    It is the Jaccard similarity of their sets of ones.
 
     An entry is a key and a code, such as a molecule and its fingerprint. The similarity of two
     codes is the number of bits that are one in both, divided by the number of those that are one in
@@ -142,7 +141,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         codes : array_like
             One code or m codes, as for `insert`.
         similarity : float, optional
-            The least similarity, above 0 and at most 1; that of the index by default.
+            The least similarity, above 0 and at most 1; by default, as for the index.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -188,9 +187,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         piece: int,
         threads: int,
     ) -> Matches[Match]:
-        """Return what `search` finds for pieces of the queries, which are ordered by their numbers
-        of ones.
-        """
+        """Return the results of `search` for pieces of the queries, ordered by numbers of ones."""
         order = np.argsort(ones(queries), kind="stable").astype(np.int64, copy=False)
         starts = range(0, max(len(queries), 1), piece)
         parts = [*ordered_map(lambda at: search(queries[order[at : at + piece]]), starts, threads)]
@@ -216,7 +213,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         Parameters
         ----------
         similarity : float, optional
-            The least similarity, above 0 and at most 1; that of the index by default.
+            The least similarity, above 0 and at most 1; by default, as for the index.
         threads : int, optional
             As for `within`.
         progress : callable, optional
@@ -244,19 +241,18 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         """
         bound = self._bound_or(similarity)
         threads = thread_count(threads)
-        left, right, codes, found = self._pairs(
+        left, right, codes, row_pairs = self._pairs(
             lambda codes: pairs_similar(codes, bound, threads, progress)
         )
-        return KeyPairs(left, right, similarities(codes, codes, found))
+        return KeyPairs(left, right, similarities(codes, codes, row_pairs))
 
     def describe(self, similarity: float | None = None) -> str:
-        """Describe how a query with a least similarity searches the codes: a line for each segment,
-        then the rest.
+        """Describe the search with a least similarity: a line for each segment, then the rest.
 
         Parameters
         ----------
         similarity : float, optional
-            Above 0 and at most 1; that of the index by default.
+            Above 0 and at most 1; by default, as for the index.
 
         Returns
         -------

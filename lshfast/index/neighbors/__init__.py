@@ -1,4 +1,14 @@
-"""Near-neighbour search with a promised recall: the index, its plan, and its answers."""
+"""Near-neighbour search with a promised recall: the index, its plan, and its answers.
+
+Files:
+
+- near_neighbors.py, answers.py: the index, and its answers.
+- plan.py, codes.py, planner.py, families.py: the plan by tables and by codes, with its
+  probabilities; its choice; the families of a metric.
+- points.py, bounds.py: points as payload words; the metrics and the bound of an index.
+- samples.py, few_neighbors.py: samples of points; the warning that the radius is too small.
+- scan.py, equal_queries.py: exact search; equal queries of a batch.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -89,8 +89,7 @@ class NeighborLists(AnswerLists[Neighbor]):
 
 @dataclass(frozen=True)
 class NeighborPairs(Pairs[float]):
-    """Pairs of keys and their distances, as columns; iteration yields tuples (left, right,
-    distance).
+    """Pairs of keys and their distances as columns; iteration yields (left, right, distance).
 
     Attributes
     ----------
@@ -108,8 +107,7 @@ class NeighborPairs(Pairs[float]):
 
 @dataclass(frozen=True, repr=False)
 class NeighborStats(IndexStats):
-    """The figures of a `NearNeighbors` index: those of `IndexStats`, which are about queries with
-    probes = 1.
+    """The figures of a `NearNeighbors` index; figures of buckets are for probes = 1.
 
     Attributes
     ----------

@@ -1,6 +1,4 @@
-"""The metrics of `NearNeighbors`: their names, and the bound of an index, which is a radius or a
-threshold.
-"""
+"""The metrics of `NearNeighbors` and the bound of an index, a radius or a threshold."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ INNER_PRODUCTS = (
 
 
 class Bound(NamedTuple):
-    """How near an entry must be.
+    """The bound of entries that are near enough.
 
     Attributes
     ----------
@@ -52,9 +50,7 @@ class Bound(NamedTuple):
 
 
 def format_metric(metric: str) -> FormatMetric:
-    """Return the metric of the format of points for a metric that the user names, or raise
-    ValueError.
-    """
+    """Return the metric of the format for the metric of a user, or raise ValueError."""
     usual = usual_measure(metric)
     if usual == "cosine":
         return "angle"
@@ -63,11 +59,9 @@ def format_metric(metric: str) -> FormatMetric:
     if isinstance(metric, str) and metric.lower() in INNER_PRODUCTS:
         raise ValueError(
             f"metric {metric!r} is not a distance, but the greatest inner products are the least "
-            "angles if one "
-            "coordinate is added: sqrt(M**2 - x @ x) to each entry x, where M is the length of "
-            "the longest entry, and "
-            "0 to each query. Then use the metric 'angle' with dim + 1; "
-            "docs/how-to/near-neighbors.md has the code"
+            "angles if one coordinate is added: sqrt(M**2 - x @ x) to each entry x, where M is the "
+            "length of the longest entry, and 0 to each query. Then use the metric 'angle' with "
+            "dim + 1; docs/how-to/near-neighbors.md has the code"
         )
     names = ("angle", "cosine", "euclidean (or l2)", "manhattan (or l1)", "hamming")
     raise ValueError(f"metric must be one of {', '.join(names)}, not {metric!r}")
@@ -76,15 +70,13 @@ def format_metric(metric: str) -> FormatMetric:
 def check_bound(
     by_cosine: bool, radius: float | None, threshold: float | None, points: PointFormat
 ) -> Bound | None:
-    """Return the bound that the user gives, None without one, or raise an error that names the
-    right argument.
-    """
+    """Return the bound that the user gives, or None; errors name the right argument."""
     if by_cosine and radius is not None:
         angle = check_radius("radius", radius, points)
         raise ValueError(
             "radius is for distances, and cosine is a similarity: pass "
-            f"threshold={math.cos(angle):.6g} instead of "
-            f"radius={radius}, or use the metric 'angle', whose radius is in radians"
+            f"threshold={math.cos(angle):.6g} instead of radius={radius}, or use the metric "
+            "'angle', whose radius is in radians"
         )
     if threshold is not None and not by_cosine:
         if points.metric != "angle":
@@ -94,8 +86,7 @@ def check_bound(
             )
         raise ValueError(
             "threshold is for the metric cosine, and angle is a distance: pass "
-            f"radius={angle_of(threshold):.6g} "
-            f"instead of threshold={threshold}"
+            f"radius={angle_of(threshold):.6g} instead of threshold={threshold}"
         )
     if threshold is not None:
         return Bound(angle_of(threshold), float(threshold))

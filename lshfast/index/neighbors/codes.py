@@ -1,4 +1,4 @@
-"""`CodesPlan`: near-neighbour search by a scan of codes, and what is known of codes at a distance.
+"""`CodesPlan`: near-neighbour search by a scan of codes, and the probabilities of codes.
 
 A code has the sides of random hyperplanes on which a vector lies. Two vectors at the angle a lie on
 different sides of each one with probability a / pi, so the number of different bits has a binomial
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_int
-from lshfast._common.types import Float64Array, UInt64Array
+from lshfast._common.types import Float64Array, UInt8Array, UInt64Array
 from lshfast.index.neighbors.plan import BUCKET_BYTES, KEY_BYTES, NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.values import HEAD_WORDS
@@ -25,12 +25,12 @@ from lshfast.kernels.tables import CELLS_FROM
 
 HEAD_BITS = 64 * HEAD_WORDS
 
-# The share of the misses for which the heads of codes are the reason. More misses by heads let
-# fewer codes pass.
+# The share of the misses that the heads of codes cause. With more misses by heads, fewer codes
+# pass.
 HEAD_MISSES = 0.5
 
-# The number of a row in its cell, a mark, and its share of a group of 32 rows and of the last group
-# of a cell.
+# Bytes of a row in its cell: its number, a mark, and its share of a group of 32 rows and of the
+# last group of the cell.
 CELL_BYTES = 6
 
 # Angles at which probabilities are computed.
@@ -39,19 +39,18 @@ ANGLES = 1024
 
 @dataclass(frozen=True)
 class CodesPlan(NeighborsPlan):
-    """What an index of near neighbours by codes consists of, and what to expect of it; it is stored
-    with the entries.
+    """The plan of an index of near neighbours by codes; it is stored with the entries.
 
-    A query scans the codes of all entries, and computes its distance to those with near codes, the
-    nearest codes first. It has one table, which no query reads: a store needs one.
+    A query scans the codes of all entries, and computes its distance to the entries with near
+    codes, the nearest codes first. The plan has one table, which no query reads: a store needs one.
 
     Attributes
     ----------
     bits : int
         Bits of a code.
     reach : int
-        The distance of an entry is computed if its code differs from that of the query in at most
-        so many bits, and the first 128 bits of it in at most a part of them.
+        The distance of an entry is computed if its code differs from the code of the query in at
+        most `reach` bits, and its first 128 bits in fewer.
     """
 
     name: ClassVar[str] = "near-neighbors-codes"
@@ -85,9 +84,7 @@ class CodesPlan(NeighborsPlan):
 
     @cached_property
     def searched(self) -> int:
-        """Entries beyond c times the radius whose distance a query may compute, if all are
-        there.
-        """
+        """Distances that a query may compute if all entries are beyond c times the radius."""
         far = min((self.c or 2.0) * self.radius, math.pi)
         return max(1, math.ceil(self.n * float(self.recall_at(far))))
 
@@ -97,16 +94,15 @@ class CodesPlan(NeighborsPlan):
         return words
 
     @cached_property
-    def near(self) -> npt.NDArray[np.uint8]:
-        """For each level v up to `reach`, in how many bits the head of a code of this level may
-        differ.
-        """
+    def near(self) -> UInt8Array:
+        """For each level up to `reach`, the bits of the head in which a code may differ."""
         return levels_of(self.bits, self.recall)[0][: self.reach + 1]
 
     @cached_property
     def enough(self) -> Float64Array:
-        """For each level, the greatest value of the measure at which an entry has it, or a lower
-        one, often enough.
+        """For each level, the greatest value whose entries often have it or a lower one.
+
+        -1 if there is none; "often" is with at least the recall.
 
         -1 if there is none.
         """
@@ -117,26 +113,27 @@ class CodesPlan(NeighborsPlan):
         """Return the probability that `within` finds an entry at these distances.
 
         `query` stops earlier if it has found k entries. It finds each of the k nearest at least
-        with this probability or that of the promise, whichever is less.
+        with this probability or with the promised one, whichever is less.
         """
         angles = np.asarray(distance, np.float64)
-        near = int(self.near[-1])
-        found = found_within(angles.reshape(-1) / np.pi, self.bits, near, self.reach)
-        return np.asarray(found.reshape(angles.shape))
+        head_reach = int(self.near[-1])
+        probabilities = found_within(angles.reshape(-1) / np.pi, self.bits, head_reach, self.reach)
+        return np.asarray(probabilities.reshape(angles.shape))
 
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
         return self.n * float(np.mean(self.recall_at(distances)))
 
     def __str__(self) -> str:
         size = self.entry_bytes
-        at, half = (float(self.recall_at(distance)) for distance in (self.radius, self.radius / 2))
+        at_radius = float(self.recall_at(self.radius))
+        at_half = float(self.recall_at(self.radius / 2))
         return "\n".join(
             [
                 self.title,
                 f"  family      {self.base!r}",
                 f"  codes       {self.bits} bits, which a query scans; up to {self.reach} may "
                 "differ",
-                f"  recall      {at:.4f} at the radius, {half:.4f} at half of it",
+                f"  recall      {at_radius:.4f} at the radius, {at_half:.4f} at half of it",
                 f"  candidates  about {self.candidates:,.0f} a query, of "
                 f"{8 * self.points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",
@@ -146,9 +143,7 @@ class CodesPlan(NeighborsPlan):
 
 
 def bytes_of_codes(bits: int, points: PointFormat, n: int) -> int:
-    """Return the bytes of one of n entries: its code in the row, for the scan and in a cell; point,
-    key and bucket.
-    """
+    """Return the bytes of one of n entries: its codes, point, key and bucket."""
     cell = bits // 8 + CELL_BYTES if n >= CELLS_FROM and points.nonzeros is None else 0
     return 2 * bits // 8 + cell + 8 * points.measure.words + KEY_BYTES + BUCKET_BYTES
 
@@ -157,32 +152,25 @@ def bytes_of_codes(bits: int, points: PointFormat, n: int) -> int:
 
 
 def binomial(n: int, p: npt.ArrayLike) -> Float64Array:
-    """Return the probabilities of 0..n successes in n trials; p is float64 (m,), and the result (m,
-    n + 1).
-    """
+    """Return the probabilities of 0..n successes in n trials, (m, n + 1), for m values of p."""
     logs = np.array([math.lgamma(i + 1) for i in range(n + 1)], np.float64)
     p = np.clip(np.asarray(p, np.float64)[:, np.newaxis], 1e-300, 1 - 1e-16)
     successes = np.arange(n + 1, dtype=np.int64)
-    return np.asarray(
-        np.exp(logs[n] - logs - logs[::-1] + successes * np.log(p) + (n - successes) * np.log1p(-p))
-    )
+    log_ways = logs[n] - logs - logs[::-1]
+    return np.asarray(np.exp(log_ways + successes * np.log(p) + (n - successes) * np.log1p(-p)))
 
 
 def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Array:
-    """Return the probability that at most `near` bits of the head differ, and at most `reach` in
-    all; float64 (m,).
-    """
+    """Return the probability that at most `near` bits of the head and `reach` in all differ."""
     near = min(near, HEAD_BITS, reach)
     heads = binomial(HEAD_BITS, p)[:, : near + 1]
     tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
-    most = np.minimum(reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS)
-    return np.asarray(np.minimum((heads * tails[:, most]).sum(axis=1), 1.0))
+    tail_reach = np.minimum(reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS)
+    return np.asarray(np.minimum((heads * tails[:, tail_reach]).sum(axis=1), 1.0))
 
 
 def quantile(n: int, p: float, share: float) -> int:
-    """Return the least number of successes that n trials do not exceed with a probability of
-    `share`.
-    """
+    """Return the least number of successes that n trials exceed with at most 1 - `share`."""
     chances = np.cumsum(binomial(n, np.array([p], np.float64))[0], dtype=np.float64)
     return min(int(np.searchsorted(chances, share)), n)
 
@@ -197,30 +185,26 @@ def reach_for(bits: int, recall: float, p: float) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def levels_of(bits: int, recall: float) -> tuple[npt.NDArray[np.uint8], Float64Array]:
-    """Return for each level its `near`, and the greatest angle whose entries are within it often
-    enough, or -1.
-    """
+def levels_of(bits: int, recall: float) -> tuple[UInt8Array, Float64Array]:
+    """Return for each level its `near`, and the greatest angle that is often within it, or -1."""
     p = np.arange(1, ANGLES, dtype=np.int64) / ANGLES
-    heads, tails = (
-        np.cumsum(binomial(n, p), axis=1, dtype=np.float64) for n in (HEAD_BITS, bits - HEAD_BITS)
-    )
-    whole = np.cumsum(binomial(bits, p), axis=1, dtype=np.float64)
+    heads = np.cumsum(binomial(HEAD_BITS, p), axis=1, dtype=np.float64)
+    tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
+    totals = np.cumsum(binomial(bits, p), axis=1, dtype=np.float64)
     # Angles of the levels if the heads had no misses, and the bits of heads at these angles.
-    last = (whole >= 1 - (1 - recall) * (1 - HEAD_MISSES)).sum(axis=0) - 1
-    near = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[np.maximum(last, 0)]
-    near = np.minimum(np.maximum.accumulate(near), np.arange(bits + 1, dtype=np.int64))
+    last = (totals >= 1 - (1 - recall) * (1 - HEAD_MISSES)).sum(axis=0) - 1
+    head_reach = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[np.maximum(last, 0)]
+    head_reach = np.minimum(np.maximum.accumulate(head_reach), np.arange(bits + 1, dtype=np.int64))
     chance = np.diff(heads, axis=1, prepend=0)
     angles = np.full(bits + 1, -1, np.float64)
     for level in range(bits + 1):
-        differ = np.arange(min(near[level], HEAD_BITS) + 1, dtype=np.int64)
-        often = (chance[:, differ] * tails[:, np.minimum(level - differ, bits - HEAD_BITS)]).sum(
-            axis=1
-        )
-        count = int((often >= recall).sum())
+        differ = np.arange(min(head_reach[level], HEAD_BITS) + 1, dtype=np.int64)
+        rest = tails[:, np.minimum(level - differ, bits - HEAD_BITS)]
+        probabilities = (chance[:, differ] * rest).sum(axis=1)
+        count = int((probabilities >= recall).sum())
         if count:
             angles[level] = np.pi * p[count - 1]
-    found = np.minimum(near, HEAD_BITS).astype(np.uint8), np.maximum.accumulate(angles)
-    for array in found:
+    levels = np.minimum(head_reach, HEAD_BITS).astype(np.uint8), np.maximum.accumulate(angles)
+    for array in levels:
         array.flags.writeable = False
-    return found
+    return levels

@@ -1,6 +1,4 @@
-"""The warning that queries miss some of their k nearest entries, since the radius of the index is
-too small for k.
-"""
+"""The warning that queries miss nearest entries, since the radius is too small for k."""
 
 from __future__ import annotations
 
@@ -17,13 +15,13 @@ from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.tokens import places_of_rows
 
-# The recall is measured if at least so many queries, and this share of all, have fewer than k
+# The recall is measured if at least FEWEST_QUERIES queries, and SHARE of all, have fewer than k
 # answers in the radius.
 FEWEST_QUERIES = 10
 SHARE = 0.05
 
-# With k = 1, a query asks whether there is a near entry, and none is an answer. An index with fewer
-# than this multiple of k entries does not warn: k asks for most of its entries.
+# With k = 1, a query asks whether there is a near entry, and "none" is an answer. An index with
+# fewer than this multiple of k entries does not warn: its queries ask for most of its entries.
 ENTRIES_PER_NEIGHBOR = 2
 
 # The last queries, whose recall is measured, and the most distances that this may take: about a
@@ -35,17 +33,16 @@ MOST_DISTANCES = 1 << 22
 # names.
 INSIDE = 0.95
 
-# The recall is not measured if by the plan the queries miss at most this share of what the promise
-# allows: the recall of a single index differs from that of its plan.
+# The recall is not measured if, by the plan, the queries miss at most this share of the misses that
+# the promise allows: the recall of a single index differs from the recall of its plan.
 CLEAR_MISSES = 0.5
 
-# Distances at which the recall of a plan is computed, to estimate that of answers.
+# Distances at which the recall of a plan is computed, to estimate the recall of answers.
 CURVE_POINTS = 65
 
 
 class FewNeighborsWarning(UserWarning):
-    """Queries miss some of their k nearest entries, because the radius of the index is too small
-    for k.
+    """Queries miss some of their k nearest entries, because the radius is too small for k.
 
     `NearNeighbors.query` warns with it, once for each index. The recall is promised within the
     radius of the index only: entries beyond it are found less often, although a query may have k
@@ -74,23 +71,25 @@ class FewNeighborsWarning(UserWarning):
 
 
 class Answered(NamedTuple):
-    """Queries, uint64 (m, words), and the distances of their k answers, float64 (m, k); infinite
-    for missing ones.
+    """Queries, uint64 (m, words), and the distances of their k answers, float64 (m, k).
+
+    The distances of missing answers are infinite.
     """
 
     words: UInt64Array
     distances: Float64Array
 
     def last(self, most: int) -> Answered:
-        """Return at most so many of them, from the end."""
+        """Return the last queries, at most `most`."""
         start = max(0, len(self.words) - most)
         return Answered(self.words[start:], self.distances[start:])
 
 
 @dataclass
 class NeighborCounts:
-    """The queries of an index with k so far, and those with fewer than k answers within the radius,
-    until it warns.
+    """The queries with k so far, and the queries with fewer than k answers in the radius.
+
+    The counts end with the warning.
     """
 
     k: int = 0
@@ -110,14 +109,14 @@ class NeighborCounts:
         limit: float,
         entries: Callable[[], int],
     ) -> bool:
-        """Count queries, and return whether many have fewer than k answers within the distance
-        `limit`.
-        """
+        """Count queries; return whether many have fewer than k answers within `limit`."""
         if self.done or k == 1 or not len(words):
             return False
         if k != self.k:
             self.k = k
-            self.queries = self.outside = self.wait_until = 0
+            self.queries = 0
+            self.outside = 0
+            self.wait_until = 0
             self.recent.clear()
         offsets = answers.offsets
         distances = answers.distances
@@ -127,14 +126,13 @@ class NeighborCounts:
         self.queries += count
         self.outside += count - inside
         if count > MEASURED_QUERIES:
-            chosen = np.linspace(0, count - 1, MEASURED_QUERIES).astype(np.int64)
-            offsets, places = places_of_rows(offsets, chosen)
-            words = words[chosen]
+            sampled_queries = np.linspace(0, count - 1, MEASURED_QUERIES).astype(np.int64)
+            offsets, places = places_of_rows(offsets, sampled_queries)
+            words = words[sampled_queries]
             distances = distances[places]
         self.recent.append((words, offsets, distances))
-        if self.queries < self.wait_until or self.outside < max(
-            FEWEST_QUERIES, SHARE * self.queries
-        ):
+        fewest = max(FEWEST_QUERIES, SHARE * self.queries)
+        if self.queries < self.wait_until or self.outside < fewest:
             return False
         return entries() >= ENTRIES_PER_NEIGHBOR * k
 
@@ -150,21 +148,16 @@ class NeighborCounts:
         return Answered(words, np.array(rows, np.float64)).last(MEASURED_QUERIES)
 
     def wait(self) -> None:
-        """Count from here, and measure the recall again when there were as many queries as
-        so far.
-        """
+        """Count anew, and measure the recall again after as many queries as so far."""
         self.wait_until = self.queries
-        self.queries = self.outside = 0
+        self.queries = 0
+        self.outside = 0
 
     def advice(self, plan: NeighborsPlan, measured: MeasuredRecall | None) -> str:
-        """Return the warning; `measured` are some of the queries, None if their nearest entries are
-        not known.
-        """
-        bound = (
-            f"radius {plan.radius:.4g}"
-            if plan.threshold is None
-            else f"threshold {plan.threshold:.4g}"
-        )
+        """Return the warning; `measured` is None if nearest entries are not known."""
+        bound = f"radius {plan.radius:.4g}"
+        if plan.threshold is not None:
+            bound = f"threshold {plan.threshold:.4g}"
         remedy = "Pass a larger radius, or a sample of points and k, to NearNeighbors"
         recall = ""
         if measured is not None:
@@ -181,28 +174,21 @@ class NeighborCounts:
             )
         return (
             f"{self.outside} of {self.queries} queries found fewer than k={self.k} entries within "
-            f"the {bound}. {recall}"
-            f"the recall of {plan.recall:.4g} is promised within it only, and entries beyond it "
-            "are found less often "
-            f"or not at all. {remedy}. index.scan(queries, k) finds the k nearest at any "
-            "distance, by computing all "
-            "distances"
+            f"the {bound}. {recall}the recall of {plan.recall:.4g} is promised within it only, and "
+            f"entries beyond it are found less often or not at all. {remedy}. index.scan(queries, "
+            "k) finds the k nearest at any distance, by computing all distances"
         )
 
 
 class MeasuredRecall(NamedTuple):
-    """The shares of the k nearest entries that queries have found, and a radius with these for most
-    of them.
-    """
+    """The shares of the k nearest entries that queries found, and a sufficient radius."""
 
     recalls: Float64Array
     radius: float
 
     @classmethod
     def of(cls, answers: Float64Array, nearest: Float64Array) -> MeasuredRecall:
-        """Compare the distances of answers with those of the k nearest entries, (m, k) each,
-        ascending.
-        """
+        """Compare distances of answers and of the k nearest entries, (m, k), ascending."""
         recalls = np.mean(answers <= nearest[:, -1:], axis=1)
         return cls(recalls, float(np.quantile(nearest[:, -1], INSIDE)))
 
@@ -213,24 +199,23 @@ class MeasuredRecall(NamedTuple):
 
 
 def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Array) -> bool:
-    """Return whether queries with answers at these distances, infinite for missing ones, keep the
-    promise by the plan.
+    """Return whether queries with answers at these distances keep the promise by the plan.
+
+    Missing answers are at infinity.
 
     The i-th nearest entry is not farther away than the i-th answer, so it is found at least as
-    often as that.
+    often.
     """
-    known = distances[np.isfinite(distances)]
-    if not len(known):
+    finite_distances = distances[np.isfinite(distances)]
+    if not len(finite_distances):
         return False
-    curve = np.linspace(0, float(known.max()), CURVE_POINTS)
-    recall = float(np.interp(known, curve, plan.recall_at(curve)).sum()) / distances.size
+    curve = np.linspace(0, float(finite_distances.max()), CURVE_POINTS)
+    recall = float(np.interp(finite_distances, curve, plan.recall_at(curve)).sum()) / distances.size
     return 1 - recall <= CLEAR_MISSES * (1 - promised)
 
 
 def measured_queries(entries: int, queries: int) -> int:
-    """Return of how many queries the k nearest entries are computed; 0 if that would take
-    too long.
-    """
+    """Return the number of queries whose nearest entries are computed; 0 for too many entries."""
     return min(queries, MOST_DISTANCES // max(1, entries))
 
 

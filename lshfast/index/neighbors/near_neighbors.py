@@ -53,8 +53,8 @@ from lshfast.index.stores.values import (
     joined,
 )
 
-# The recall that is promised by default, and no more of an index that is opened: what was asked for
-# is not stored.
+# The recall that is promised by default. An opened index promises no more, since the recall that
+# was requested is not stored.
 DEFAULT_RECALL = 0.95
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
@@ -68,8 +68,9 @@ ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint
 
 
 class NearNeighbors(StoredIndex):
-    """Index points, and find those near a query: each within `radius` with a probability of at
-    least `recall`.
+    """Index points, and find the points near a query with a promised recall.
+
+    A query finds each entry within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of
     several tables. A query computes its exact distance to the entries of the buckets that it
@@ -91,16 +92,17 @@ class NearNeighbors(StoredIndex):
         beyond it are found with a lower recall, or not at all. Without it, `sample` and `k` choose
         it.
     threshold : float, optional
-        With "cosine", what `radius` is with the other metrics: the least cosine at which the recall
-        is promised, in [-1, 1).
+        With "cosine", the bound instead of `radius`: the least cosine at which the recall is
+        promised, in [-1, 1).
     dim : int
         Coordinates of a vector, or bits of a code.
     n : int
         Expected number of entries. More entries are possible; queries then examine more of them.
     recall : float, default 0.95
-        Least probability, in (0, 1), that a query finds an entry at distance `radius`. Nearer ones
-        are found with a higher probability. It is over the choice of the hash functions, which the
-        seed determines. With a `sample` of points, the functions of this seed are checked too.
+        Least probability, in (0, 1), that a query finds an entry at distance `radius`. Nearer
+        entries are found with a higher probability. It is over the choice of the hash functions,
+        which the seed determines. With a `sample` of points, the functions of this seed are checked
+        too.
     c : float, optional
         Approximation factor, above 1, for which the plan keeps the promise of `near`.
     dtype : {"float32", "float64"}, default "float32"
@@ -125,7 +127,7 @@ class NearNeighbors(StoredIndex):
         The most bytes that `n` entries may need.
     bands, rows_per_band, probes : int, optional
         Tables, hash functions of a table, and searched buckets of a table, instead of a choice.
-        With `bands`, the recall is what `describe` says.
+        With `bands`, `describe` shows the recall.
     method : {"tables", "codes"}, optional
         With "codes", which are for "angle" and "cosine", a query scans the codes of all entries,
         and computes its distance to those with near codes. With "tables", it reads buckets of hash
@@ -134,14 +136,15 @@ class NearNeighbors(StoredIndex):
     seed : int or "random", default 1
         Seed of the hash functions, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What `insert` does if a key is in the index, or twice in a batch, as for `LSHIndex`.
+        The action of `insert` for a key that is in the index, or twice in a batch, as for
+        `LSHIndex`.
     store : Store, optional
         The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
 
     Attributes
     ----------
     plan : NeighborsPlan
-        Family, tables, and what to expect of a query.
+        Family, tables, and the expected results of a query.
     warns : bool
         Whether `query` warns with `FewNeighborsWarning`; true at first. Set it to false if you
         expect fewer than k neighbors.
@@ -167,7 +170,7 @@ class NearNeighbors(StoredIndex):
     ceil(dim / 64)), where bit i is bit i % 64 of word i // 64. Coordinates must be finite, and with
     "float64" at most 1e75 in magnitude. With "angle" and "cosine", zero vectors raise ValueError.
 
-    Distances are computed in double precision. Their relative error is about 1e-15; that of an
+    Distances are computed in double precision. Their relative error is about 1e-15; the error of an
     angle near 0 is at most 3e-8 radians.
 
     Threads, interrupts and batches are as for `LSHIndex`.
@@ -347,25 +350,27 @@ class NearNeighbors(StoredIndex):
             )
         slots = self.plan.slots
         rows = np.empty((len(words), slots + words.shape[1]), np.uint64)
-        rows[:, :slots], rows[:, slots:] = self.plan.row_slots(items, threads=threads), words
+        rows[:, :slots] = self.plan.row_slots(items, threads=threads)
+        rows[:, slots:] = words
         return self.store.insert(column, rows, on_duplicate, copy=False)
 
     # ---- reading ----
 
     def points_of(self, keys: Any) -> Any:
-        """Return the stored points of a batch of keys: an array, (n, dim), packed codes, or
-        `SparsePoints`.
+        """Return the stored points of a batch of keys.
+
+        They are an array, (n, dim), packed codes, or `SparsePoints`.
 
         Raises
         ------
         KeyError
             With the first key that is not in the index.
         """
-        wanted = as_column(keys)
-        found, rows = self.store.entries_of(wanted)
-        places = {key: place for place, key in enumerate(listed(found))}
+        column = as_column(keys)
+        stored_keys, rows = self.store.entries_of(column)
+        places = {key: place for place, key in enumerate(listed(stored_keys))}
         order = []
-        for key in listed(wanted):
+        for key in listed(column):
             if key not in places:
                 raise KeyError(key)
             order.append(places[key])
@@ -411,13 +416,13 @@ class NearNeighbors(StoredIndex):
     def query(
         self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
-        """Find the k nearest entries that share a searched bucket with each query, or have near
-        codes.
+        """Find the k nearest entries of the searched buckets, or with near codes, for each query.
 
-        With codes, a query ends when nearer entries would have nearer codes than those that are
-        left. Each of the k nearest within the radius of the index is found with the recall of the
-        plan. Beyond the radius, entries are found less often: `plan.recall_at` says how often at a
-        distance. So choose a radius within which queries have k entries, by a `sample` for example.
+        With codes, a query ends when nearer entries would have nearer codes than the remaining
+        ones. Each of the k nearest within the radius of the index is found with the recall of the
+        plan. Beyond the radius, entries are found less often: `plan.recall_at` returns the
+        probability at a distance. So choose a radius within which queries have k entries, by a
+        `sample` for example.
 
         Parameters
         ----------
@@ -428,10 +433,10 @@ class NearNeighbors(StoredIndex):
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time
             where many entries are in the same buckets or have near codes, and the recall is then
-            not promised: those in the most promising buckets, or with the nearest codes, are
-            examined first, and those inserted first where these are equal. With codes, it also
-            bounds the entries that are kept for a query, by twice as many and a few thousand; the
-            first 128 bits of all codes are read in any case. By default, all candidates are
+            not promised. Entries in the most promising buckets, or with the nearest codes, are
+            examined first, and among equals the entries that were inserted first. With codes, it
+            also bounds the entries that are kept for a query, by twice as many and a few thousand;
+            the first 128 bits of all codes are read in any case. By default, all candidates are
             examined, as the recall needs.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
@@ -440,8 +445,8 @@ class NearNeighbors(StoredIndex):
         Returns
         -------
         list of Neighbor, or NeighborLists of m such lists
-            The nearest first, and equally near ones in the order of their keys. Distances are those
-            of `Neighbor`.
+            The nearest first, and equally near ones in the order of their keys. Distances are as
+            for `Neighbor`.
 
         Raises
         ------
@@ -460,16 +465,13 @@ class NearNeighbors(StoredIndex):
         k = check_int("k", k, 1)
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         items, words, single = self._points.check(points)
-        found = self._found(items, words, thread_count(threads), most=k, limit=limit)
-        if (
-            self.warns
-            and limit is None
-            and self._counts.are_outside(words, found, k, self._limit, self.__len__)
-        ):
+        answers = self._found(items, words, thread_count(threads), most=k, limit=limit)
+        may_warn = self.warns and limit is None
+        if may_warn and self._counts.are_outside(words, answers, k, self._limit, self.__len__):
             advice = self._advice(k)
             if advice:
                 warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
-        return found[0] if single else found
+        return answers[0] if single else answers
 
     @overload
     def scan(self, points: SomePoints, k: int = 10, *, threads: int | None = None) -> Any: ...
@@ -509,12 +511,10 @@ class NearNeighbors(StoredIndex):
         """
         k = check_int("k", k, 1)
         _, words, single = self._points.check(points)
-        found = scan(
-            self.store, self.parameters, self._points.measure, words, k, thread_count(threads)
-        )
-        lists = NeighborLists(
-            found.offsets, found.keys, self._distances(found.distances), found.examined
-        )
+        measure = self._points.measure
+        neighbors = scan(self.store, self.parameters, measure, words, k, thread_count(threads))
+        distances = self._distances(neighbors.distances)
+        lists = NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
         return lists[0] if single else lists
 
     @overload
@@ -561,8 +561,7 @@ class NearNeighbors(StoredIndex):
         threshold: float | None = None,
         threads: int | None = None,
     ) -> list[Neighbor] | NeighborLists:
-        """Find the entries within a radius that share a searched bucket with each query, or have
-        near codes.
+        """Find the entries within a radius in the searched buckets, or with near codes.
 
         Parameters
         ----------
@@ -570,10 +569,10 @@ class NearNeighbors(StoredIndex):
             As for `query`.
         radius : float, optional
             At least 0; for "angle", in radians. The default is the radius of the index; beyond it,
-            the recall falls as ``index.plan.recall_at(radius)`` says.
+            the recall falls to ``index.plan.recall_at(radius)``.
         threshold : float, optional
-            With "cosine", instead of a radius: the least cosine, in [-1, 1). The default is that of
-            the index.
+            With "cosine", instead of a radius: the least cosine, in [-1, 1). The default is the
+            threshold of the index.
         threads : int, optional
             As for `query`.
 
@@ -638,7 +637,7 @@ class NearNeighbors(StoredIndex):
 
         If there is an entry within `radius`, and a searched bucket contains at most one entry from
         beyond c * radius on average, then "first" succeeds with a probability of at least recall -
-        1/2, and "closest" with recall - 1/3. An index with a c of its own is planned so. These are
+        1/2, and "closest" with recall - 1/3. An index that was made with c keeps this. These are
         the bounds of the theory; most queries succeed.
 
         Parameters
@@ -669,10 +668,10 @@ class NearNeighbors(StoredIndex):
             raise ValueError(f"mode must be 'first' or 'closest', not {mode!r}")
         limit = Limit(mode, (2 if mode == "first" else 3) * self.plan.searched)
         within = self._points.value_at(min(factor * self.plan.radius, self._points.longest))
-        found = self._search(points, threads, most=1, within=within, limit=limit)
-        if isinstance(found, NeighborLists):
-            return found
-        return found[0] if found else None
+        answers = self._search(points, threads, most=1, within=within, limit=limit)
+        if isinstance(answers, NeighborLists):
+            return answers
+        return answers[0] if answers else None
 
     def pairs(
         self,
@@ -681,8 +680,7 @@ class NearNeighbors(StoredIndex):
         threshold: float | None = None,
         threads: int | None = None,
     ) -> NeighborPairs:
-        """Find the pairs of entries within a radius; each is found with at least the probability of
-        `within`.
+        """Find the pairs of entries within a radius, each at least as probably as `within` does.
 
         Parameters
         ----------
@@ -698,19 +696,16 @@ class NearNeighbors(StoredIndex):
             order of iteration.
         """
         within = self._value(radius, threshold)
-        found = []
+        batches = []
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
-            lists = self._found(
-                self._points.points_of(words), words, thread_count(threads), within=within
-            )
-            found.append(pairs_with_others(keys, lists))
-        return NeighborPairs(*pairs_once(found))
+            points = self._points.points_of(words)
+            answers = self._found(points, words, thread_count(threads), within=within)
+            batches.append(pairs_with_others(keys, answers))
+        return NeighborPairs(*pairs_once(batches))
 
     def _value(self, radius: float | None, threshold: float | None) -> float:
-        """Return the value of the measure up to which entries are within a bound, by default that
-        of the plan.
-        """
+        """Return the greatest value of the measure within a bound, by default of the plan."""
         plan = self.plan
         bound = check_bound(plan.threshold is not None, radius, threshold, self._points)
         if bound is None:
@@ -726,9 +721,7 @@ class NearNeighbors(StoredIndex):
         return float(self._distances(np.array(self._value(None, None), np.float64)))
 
     def by_angle(self) -> NearNeighbors:
-        """Return an index on the same entries whose bounds and distances are angles, if this one is
-        by cosine.
-        """
+        """Return this index, or for a cosine one on the same entries by angles."""
         if self.plan.threshold is None:
             return self
         index = copy.copy(self)
@@ -737,55 +730,46 @@ class NearNeighbors(StoredIndex):
         return index
 
     def _advice(self, k: int) -> str:
-        """Return the text of the warning, "" if the last queries have found the promised share of
-        their k nearest.
-        """
+        """Return the text of the warning, "" if the last queries keep the promise."""
         counts = self._counts
         answered = counts.answered()
         distances = answered.distances
         if self.plan.threshold is not None:  # then the distances of answers are no angles
             missing = np.isinf(distances)
-            distances = np.where(
-                missing, np.inf, self._points.distances(np.where(missing, 0.0, distances))
-            )
+            angles = self._points.distances(np.where(missing, 0.0, distances))
+            distances = np.where(missing, np.inf, angles)
         advice = ""
         if not is_clearly_kept(self._promised, self.plan, distances):
-            chosen = answered.last(measured_queries(len(self), len(distances)))
+            last_queries = answered.last(measured_queries(len(self), len(distances)))
             measured = None
-            if self.store.scans and len(chosen.words):
-                nearest = self._nearest(chosen.words, k)
-                measured = (
-                    None
-                    if nearest is None
-                    else MeasuredRecall.of(distances[-len(nearest) :], nearest)
-                )
+            if self.store.scans and len(last_queries.words):
+                nearest = self._nearest(last_queries.words, k)
+                if nearest is not None:
+                    measured = MeasuredRecall.of(distances[-len(nearest) :], nearest)
             if measured is None:
-                few = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
+                is_low = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
             else:
-                few = measured.is_low(self._promised) and measured.radius > self.plan.radius
-            if few:
+                is_low = measured.is_low(self._promised) and measured.radius > self.plan.radius
+            if is_low:
                 advice = counts.advice(self.plan, measured)
         counts.done = bool(advice)
         counts.wait()
         return advice
 
     def _nearest(self, words: UInt64Array, k: int) -> Float64Array | None:
-        """Return the distances of the k nearest entries of m points, (m, k); None if there are no k
-        entries.
-        """
-        found = scan(
-            self.store, self.parameters, self._points.measure, words, k, thread_count(None)
-        )
-        if len(found.distances) != k * len(words):
+        """Return the distances of the k nearest entries of m points, (m, k), or None."""
+        measure = self._points.measure
+        neighbors = scan(self.store, self.parameters, measure, words, k, thread_count(None))
+        if len(neighbors.distances) != k * len(words):
             return None
-        return self._points.distances(found.distances).reshape(len(words), k)
+        return self._points.distances(neighbors.distances).reshape(len(words), k)
 
     def _search(
         self, points: Any, threads: int | None, **options: Any
     ) -> list[Neighbor] | NeighborLists:
         items, words, single = self._points.check(points)
-        found = self._found(items, words, thread_count(threads), **options)
-        return found[0] if single else found
+        answers = self._found(items, words, thread_count(threads), **options)
+        return answers[0] if single else answers
 
     def _found(
         self,
@@ -797,36 +781,32 @@ class NearNeighbors(StoredIndex):
         within: float | None = None,
         limit: Limit | None = None,
     ) -> NeighborLists:
-        """Search for checked points, for equal ones once."""
+        """Search for checked points; equal points are searched once."""
         equal = find_equal_queries(words)
         if equal is not None:
             words = words[equal.first]
             points = self._points.points_of(words)
-            return equal.repeat(
-                self._found(points, words, threads, most=most, within=within, limit=limit)
-            )
+            answers = self._found(points, words, threads, most=most, within=within, limit=limit)
+            return equal.repeat(answers)
         plan = self.plan
         parts = list[Neighbors]()
         ends: Any = {"most": most, "within": within, "limit": limit, "threads": threads}
-        by_codes = isinstance(plan, CodesPlan)
-        step = max(
-            1, BLOCK_WORDS // (plan.slots if by_codes else plan.searched * plan.rows_per_band)
-        )
+        query_words = plan.searched * plan.rows_per_band
+        if isinstance(plan, CodesPlan):
+            query_words = plan.slots
+        step = max(1, BLOCK_WORDS // query_words)
         for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
             if isinstance(plan, CodesPlan):
                 codes = plan.row_slots(items[block], threads=threads)
-                parts.append(
-                    self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends)
-                )
+                part = self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends)
             else:
-                parts.append(
-                    self.store.search(plan.probe(items[block], threads), words[block], **ends)
-                )
-        found = joined(parts)
-        return NeighborLists(
-            found.offsets, found.keys, self._distances(found.distances), found.examined
-        )
+                buckets = plan.probe(items[block], threads)
+                part = self.store.search(buckets, words[block], **ends)
+            parts.append(part)
+        neighbors = joined(parts)
+        distances = self._distances(neighbors.distances)
+        return NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
 
     def describe(self) -> str:
         """Return the plan as text: tables, recall, expected candidates, work and memory."""

@@ -1,6 +1,4 @@
-"""`NeighborsPlan`: the family, bands, rows and probes of near-neighbour search, and what to expect
-of them.
-"""
+"""`NeighborsPlan`: the family, bands, rows and probes of near-neighbour search."""
 
 from __future__ import annotations
 
@@ -33,8 +31,7 @@ ROUNDING = 1e-7
 
 @dataclass(frozen=True)
 class NeighborsPlan(Family[Any]):
-    """What an index of near neighbours consists of, and what to expect of it; it is stored with the
-    entries.
+    """The plan of an index of near neighbours; it is stored with the entries.
 
     As a family of hash functions, it has groups of `rows_per_band` functions of `base`.
 
@@ -43,7 +40,7 @@ class NeighborsPlan(Family[Any]):
     metric : {"angle", "euclidean", "manhattan", "hamming"}
         "angle" also for "cosine", whose entries are found by their angles.
     dim, dtype, nonzeros
-        As given to `NearNeighbors`.
+        As for `NearNeighbors`.
     base : Family
         Family of the hash functions.
     bands, rows_per_band, probes : int
@@ -54,8 +51,8 @@ class NeighborsPlan(Family[Any]):
         With "cosine", the least cosine, as given to `NearNeighbors` or chosen by a sample; `radius`
         is its angle.
     recall : float
-        Probability with which a query finds an entry at distance `radius`. Nearer ones are found
-        with a higher one.
+        Probability with which a query finds an entry at distance `radius`. Nearer entries are found
+        with a higher probability.
     n : int
         Number of entries that the plan is for.
     c : float or None
@@ -110,9 +107,7 @@ class NeighborsPlan(Family[Any]):
 
     @property
     def entry_bytes(self) -> int:
-        """Bytes that an entry needs in memory, without the objects of keys that are neither ints
-        nor strs.
-        """
+        """Bytes of an entry in memory, without objects of keys other than ints and strs."""
         return entry_bytes_of(self.bands, self.points)
 
     @property
@@ -145,17 +140,14 @@ class NeighborsPlan(Family[Any]):
         return self.base.probe(items, self.bands, self.rows_per_band, self.probes, threads=threads)
 
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that a query finds an entry at these distances; for angles, in
-        radians.
-        """
-        return found_in(
-            probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes),
-            self.bands,
-        )
+        """Return the probability that a query finds an entry at these distances or angles."""
+        meeting = probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes)
+        return found_in(meeting, self.bands)
 
     def success(self, mode: str) -> float:
-        """Return the least probability with which `near` succeeds in theory, if the plan is for its
-        c.
+        """Return the least probability with which `near` succeeds in theory.
+
+        The plan must be for the c of `near`.
 
         On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's
         inequality, there are fewer than 2 L of them with a probability of 1/2, for L buckets, and
@@ -180,18 +172,19 @@ class NeighborsPlan(Family[Any]):
         return max(0.0, self.recall - (1 / 2 if mode == "first" else 1 / 3))
 
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
-        """Return the expected number of entries that a query examines, if n are at distances like
-        these.
-        """
+        """Return the expected candidates of a query if n entries are at such distances."""
         if self.probes == 1:
-            met = usual_probability(self.base, distances) ** self.rows_per_band
+            meeting = usual_probability(self.base, distances) ** self.rows_per_band
         else:
-            met = probabilities_of_meeting(self.base, distances, self.rows_per_band, self.probes)
-        return self.n * float(np.mean(found_in(met, self.bands)))
+            meeting = probabilities_of_meeting(
+                self.base, distances, self.rows_per_band, self.probes
+            )
+        return self.n * float(np.mean(found_in(meeting, self.bands)))
 
     def plot(self) -> Drawing:
-        """Draw the probability that a query finds an entry over its distance, with the radius
-        marked.
+        """Draw the probability that a query finds an entry over its distance.
+
+        The radius is marked.
 
         Returns
         -------
@@ -212,18 +205,19 @@ class NeighborsPlan(Family[Any]):
         from lshfast._io.pages.drawing import Drawing, Panel
         from lshfast._io.pages.svg import HEIGHT, histogram
 
-        longest = min(self.points.longest, max(3.0, 1.2 * (self.c or 0)) * self.radius or 1.0)
+        shown_radius = max(3.0, 1.2 * (self.c or 0)) * self.radius or 1.0
+        longest = min(self.points.longest, shown_radius)
         distances = np.linspace(0, longest, 101)
         curve = list(zip(distances.tolist(), self.recall_at(distances).tolist(), strict=True))
         title = f"Recall by distance: {self.recall:.4f} at the radius, {self.radius:g}"
-        drawn = histogram(
+        picture = histogram(
             [], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius
         )
-        return Drawing([Panel(title, drawn, HEIGHT)])
+        return Drawing([Panel(title, picture, HEIGHT)])
 
     @property
     def title(self) -> str:
-        """What the plan is for, as the first line of its description."""
+        """The metric, the bound and the entries, as the first line of the description."""
         unit = "bits" if self.metric == "hamming" else "dimensions"
         bound = f"{self.metric}, {self.dim} {unit}, radius {self.radius:g}"
         if self.threshold is not None:
@@ -233,8 +227,8 @@ class NeighborsPlan(Family[Any]):
             )
         elif self.metric == "angle":
             bound += " radians"
-        near = "" if self.c is None else f", c {self.c:g}"
-        return f"{bound}{near}, for {self.n:,} entries"
+        factor = "" if self.c is None else f", c {self.c:g}"
+        return f"{bound}{factor}, for {self.n:,} entries"
 
     def __str__(self) -> str:
         points = self.points
@@ -265,25 +259,23 @@ def probabilities_of_meeting(
 ) -> Float64Array:
     """Return the probability that a query searches the bucket of an entry in one band.
 
-    Later buckets are less likely than the first one: that bounds what a simulation cannot resolve.
+    Later buckets are less likely than the first one. This bounds the errors of a simulation.
     """
     first = family.collision_probability(distance) ** rows
     if probes == 1 or not isinstance(family, Probing):
         return np.asarray(first)
-    met = family.probe_probability(distance, rows, probes)
-    return np.asarray(np.clip(met, first, np.minimum(probes * first, 1)))
+    meeting = family.probe_probability(distance, rows, probes)
+    return np.asarray(np.clip(meeting, first, np.minimum(probes * first, 1)))
 
 
 def usual_probability(family: Family[Any], distance: npt.ArrayLike) -> Float64Array:
-    """Return the collision probabilities of usual points, where those of the family are lower
-    bounds.
-    """
+    """Return the collision probabilities of usual points; those of a family may be lower bounds."""
     if isinstance(family, CoordinateCells):
         return family.normal_probability(distance)
     return family.collision_probability(distance)
 
 
-def found_in(met: Float64Array, bands: int) -> Float64Array:
+def found_in(meeting: Float64Array, bands: int) -> Float64Array:
     """Return the probability of meeting in at least one of the bands."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.expm1(bands * np.log1p(-np.minimum(met, 1))))
+        return np.asarray(-np.expm1(bands * np.log1p(-np.minimum(meeting, 1))))

@@ -1,6 +1,4 @@
-"""The choice of the plan of near-neighbour search: the least product of expected work and
-memory.
-"""
+"""The choice of the plan of near-neighbour search: the least product of work and memory."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from lshfast.index.neighbors.plan import (
 )
 from lshfast.index.neighbors.points import PointFormat, check_radius
 
-# What the planner considers. An index with `memory` may have more tables.
+# The limits of the planner. An index with `memory` may have more tables.
 MOST_BANDS = 512
 MOST_ROWS = 64
 PROBES = (1, 4, 16, 64)
@@ -43,6 +41,14 @@ LOOKUP_NS = 60.0
 PROBE_NS = 100.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.12
+
+# Nanoseconds of a hash function of families whose time depends little on the points.
+HASH_NS = {
+    "bit-sampling": 1.0,
+    "coordinate-cells": 5.0,
+    "hyperplanes": 5.0,
+    "cross-polytope": 450.0,
+}
 
 # Bits of codes that the planner considers. Nanoseconds of a bit of a query's code; of a head that
 # is scanned; of a code whose head is near, and of each bit of it.
@@ -62,7 +68,7 @@ FAR_SHARE = 0.01
 # interpolated.
 KNOTS = 8
 
-# What is subtracted from simulated probabilities, so that their errors do not break a promise.
+# The margin that is subtracted from simulated probabilities, so that errors break no promise.
 MARGIN = 0.005
 
 # The share of the misses that the plan of a family may have. The components of Cauchy lines have
@@ -72,9 +78,7 @@ MISSES = {"cauchy-lines": 0.2}
 
 
 class Choice(NamedTuple):
-    """A family, by its place in a group of similar ones, with rows, and with probes by their place
-    in PROBES.
-    """
+    """The place of a family in its group, rows, and the place of the probes in PROBES."""
 
     family: int
     rows: int
@@ -83,7 +87,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a plan is for; the arguments of `NearNeighbors`."""
+    """The arguments of `NearNeighbors` that a plan must meet."""
 
     points: PointFormat
     radius: float
@@ -113,15 +117,14 @@ class PlanRequest:
             object.__setattr__(self, "c", check_number("c", self.c))
             if not 1 < self.c < math.inf:
                 raise ValueError(f"c must be a finite number above 1, not {self.c}")
-        for name, most in (
-            ("memory", 2**62),
-            ("bands", 2**15),
-            ("rows_per_band", 2**10),
-            ("probes", 2**12),
-        ):
+        limits = {"memory": 2**62, "bands": 2**15, "rows_per_band": 2**10, "probes": 2**12}
+        for name, most in limits.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
+        self._check_method()
 
+    def _check_method(self) -> None:
+        """Raise ValueError if the method is unknown, or does not go with other arguments."""
         if self.method not in (None, "tables", "codes"):
             raise ValueError(f"method must be 'tables' or 'codes', not {self.method!r}")
         if self.method == "codes":
@@ -142,35 +145,31 @@ class PlanRequest:
 
     @cached_property
     def others(self) -> tuple[Float64Array, Float64Array]:
-        """Distances of other entries, ascending, and their shares; the smallest of a sample have
-        bins of their own.
+        """Distances of other entries, ascending, and their shares.
+
+        The smallest distances of a sample have bins of their own.
         """
         if self.sample is None:
             far = min((self.c or FAR) * self.radius, self.points.longest)
             independent = self.points.longest / 2
-            if far < independent < np.inf:
-                return np.array([far, independent], np.float64), np.array(
-                    [FAR_SHARE, 1 - FAR_SHARE], np.float64
-                )
-            return np.array([far], np.float64), np.ones(1)
+            if not far < independent < np.inf:
+                return np.array([far], np.float64), np.ones(1)
+            distances = np.array([far, independent], np.float64)
+            return distances, np.array([FAR_SHARE, 1 - FAR_SHARE], np.float64)
         sample = array_of(self.sample, "sample")
         if sample.dtype.kind not in "iuf":
             raise TypeError(f"sample must be numbers, not {sample.dtype}")
         ordered = np.sort(sample.astype(np.float64).reshape(-1))
-        if (
-            not len(ordered)
-            or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all()
-        ):
+        in_range = (ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)
+        if not len(ordered) or not in_range.all():
             raise ValueError(
                 f"sample must be at least one distance, and all in [0, {self.points.longest:g}]"
             )
-        edges = np.unique(
-            np.rint(np.geomspace(1, len(ordered), min(64, len(ordered)))).astype(np.int64)
-        )
-        counts = np.diff(np.concatenate([[0], edges]))
-        return np.add.reduceat(ordered, np.concatenate([[0], edges[:-1]])) / counts, counts / len(
-            ordered
-        )
+        places = np.geomspace(1, len(ordered), min(64, len(ordered)))
+        ends = np.unique(np.rint(places).astype(np.int64))
+        counts = np.diff(np.concatenate([[0], ends]))
+        sums = np.add.reduceat(ordered, np.concatenate([[0], ends[:-1]]))
+        return sums / counts, counts / len(ordered)
 
     @cached_property
     def most_bands(self) -> int:
@@ -196,7 +195,8 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     ----------
     request : PlanRequest
     groups : sequence of sequences of Family
-        The families to choose from. Those of a group differ in one parameter, and are in its order.
+        The families to choose from. The families of a group differ in one parameter, and are in its
+        order.
 
     Raises
     ------
@@ -214,18 +214,17 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
         for planner, (choice, cost) in zip(planners, starts, strict=True)
         if cost <= WORSE * least
     ]
-    kept = [plan for plan in plans if plan.bands <= request.most_bands]
-    kept += [] if codes is None else [codes]
-    if not kept:
+    allowed_plans = [plan for plan in plans if plan.bands <= request.most_bands]
+    allowed_plans += [] if codes is None else [codes]
+    if not allowed_plans:
         fewest = min(plan.bands for plan in plans)
+        possible = "" if fewest >= 2**30 else f", but {fewest} tables do"
         raise ValueError(
             f"no plan of at most {request.most_bands} tables finds entries at radius "
-            f"{request.radius:g} with "
-            "probability "
-            f"{request.recall:g}{'' if fewest >= 2**30 else f', but {fewest} tables do'}: "
+            f"{request.radius:g} with probability {request.recall:g}{possible}: "
             "allow more memory, or a lower recall or radius"
         )
-    return min(kept, key=cost_of)
+    return min(allowed_plans, key=cost_of)
 
 
 def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) -> CodesPlan | None:
@@ -242,16 +241,13 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
     distances, shares = request.others
     plans: list[CodesPlan] = []
     for bits in CODE_BITS:
-        if (
-            request.memory is not None
-            and request.n * bytes_of_codes(bits, points, request.n) > request.memory
-        ):
+        nbytes = request.n * bytes_of_codes(bits, points, request.n)
+        if request.memory is not None and nbytes > request.memory:
             continue
         near, reach = reach_for(bits, request.recall, p)
         passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
-        candidates = request.n * float(
-            shares @ found_within(distances / math.pi, bits, near, reach)
-        )
+        found_share = float(shares @ found_within(distances / math.pi, bits, near, reach))
+        candidates = request.n * found_share
         work = bits * HASH_BIT_NS + request.n * (SCAN_NS + passing * (PASS_NS + bits * PASS_BIT_NS))
         work += candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
         plans.append(
@@ -286,9 +282,7 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
 
 
 class NeighborsPlanner:
-    """The search among the families of a group, the rows and the probes, from the best choice
-    without probing.
-    """
+    """The search among families, rows and probes, from the best choice without probing."""
 
     probes: tuple[int, ...]
     misses: float
@@ -310,11 +304,8 @@ class NeighborsPlanner:
 
     def start(self) -> tuple[Choice, float]:
         """Return the best choice with the fewest probes, and its cost."""
-        rows = (
-            range(1, MOST_ROWS + 1)
-            if self.request.rows_per_band is None
-            else (self.request.rows_per_band,)
-        )
+        fixed = self.request.rows_per_band
+        rows = range(1, MOST_ROWS + 1) if fixed is None else (fixed,)
         choices = [Choice(family, row, 0) for family in range(len(self.families)) for row in rows]
         if self.probes[0] > 1:  # simulations take a while
             choices = choices[:: max(1, len(choices) // 16)]
@@ -373,8 +364,9 @@ class NeighborsPlanner:
         return self._costs[choice]
 
     def _bound(self, choice: Choice) -> float:
-        """Return a lower bound of the cost, which needs no simulation: fewer rows, and more probes,
-        meet more often.
+        """Return a lower bound of the cost, which needs no simulation.
+
+        With fewer rows and more probes, entries share buckets more often.
 
         The later buckets of a band are less likely to hold an entry than the first ones.
         """
@@ -383,26 +375,24 @@ class NeighborsPlanner:
         probes = self.probes[choice.probes]
         if choice in self._costs or probes == 1:
             return self.cost(choice)
-        met = probes * float(family.collision_probability(self.request.radius)) ** rows
-        for (other, fewer, place), known in self._met.items():
+        meeting = probes * float(family.collision_probability(self.request.radius)) ** rows
+        for (other, fewer, place), known_meeting in self._met.items():
             if other == choice.family and fewer <= rows:
-                met = min(met, known * max(1.0, probes / self.probes[place]))
-        bands = self.request.bands or bands_for(min(met, 1.0), self.misses)
+                meeting = min(meeting, known_meeting * max(1.0, probes / self.probes[place]))
+        bands = self.request.bands or bands_for(min(meeting, 1.0), self.misses)
         distances, shares = self.request.others
         first = usual_probability(family, distances) ** rows
         candidates = self.request.n * float(shares @ found_in(np.asarray(first), bands))
-        return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(
-            bands, self.request.points
-        )
+        work = self._work(family, bands, rows, probes, candidates)
+        return work * entry_bytes_of(bands, self.request.points)
 
     def _cost(self, choice: Choice) -> float:
         request = self.request
         family = self.families[choice.family]
         if request.c is not None and request.rows_per_band is None:
-            far = family.collision_probability(
-                min(request.c * request.radius, request.points.longest)
-            )
-            if request.n * float(far) ** choice.rows > 1:
+            far_distance = min(request.c * request.radius, request.points.longest)
+            far_probability = float(family.collision_probability(far_distance))
+            if request.n * far_probability**choice.rows > 1:
                 return 1e30 / choice.rows
         plan = self.plan(choice)
         if plan.bands > request.most_bands:
@@ -416,14 +406,16 @@ class NeighborsPlanner:
         family = self.families[choice.family]
         rows = choice.rows
         probes = self.probes[choice.probes]
-        met = float(probabilities_of_meeting(family, request.radius, rows, probes))
-        self._met[choice] = met
+        meeting = float(probabilities_of_meeting(family, request.radius, rows, probes))
+        self._met[choice] = meeting
         if probes > 1:
-            met = max(met - MARGIN, float(family.collision_probability(request.radius)) ** rows)
-        bands = request.bands or bands_for(met, self.misses)
+            meeting = max(
+                meeting - MARGIN, float(family.collision_probability(request.radius)) ** rows
+            )
+        bands = request.bands or bands_for(meeting, self.misses)
         candidates = self._candidates(family, bands, rows, probes)
         work = self._work(family, bands, rows, probes, candidates)
-        found = float(found_in(np.array(met), bands))
+        recall = float(found_in(np.array(meeting), bands))
         return NeighborsPlan(
             points.metric,
             points.dim,
@@ -434,7 +426,7 @@ class NeighborsPlanner:
             rows,
             probes,
             request.radius,
-            found,
+            recall,
             request.n,
             request.c,
             candidates,
@@ -453,37 +445,32 @@ class NeighborsPlanner:
     def _candidates(self, family: Family[Any], bands: int, rows: int, probes: int) -> float:
         distances, shares = self.request.others
         first = np.maximum(usual_probability(family, distances) ** rows, 1e-300)
-        met = first
+        meeting = first
         if probes > 1:
-            knots = np.unique(
-                np.interp(np.linspace(0, 1, KNOTS), np.linspace(0, 1, len(distances)), distances)
-            )
-            once = np.maximum(family.collision_probability(knots) ** rows, 1e-300)
-            more = np.log(
-                np.maximum(probabilities_of_meeting(family, knots, rows, probes), once) / once
-            )
-            met = np.minimum(first * np.exp(np.interp(distances, knots, more)), 1)
-        return self.request.n * float(shares @ found_in(met, bands))
+            places = np.linspace(0, 1, len(distances))
+            knots = np.unique(np.interp(np.linspace(0, 1, KNOTS), places, distances))
+            first_at_knots = np.maximum(family.collision_probability(knots) ** rows, 1e-300)
+            at_knots = probabilities_of_meeting(family, knots, rows, probes)
+            log_gains = np.log(np.maximum(at_knots, first_at_knots) / first_at_knots)
+            meeting = np.minimum(first * np.exp(np.interp(distances, knots, log_gains)), 1)
+        return self.request.n * float(shares @ found_in(meeting, bands))
 
 
 def cost_of(plan: NeighborsPlan) -> float:
-    """Return what is minimized, the product of the work of a query and the memory of an entry."""
+    """Return the product of the work of a query and the memory of an entry."""
     return plan.work * plan.entry_bytes
 
 
-def bands_for(met: float, misses: float) -> int:
+def bands_for(meeting: float, misses: float) -> int:
     """Return the least number of bands with at most this probability of meeting in none."""
-    if met >= 1:
+    if meeting >= 1:
         return 1
-    bands = math.log(misses) / math.log1p(-met) if met > 1e-12 else math.inf
+    bands = math.log(misses) / math.log1p(-meeting) if meeting > 1e-12 else math.inf
     return math.ceil(bands) if bands < 2**30 else 2**30
 
 
 def hash_ns(family: Family[Any], points: PointFormat) -> float:
     """Return the rough time of one hash function of a point, in nanoseconds."""
-    return {
-        "bit-sampling": 1.0,
-        "coordinate-cells": 5.0,
-        "hyperplanes": 5.0,
-        "cross-polytope": 450.0,
-    }.get(family.name, 5 + 0.06 * (points.nonzeros or points.dim))
+    if family.name in HASH_NS:
+        return HASH_NS[family.name]
+    return 5 + 0.06 * (points.nonzeros or points.dim)

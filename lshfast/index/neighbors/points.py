@@ -22,7 +22,7 @@ from lshfast.kernels.distances import distances
 FormatMetric: TypeAlias = Literal["angle", "euclidean", "manhattan", "hamming"]
 METRICS: tuple[FormatMetric, ...] = ("angle", "euclidean", "manhattan", "hamming")
 
-# The measures of the words, which name what their kernels compute: for angles, 1 - the cosine.
+# The measures of the words, where their name is not the metric: for angles, 1 - the cosine.
 MEASURES = {"angle": "cosine"}
 
 # Coordinates of points of float64 have at most this magnitude, and directions at least its inverse,
@@ -32,7 +32,7 @@ MOST_COORDINATE = 1e75
 
 @dataclass(frozen=True)
 class PointFormat:
-    """How the points of an index are given, and stored in words.
+    """The form of the points of an index from outside, and in words.
 
     Parameters
     ----------
@@ -105,9 +105,7 @@ class PointFormat:
         return float(value)
 
     def value_at_cosine(self, cosine: float) -> float:
-        """Return the largest value of the measure of angles that is at least this cosine: 1 - value
-        >= cosine.
-        """
+        """Return the largest value v of the measure of angles with 1 - v >= cosine."""
         # By bisection of the bits: near 0 there are many more doubles than differences from 1.
         low = 0
         high = int(np.float64(2).view(np.int64))
@@ -136,15 +134,15 @@ class PointFormat:
             codes = codes_of(items, self.dim, name)
             rows = codes.reshape(-1, self.measure.words)
             return rows, rows, codes.ndim == 1
-        given = dense_points(items, self.dim, name)
+        checked = dense_points(items, self.dim, name)
         single = False
-        if not isinstance(given, SparsePoints) and len(given) == 1:
+        if not isinstance(checked, SparsePoints) and len(checked) == 1:
             array = np.asarray(items)
             single = array.ndim == 1 and array.dtype != object  # not a column of one list
         if self.nonzeros is None:
-            points: Any = self._as_dense(given, name)
+            points: Any = self._as_dense(checked, name)
             return points, self._words_of_dense(points, name), single
-        points = self._as_sparse(given, name)
+        points = self._as_sparse(checked, name)
         return points, self._words_of_sparse(points, self.nonzeros, name), single
 
     def points_of(self, words: UInt64Array) -> Any:
@@ -156,52 +154,48 @@ class PointFormat:
             return np.ascontiguousarray(words.view(self.dtype)[:, : self.dim])
         half = -(-self.nonzeros // 2)
         counts = np.minimum(words[:, 0], np.uint64(self.nonzeros)).astype(np.int64)
-        used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
-        columns = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)[:, : self.nonzeros][
-            used
-        ]
-        values = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)[:, : self.nonzeros][
-            used
-        ]
-        return SparsePoints(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
-            columns.astype(np.int64),
-            values,
-            self.dim,
-        )
+        is_used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
+        column_words = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)
+        value_words = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)
+        columns = column_words[:, : self.nonzeros][is_used].astype(np.int64)
+        values = value_words[:, : self.nonzeros][is_used]
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return SparsePoints(offsets, columns, values, self.dim)
 
     @property
     def _norms(self) -> int:
         return int(self.metric == "angle")
 
-    def _as_dense(self, given: Any, name: str) -> npt.NDArray[Any]:
-        dense = given.dense() if isinstance(given, SparsePoints) else given
+    def _as_dense(self, points: Any, name: str) -> npt.NDArray[Any]:
+        dense = points.dense() if isinstance(points, SparsePoints) else points
         return self._rounded(
-            dense, name, lambda at: f"row {at // self.dim}, column {at % self.dim}"
+            dense, name, lambda place: f"row {place // self.dim}, column {place % self.dim}"
         )
 
-    def _as_sparse(self, given: Any, name: str) -> SparsePoints:
+    def _as_sparse(self, points: Any, name: str) -> SparsePoints:
         """Return points whose columns ascend in each row and occur once, without zeros."""
-        if not isinstance(given, SparsePoints):
-            rows, columns = np.nonzero(given)
-            values = given[rows, columns]
-            n = len(given)
+        if not isinstance(points, SparsePoints):
+            rows, columns = np.nonzero(points)
+            values = points[rows, columns]
+            n = len(points)
         else:
-            first, last = given.offsets[[0, -1]]
-            n = len(given)
-            counts = np.diff(given.offsets)
+            first, last = points.offsets[[0, -1]]
+            n = len(points)
+            counts = np.diff(points.offsets)
             rows = np.repeat(np.arange(n, dtype=np.int64), counts)
-            columns = given.columns[first:last]
+            columns = points.columns[first:last]
             places, inverse = np.unique(rows * np.int64(self.dim) + columns, return_inverse=True)
-            values = np.zeros(len(places), given.values.dtype)
+            values = np.zeros(len(places), points.values.dtype)
             with np.errstate(over="ignore"):
-                np.add.at(values, inverse.reshape(-1), given.values[first:last])
+                np.add.at(values, inverse.reshape(-1), points.values[first:last])
             rows = places // self.dim
             columns = places % self.dim
             rows = rows[values != 0]
             columns = columns[values != 0]
             values = values[values != 0]
-        values = self._rounded(values, name, lambda at: f"row {rows[at]}, column {columns[at]}")
+        values = self._rounded(
+            values, name, lambda place: f"row {rows[place]}, column {columns[place]}"
+        )
         counts = np.bincount(rows, minlength=n)
         if counts.max(initial=0) > (self.nonzeros or 0):
             row = int(np.argmax(counts > (self.nonzeros or 0)))
@@ -209,37 +203,30 @@ class PointFormat:
                 f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has "
                 f"{counts[row]}"
             )
-        return SparsePoints(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
-            columns.astype(np.int64),
-            values,
-            self.dim,
-        )
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return SparsePoints(offsets, columns.astype(np.int64), values, self.dim)
 
     def _rounded(
-        self, values: npt.NDArray[Any], name: str, place: Callable[[int], str]
+        self, values: npt.NDArray[Any], name: str, name_of_place: Callable[[int], str]
     ) -> npt.NDArray[Any]:
-        """Return the values with the type that is stored, or raise an error if one is too large for
-        it.
-        """
+        """Return the values with the stored type, or raise an error for too large ones."""
         with np.errstate(over="ignore"):
             rounded = values.astype(self.dtype, copy=False)
         most = MOST_COORDINATE if self.dtype == "float64" else np.finfo(np.float32).max
-        large = np.abs(rounded) > most
-        if large.any():
-            at = int(np.argmax(large.reshape(-1)))
+        is_large = np.abs(rounded) > most
+        if is_large.any():
+            place_of_value = int(np.argmax(is_large.reshape(-1)))
             raise ValueError(
-                f"{name} must be in -{most:g}..{most:g}, and {place(at)} is "
-                f"{values.reshape(-1)[at]}"
+                f"{name} must be in -{most:g}..{most:g}, and {name_of_place(place_of_value)} is "
+                f"{values.reshape(-1)[place_of_value]}"
             )
         return rounded
 
     def _words_of_dense(self, points: npt.NDArray[Any], name: str) -> UInt64Array:
         words = np.empty((len(points), self.measure.words), np.uint64)
         words[:, -1:] = 0
-        words.view(self.dtype)[:, words.itemsize // points.itemsize * self._norms :][
-            :, : self.dim
-        ] = points
+        start = words.itemsize // points.itemsize * self._norms
+        words.view(self.dtype)[:, start : start + self.dim] = points
         return self._with_norms(words, name)
 
     def _words_of_sparse(self, points: SparsePoints, nonzeros: int, name: str) -> UInt64Array:
@@ -251,26 +238,22 @@ class PointFormat:
         places = np.arange(len(rows), dtype=np.int64) - np.repeat(points.offsets[:-1], counts)
         words[:, start - 1] = counts
         words.view(np.uint32)[rows, 2 * start + places] = points.columns
-        words.view(self.dtype)[rows, 8 // points.values.itemsize * (start + half) + places] = (
-            points.values
-        )
+        first_value = 8 // points.values.itemsize * (start + half)
+        words.view(self.dtype)[rows, first_value + places] = points.values
         return self._with_norms(words, name)
 
     def _with_norms(self, words: UInt64Array, name: str) -> UInt64Array:
-        """Write the sums of squares, with the order of the kernel, and raise an error for a point
-        without direction.
-        """
+        """Write the sums of squares; raise an error for a point without direction."""
         if self.metric != "angle":
             return words
         measure = Measure("euclidean", self.measure.layout, self.measure.dim)
         norms = np.empty(len(words))
         origin = np.zeros((1, measure.words), np.uint64)
         distances(origin, np.ascontiguousarray(words[:, 1:]), *measure.kernel, norms)
-        small = norms < (
-            MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny
-        )
-        if small.any():
-            row = int(np.argmax(small))
+        least = MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny
+        is_small = norms < least
+        if is_small.any():
+            row = int(np.argmax(is_small))
             if norms[row] == 0:
                 raise ValueError(f"{name} must have a direction, and row {row} is a zero vector")
             raise ValueError(

@@ -1,6 +1,4 @@
-"""What a sample of points says before anything is inserted: distances, a radius for k neighbors,
-and the recall.
-"""
+"""A sample of points: its distances, its radius for k neighbors, and the recall for it."""
 
 from __future__ import annotations
 
@@ -26,18 +24,18 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.searching import search_entries
 from lshfast.index.stores.values import Parameters, SearchRequest
 
-# Points whose neighbors choose the radius, and the share of them that have these within it.
+# Points whose neighbors choose the radius, and the share of them with all neighbors within it.
 RADIUS_POINTS = 256
 RADIUS_SHARE = 0.95
 
-# Points whose distances to each other the plan is for, and those of them whose distances are
+# The points for whose distances the plan is made, and the points among them whose distances are
 # computed.
 PLAN_POINTS = 1024
 PLAN_QUERIES = 32
 
-# Pairs by which the functions of an index are checked, the points they are drawn from, and the
-# neighbors of a point one of which gives the direction of its pair, if fewer are within the radius.
-# With fewer pairs than LEAST_PAIRS, nothing is checked.
+# The pairs by which the functions of an index are checked; the points from which they are drawn;
+# and the neighbors of a point of which one gives the direction of its pair, if fewer are within the
+# radius. With fewer pairs than LEAST_PAIRS, nothing is checked.
 CHECKED_PAIRS = 1024
 CHECKED_POINTS = 2048
 DIRECTIONS = 10
@@ -54,9 +52,7 @@ LEAST_RADIUS = 2.0**-40
 
 
 class PointPairs(NamedTuple):
-    """Points, points at the radius from them, and how many of the sample are within the radius:
-    arrays of m rows.
-    """
+    """Points, points at the radius from them, and the number of neighbors within the radius."""
 
     left: Any
     right: Any
@@ -64,9 +60,7 @@ class PointPairs(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The nearest other points of some points of a sample: int64 and float64 (m, count), the
-    nearest first.
-    """
+    """The nearest other points, int64, and their distances, float64, (m, count) each."""
 
     places: Int64Array
     distances: Float64Array
@@ -99,20 +93,18 @@ class PointSample:
     @cached_property
     def distances(self) -> Float64Array:
         """Distances between some of the points, for the plan."""
-        chosen = self.order[:PLAN_POINTS]
-        nearest = self.nearest_others(chosen[:PLAN_QUERIES], chosen, len(chosen) - 1)
+        places = self.order[:PLAN_POINTS]
+        nearest = self.nearest_others(places[:PLAN_QUERIES], places, len(places) - 1)
         return nearest.distances.reshape(-1)
 
     def radius_for(self, k: int, n: int) -> float:
-        """Return a distance within which most of the points have k of n entries; see the notes of
-        `NearNeighbors`.
-        """
+        """Return a distance within which most of the points have k of n entries."""
         rank = max(1, math.ceil(k * len(self) / n))
         if rank >= len(self):
             raise ValueError(
                 f"a radius for k={k} of n={n:,} entries needs the {rank} nearest other points of "
-                "each point of the "
-                f"sample, which has {len(self)}: pass a larger sample, or a radius"
+                f"each point of the sample, which has {len(self)}: pass a larger sample, or a "
+                "radius"
             )
         nearest = self.nearest_others(self.order[:RADIUS_POINTS], self.order, rank)
         return self.usable_radius(float(np.quantile(nearest.distances[:, -1], RADIUS_SHARE)))
@@ -129,9 +121,7 @@ class PointSample:
         return max(radius, LEAST_RADIUS * float(np.abs(values).max(initial=0)))
 
     def nearest_others(self, queries: Int64Array, places: Int64Array, count: int) -> Nearest:
-        """Return the nearest of the points at `places` to those at `queries`, which are among them,
-        without these.
-        """
+        """Return the nearest other points at `places` for each query, which is one of them."""
         measure = self.format.measure
         parameters = Parameters(
             1, 1, 1, "", 0, None, family="sample", payload=measure.words, measure=measure.text
@@ -145,13 +135,14 @@ class PointSample:
         answers = search_entries(parameters, places, entries, request)
         neighbors = np.asarray(answers.keys, np.int64).reshape(len(queries), count + 1)
         distances = self.format.distances(answers.distances).reshape(neighbors.shape)
-        others = without_own(neighbors, queries)
+        is_other = without_own(neighbors, queries)
         shape = (len(queries), count)
-        return Nearest(neighbors[others].reshape(shape), distances[others].reshape(shape))
+        return Nearest(neighbors[is_other].reshape(shape), distances[is_other].reshape(shape))
 
     def pairs_at(self, radius: float) -> PointPairs | None:
-        """Return points and others at the radius, in the directions of their neighbors; None if
-        there are too few.
+        """Return pairs of points at the radius, in the directions of neighbors, or None.
+
+        None stands for too few pairs.
         """
         # A point between two sparse ones may have too many nonzeros.
         if self.format.nonzeros is not None:
@@ -160,14 +151,14 @@ class PointSample:
         queries = places[:CHECKED_PAIRS]
         nearest = self.nearest_others(queries, places, len(places) - 1)
         within = np.count_nonzero(nearest.distances <= radius, axis=1)
-        # The farther half of the neighbors within the radius: their directions may differ from
-        # those of the nearest.
-        apart = nearest.distances > 0
-        first = np.maximum(apart.argmax(axis=1), within // 2)
+        # The farther half of the neighbors within the radius: their directions may differ from the
+        # directions of the nearest ones.
+        is_apart = nearest.distances > 0
+        first = np.maximum(is_apart.argmax(axis=1), within // 2)
         last = np.minimum(np.maximum(within, first + DIRECTIONS), nearest.places.shape[1])
         rng = np.random.default_rng(self.seed)
         column = rng.integers(first, last)
-        rows = np.flatnonzero(apart.any(axis=1))
+        rows = np.flatnonzero(is_apart.any(axis=1))
         if len(rows) < LEAST_PAIRS:
             return None
         left = self.format.points_of(self.words[queries[rows]])
@@ -180,20 +171,16 @@ class PointSample:
 
 
 def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
-    """Return which neighbors of each query to keep: all but itself, or but the last one if it is
-    not among them.
-    """
-    others: BoolArray = neighbors != queries[:, np.newaxis]
-    others[others.all(axis=1), -1] = False
-    return others
+    """Return which neighbors to keep for each query: all but itself, or else but the last."""
+    is_other: BoolArray = neighbors != queries[:, np.newaxis]
+    is_other[is_other.all(axis=1), -1] = False
+    return is_other
 
 
 def points_towards(
     format: PointFormat, left: Any, towards: Any, radius: float, rng: np.random.Generator
 ) -> tuple[npt.NDArray[Any], BoolArray]:
-    """Return for each point one at the radius on the way to another point, and for which of them
-    there is one.
-    """
+    """Return a point at the radius on the way to another one, and whether there is one."""
     if format.metric == "hamming":
         return _codes_towards(format, left, towards, radius, rng)
     start = left.astype(np.float64)
@@ -208,9 +195,8 @@ def points_towards(
             right = lengths * (start * np.cos(radius) + step / size * np.sin(radius))
     else:
         step = end - start
-        size = np.linalg.norm(
-            step, ord=1 if format.metric == "manhattan" else 2, axis=1, keepdims=True
-        )
+        order = 1 if format.metric == "manhattan" else 2
+        size = np.linalg.norm(step, ord=order, axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             right = start + step / size * radius
     return right, np.isfinite(right).all(axis=1)
@@ -230,14 +216,15 @@ def _codes_towards(
     changed = np.argsort(chances, axis=1)[:, : int(radius)]
     flips = np.zeros_like(bits)
     np.put_along_axis(flips, changed, 1, axis=1)
-    return left ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64), np.ones(
-        len(left), np.bool_
-    )
+    changes = np.packbits(flips, axis=1, bitorder="little").view(np.uint64)
+    return left ^ changes, np.ones(len(left), np.bool_)
 
 
 def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
-    """Return the share of pairs whose right point a query for the left one finds, by the functions
-    of a plan.
+    """Return the share of pairs that a query finds by the functions of a plan.
+
+    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one
+    dense place.
 
     The lesser one of two shares: of the points, and of their neighbors, most of which may be in one
     dense place.
@@ -245,20 +232,21 @@ def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
     slots = plan.row_slots(pairs.right)
     if isinstance(plan, CodesPlan):
         differing = np.unpackbits((plan.row_slots(pairs.left) ^ slots).view(np.uint8), axis=1)
-        near = differing[:, : plan.head_bits].sum(axis=1) <= plan.near[-1]
-        found = near & (differing.sum(axis=1) <= plan.reach)
+        is_near = differing[:, : plan.head_bits].sum(axis=1) <= plan.near[-1]
+        is_found = is_near & (differing.sum(axis=1) <= plan.reach)
     else:
-        found = (plan.probe(pairs.left) == slots[:, :, np.newaxis]).any(axis=(1, 2))
+        is_found = (plan.probe(pairs.left) == slots[:, :, np.newaxis]).any(axis=(1, 2))
     neighbors = pairs.neighbors.sum()
-    of_neighbors = float(pairs.neighbors @ found / neighbors) if neighbors else 1.0
-    return min(float(np.mean(found)), of_neighbors)
+    neighbor_share = float(pairs.neighbors @ is_found / neighbors) if neighbors else 1.0
+    return min(float(np.mean(is_found)), neighbor_share)
 
 
 def plan_for_sample(
     request: PlanRequest, families: Sequence[Sequence[Family[Any]]], sample: PointSample
 ) -> NeighborsPlan:
-    """Return the cheapest plan whose functions find the pairs of a sample at the radius often
-    enough.
+    """Return the cheapest plan whose functions often enough find the pairs of a sample.
+
+    It is planned for fewer and fewer misses, until this is so.
 
     It is planned for fewer and fewer misses, until this is so.
     """
@@ -279,10 +267,9 @@ def sample_of(format: PointFormat, sample: Any, seed: int) -> Any:
     """Return a `PointSample` of points, which are checked, or distances or None as they are."""
     if sample is None:
         return None
-    sparse = (
-        hasattr(sample, "indptr") or hasattr(sample, "tocsr") or isinstance(sample, SparsePoints)
-    )
-    if not sparse and array_of(sample, "sample").ndim < 2:
+    is_matrix = hasattr(sample, "indptr") or hasattr(sample, "tocsr")
+    is_sparse = is_matrix or isinstance(sample, SparsePoints)
+    if not is_sparse and array_of(sample, "sample").ndim < 2:
         return sample
     words = format.check(sample, "sample")[1]
     if len(words) < 2:
@@ -291,15 +278,12 @@ def sample_of(format: PointFormat, sample: Any, seed: int) -> Any:
 
 
 def bound_for_neighbors(sample: Any, n: int, k: int | None, by_cosine: bool) -> Bound:
-    """Return the bound that a sample has for k neighbors, or raise ValueError if there is no sample
-    or no k.
-    """
+    """Return the bound of a sample for k neighbors; ValueError without a sample or k."""
     argument = "threshold" if by_cosine else "radius"
     if k is None or not isinstance(sample, PointSample):
         raise ValueError(
             f"{argument} is needed: pass one, or a sample of points (m, dim) and k, the number of "
-            "neighbors that it is "
-            "chosen for"
+            "neighbors that it is chosen for"
         )
     radius = sample.radius_for(check_int("k", k, 1), check_int("n", n, 1, 2**62))
     if not by_cosine:

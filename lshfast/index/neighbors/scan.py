@@ -1,8 +1,9 @@
-"""Exact search: the nearest of all entries of a store, whatever their buckets are."""
+"""Exact search: the nearest of all entries of a store, in any bucket."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,33 +24,33 @@ def scan(
     k: int,
     threads: int,
 ) -> Neighbors:
-    """Return the k nearest entries to each of m points, uint64 (m, payload), as `Store.search` does
-    for all buckets.
+    """Return the k nearest of all entries to each of m points, uint64 (m, payload).
 
     Each batch of entries is searched as one bucket, so the kernels and the distances are the same.
     """
-    one = replace(parameters, num_perm=1, bands=1)
-    request = SearchRequest(
-        np.zeros((len(points), 1, 1), np.uint64), points, measure, k, None, None, threads
-    )
+    single_bucket = replace(parameters, num_perm=1, bands=1)
+    buckets = np.zeros((len(points), 1, 1), np.uint64)
+    request = SearchRequest(buckets, points, measure, k, None, None, threads)
     best: list[list[tuple[float, int, Any]]] = [[] for _ in range(len(points))]
     examined = 0
     for keys, rows in store.items():
         entries = rows[:, parameters.num_perm - 1 :].copy()
         entries[:, 0] = 0
-        found = search_entries(one, keys, entries, request)
-        distances = found.distances.tolist()
-        names = listed(found.keys)
-        for query, (start, stop) in enumerate(
-            zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
-        ):
+        answers = search_entries(single_bucket, keys, entries, request)
+        distances = answers.distances.tolist()
+        names = listed(answers.keys)
+        for query, (start, stop) in enumerate(pairwise(answers.offsets.tolist())):
             # Equally near entries are in the order of their keys within a batch, and of the batches
             # otherwise.
-            more = [(distances[i], examined + i - start, names[i]) for i in range(start, stop)]
-            best[query] = _nearest(best[query] + more, k)
+            candidates = [
+                (distances[i], examined + i - start, names[i]) for i in range(start, stop)
+            ]
+            best[query] = _nearest(best[query] + candidates, k)
         examined += len(keys)
-    offsets = np.concatenate([[0], np.cumsum([len(each) for each in best], dtype=np.int64)])
-    flat = [entry for each in best for entry in each]
+    offsets = np.concatenate(
+        [[0], np.cumsum([len(entries_of_query) for entries_of_query in best], dtype=np.int64)]
+    )
+    flat = [entry for entries_of_query in best for entry in entries_of_query]
     keys = as_column([key for _, _, key in flat])
     return Neighbors(
         offsets,

@@ -1,6 +1,4 @@
-"""The interface between an index and its store, which holds keys, their signatures, and the bands
-over them.
-"""
+"""The interface between an index and its store of keys, signatures, and bands over them."""
 
 from __future__ import annotations
 
@@ -9,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import check_int, check_number
 from lshfast._common.progress import Progress
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores.searching import search_all_codes, search_candidates
@@ -48,9 +45,7 @@ class Store(ABC):
     @property
     @abstractmethod
     def kind(self) -> str | None:
-        """Type of the keys: "int", "str" or "object"; None if there are no keys, "object" if it is
-        not known.
-        """
+        """Type of the keys: "int", "str" or "object"; None without keys, "object" if unknown."""
 
     @abstractmethod
     def bind(self, parameters: Parameters) -> None:
@@ -100,9 +95,7 @@ class Store(ABC):
         """
 
     def check_kind(self, kind: str) -> None:  # noqa: B027 (most stores accept keys of all types)
-        """Raise TypeError if keys of this type ("int", "str", or "object" for all others) cannot be
-        added.
-        """
+        """Raise TypeError if keys of this type ("int", "str" or "object") cannot be added."""
 
     @abstractmethod
     def remove(self, keys: Column) -> None:
@@ -146,7 +139,7 @@ class Store(ABC):
         """Find the entries that share a bucket with each of m queries, and their distances to it.
 
         Each entry that shares a bucket is examined once: its distance is computed by the `measure`
-        of the parameters, from its payload and that of the query.
+        of the parameters, from its payload and the payload of the query.
 
         Parameters
         ----------
@@ -155,7 +148,7 @@ class Store(ABC):
             ones for none. The first buckets of all bands are searched before the second ones.
         points : ndarray of uint64, shape (m, payload)
         most : int, optional
-            Return only so many of the nearest entries; at least 1.
+            The largest number of nearest entries to return; at least 1.
         within : float, optional
             Return only entries at this distance or less.
         limit : Limit, optional
@@ -165,12 +158,8 @@ class Store(ABC):
             At least 1; the result does not depend on it.
         """
         p = self._searched(points, len(buckets))
-        if (
-            buckets.ndim != 3
-            or buckets.shape[1] != p.bands
-            or not buckets.shape[2]
-            or buckets.dtype != np.uint64
-        ):
+        has_shape = buckets.ndim == 3 and buckets.shape[1] == p.bands and buckets.shape[2] > 0
+        if not has_shape or buckets.dtype != np.uint64:
             raise ValueError(
                 f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} "
                 f"{buckets.shape}"
@@ -178,15 +167,15 @@ class Store(ABC):
         most, within = _ends(most, within)
         buckets = np.ascontiguousarray(buckets)
         points = np.ascontiguousarray(points)
-        return self._search(
-            SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads)
-        )
+        measure = measure_of(p.measure)
+        request = SearchRequest(buckets, points, measure, most, within, limit, threads)
+        return self._search(request)
 
     def search_codes(
         self,
         codes: UInt64Array,
         points: UInt64Array,
-        near: npt.NDArray[np.uint8],
+        near: UInt8Array,
         enough: Float64Array,
         *,
         most: int | None = None,
@@ -213,12 +202,11 @@ class Store(ABC):
         codes = np.ascontiguousarray(codes)
         points = np.ascontiguousarray(points)
         measure = measure_of(p.measure)
-        return self._search_codes(
-            CodesRequest(codes, points, near, enough, measure, most, within, limit, threads)
-        )
+        request = CodesRequest(codes, points, near, enough, measure, most, within, limit, threads)
+        return self._search_codes(request)
 
     def _searched(self, points: UInt64Array, m: int) -> Parameters:
-        """Return the parameters, or raise ValueError if points are not those of m queries."""
+        """Return the parameters, or raise ValueError if the points do not fit m queries."""
         p = self.parameters
         if p is None or not p.measure or not p.apart:
             raise ValueError(
@@ -231,29 +219,28 @@ class Store(ABC):
         return p
 
     def _search_codes(self, search: CodesRequest) -> Neighbors:
-        """Do what `search_codes` does, with checked arguments. The default copies all entries to
-        memory.
-        """
+        """Run `search_codes` with checked arguments; by default, entries are copied to memory."""
         assert self.parameters is not None
         return search_all_codes(self.items, self.parameters, search)
 
     def _search(self, search: SearchRequest) -> Neighbors:
-        """Do what `search` does, with checked arguments."""
+        """Run `search` with checked arguments."""
         assert self.parameters is not None
         return search_candidates(self.query, self.entries_of, self.parameters, search)
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        """Return those of these keys that have an entry, and their signatures."""
-        wanted = set(listed(keys))
-        held = [
-            (key, row)
-            for some, rows in self.items()
-            for key, row in zip(listed(some), rows, strict=True)
-        ]
-        found = [(key, row) for key, row in held if key in wanted]
+        """Return the keys that have an entry, and their signatures."""
+        requested_keys = set(listed(keys))
+        present_keys = []
+        present_rows = []
+        for batch_keys, batch_rows in self.items():
+            for key, row in zip(listed(batch_keys), batch_rows, strict=True):
+                if key in requested_keys:
+                    present_keys.append(key)
+                    present_rows.append(row)
         assert self.parameters is not None
-        rows = np.array([row for _, row in found], np.uint64).reshape(-1, self.parameters.words)
-        return as_column([key for key, _ in found]), rows
+        rows = np.array(present_rows, np.uint64).reshape(-1, self.parameters.words)
+        return as_column(present_keys), rows
 
     @abstractmethod
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -272,9 +259,7 @@ class Store(ABC):
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
     def insert_plain(self, key: Any, signature: Any) -> bool:
-        """Return whether this has stored a new entry at once; if it has not, `insert_one` gives the
-        answer.
-        """
+        """Return whether this stored a new entry at once; otherwise call `insert_one`."""
         return False
 
     def contains_one(self, key: Any) -> bool:
@@ -288,16 +273,14 @@ class Store(ABC):
     def query_one(
         self, signature: UInt64Array, least: int | None
     ) -> tuple[list[Any], list[int] | None]:
-        """Find the candidates of one signature, (num_perm,); return their keys and numbers of equal
-        slots.
-        """
-        found = self.query(signature[np.newaxis], least=least, threads=1)
-        return listed(found.keys), None if found.agreements is None else found.agreements.tolist()
+        """Return the keys of the candidates of one signature, and numbers of equal slots."""
+        matches = self.query(signature[np.newaxis], least=least, threads=1)
+        return listed(
+            matches.keys
+        ), None if matches.agreements is None else matches.agreements.tolist()
 
     def query_plain(self, signature: Any) -> list[Any] | None:
-        """Return the keys of the candidates in order, if they are found at once; if not,
-        `query_one` finds them.
-        """
+        """Return the keys of the candidates in order, or None; then call `query_one`."""
         return None
 
     def all_keys(self) -> Iterator[Column]:
@@ -306,8 +289,9 @@ class Store(ABC):
             yield keys
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
-        """Return the numbers of buckets with 1, 2-3, 4-7, ... rows, the largest size, and the sum
-        of the squared sizes.
+        """Return the numbers of buckets by size, the largest size, and the sum of squares.
+
+        The sizes are 1, 2-3, 4-7, ... rows.
 
         A store that cannot count them without reading all entries returns zeros.
         """
@@ -334,7 +318,7 @@ class Store(ABC):
 
 
 def _ends(most: int | None, within: float | None) -> tuple[int | None, float | None]:
-    """Check what ends a search."""
+    """Check the limits that end a search."""
     if most is not None:
         most = check_int("most", most, 1, 2**62)
     if within is not None and np.isnan(check_number("within", within)):

@@ -12,14 +12,13 @@ from traceback import clear_frames
 from typing import IO, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common import container
 from lshfast._common.atomic_files import atomic_file
 from lshfast._common.container import mapped, named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import UInt8Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, kind_of
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Store
@@ -165,18 +164,16 @@ class FileStore(LockedStore):
     def _commit(self, progress: Progress | None) -> None:
         tell = Meter(progress)
         fixed = self.segments.fixed
-        kept, new = self.segments.merged(tell=tell)
-        self.check_sums([segment for segment in fixed if segment not in kept])
-        if new is None and len(kept) == len(fixed) and all(map(_is_written, kept)):
+        unchanged, new = self.segments.merged(tell=tell)
+        self.check_sums([segment for segment in fixed if segment not in unchanged])
+        if new is None and len(unchanged) == len(fixed) and all(map(_is_written, unchanged)):
             return
         added = [] if new is None else [new]
         tell.expect(added)
-        self._append([*kept, *added], tell)
+        self._append([*unchanged, *added], tell)
 
     def _append(self, segments: list[Segment], tell: Meter) -> None:
-        """Append segments that are not in the file yet, and a directory of all segments; then
-        change the headers.
-        """
+        """Append new segments and a directory of all segments; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
         # Newer than in memory if a commit failed in its last step.
@@ -195,7 +192,7 @@ class FileStore(LockedStore):
                     file_sections.sync(file)
             data = mapped(file)
             fixed = [segment_of(directory, record, data, False) for record in directory.segments]
-            written = Segments(self.parameters, fixed)
+            all_segments = Segments(self.parameters, fixed)
         except BaseException:
             with suppress(OSError, FormatError):
                 if read_headers(self._on_disk()).state == before:
@@ -203,15 +200,14 @@ class FileStore(LockedStore):
             raise
         # One call, so no signal handler runs in between, and no entry is both in the file and in
         # memory.
-        vars(self).update(_map=data, _directory=directory, _segments=written)
+        vars(self).update(_map=data, _directory=directory, _segments=all_segments)
 
-    def _on_disk(self) -> npt.NDArray[np.uint8]:
+    def _on_disk(self) -> UInt8Array:
         """Return the present bytes of the file."""
         return mapped(self._check_open())
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Rewrite the file with all entries in one segment, without deleted rows and unused space;
-        this commits.
+        """Rewrite the file with all entries in one segment, without unused space; this commits.
 
         The new file replaces the old one when it is complete, so both need disk space until then.
         Readers that have the old file open continue to see it; on Windows, the file cannot be
@@ -271,9 +267,7 @@ class FileStore(LockedStore):
             return True
 
     def _reopen(self) -> None:
-        """Release the file and open the new file of the same name; if that fails, close the
-        index.
-        """
+        """Release the file and open the new file of the same name, or close the index."""
         try:
             self._release_file()
             self._open(False)
@@ -282,21 +276,19 @@ class FileStore(LockedStore):
             raise
 
     def _is_compact(self) -> bool:
-        """Return whether `compact` would write the same file: first state, one full segment, and no
-        changes.
-        """
+        """Return whether `compact` would write the same file: one full segment, no changes."""
         data = self._on_disk()
         _, state, start, nbytes, _ = read_headers(data)
         headers = headers_of(data)
         fixed = self.segments.fixed
         growing = self.segments.growing
         pending = growing is not None and len(growing)
-        written = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
+        is_full = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
         return (
             state == 1
             and headers[0] == headers[1]
             and start + nbytes == len(data)
-            and written
+            and is_full
             and not pending
         )
 
@@ -313,9 +305,7 @@ class FileStore(LockedStore):
             check_segments(segments, self._directory.parameters)
 
     def check_sums(self, segments: list[Segment]) -> None:
-        """Check the checksums of segments in the file, before their content is written with new
-        checksums.
-        """
+        """Check the checksums of segments in the file, before they are written with new ones."""
         with named_format(self.path):
             for segment in segments:
                 self._segment(segment.where, True)
@@ -326,13 +316,13 @@ class FileStore(LockedStore):
 
     def _figures(self) -> dict[str, int]:
         figures = self.segments.figures()
-        used = sum(
+        used_bytes = sum(
             section.nbytes for record in self._directory.segments for section in record.sections
         )
         return {
             **figures,
             "file size": len(self._map),
-            "file waste": max(0, len(self._map) - FIRST_SECTION - used),
+            "file waste": max(0, len(self._map) - FIRST_SECTION - used_bytes),
         }
 
     def __repr__(self) -> str:
@@ -387,9 +377,7 @@ class FileStore(LockedStore):
 
 
 def check_kind(kind: str, held: str | None) -> None:
-    """Raise TypeError if keys of this type cannot be added to those of type `held` (None: no keys)
-    in one file.
-    """
+    """Raise TypeError if keys of this type cannot be added to keys of type `held` in one file."""
     if held is None and kind not in SECTIONS:
         raise TypeError(
             "the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs"
@@ -403,8 +391,7 @@ def check_kind(kind: str, held: str | None) -> None:
 def check_target(
     path: str | os.PathLike[str], overwrite: bool = False, magic: bytes = HEADER.magic
 ) -> None:
-    """Check that a new index may be written to a path; it may replace only an index or an empty
-    file.
+    """Check that a new index may be written to a path: a new, an empty or an index file.
 
     Parameters
     ----------
@@ -459,15 +446,15 @@ def save_store(
                 store.check_sums(store.segments.fixed)
             write_file(path, parameters, store.kind or "int", store.segments.all, progress=progress)
         return
-    whole: Segment | None = None
+    all_entries: Segment | None = None
     for keys, signatures in store.items():
-        whole = whole or empty_segment(parameters, kind_of(keys))
-        whole.tables.write(whole.admit(keys)[0], signatures)
+        all_entries = all_entries or empty_segment(parameters, kind_of(keys))
+        all_entries.tables.write(all_entries.admit(keys)[0], signatures)
     write_file(
         path,
         parameters,
-        whole.kind if whole else "int",
-        [whole] if whole else [],
+        all_entries.kind if all_entries else "int",
+        [all_entries] if all_entries else [],
         progress=progress,
     )
 
@@ -482,8 +469,7 @@ def write_file(
     progress: Progress | None = None,
     batch: int = PIECE_ROWS,
 ) -> None:
-    """Write the entries of segments, as one segment, to a new file; it replaces an old file and has
-    its permissions.
+    """Write the entries of segments, as one segment, to a new file, which may replace an old one.
 
     `ours` releases the old file, if this process has it open and locked. The list of segments is
     modified. See `built` for `batch`.
@@ -506,9 +492,9 @@ def write_file(
     # Without records of where they are stored.
     segments[:] = [Segment(segment.tables, kind) for segment in segments]
     tell.expect(segments)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if ours is None:
-            held.enter_context(locked_for_replacement(path))
+            stack.enter_context(locked_for_replacement(path))
         with atomic_file(path, overwrite=True) as file:
             directory = write_sections(file, parameters, kind, segments, tell)
             header = write_directory(file, directory, 1)
@@ -518,13 +504,11 @@ def write_file(
                 container.write_all(file, header)
             if OPEN_FILES_STAY:
                 segments.clear()
-                (held.close if ours is None else ours)()
+                (stack.close if ours is None else ours)()
 
 
 def _room(segment: Segment) -> int:
-    """Return the rows of a batch for which rebuilt tables are no longer than those of a fixed
-    segment.
-    """
+    """Return the rows of a batch whose rebuilt tables are no longer than a fixed segment's."""
     return min(max(segment.tables.room(), 1), PIECE_ROWS)
 
 

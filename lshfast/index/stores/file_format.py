@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lshfast._common.container import check_version, is_sealed, sealed
 from lshfast._common.errors import FormatError
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import Column, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
 from lshfast.index.stores.values import MOST_FAMILY, Parameters
@@ -26,7 +26,7 @@ from lshfast.kernels.tables import BandTables
 from lshfast.kernels.text import tokens_of_integers
 from lshfast.sketch.minhash import EMPTY, Scheme
 
-# Version 1 is that of MinHash signatures, and 2 that of families.
+# Version 1 is for MinHash signatures, and version 2 for families.
 VERSIONS = 1, 2
 
 _HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
@@ -53,9 +53,7 @@ DTYPES = {
 
 
 class Section(NamedTuple):
-    """The place of a section (an offset, or a number that the store assigned), its size in bytes,
-    and its checksum.
-    """
+    """The place (an offset or number), the size in bytes, and the checksum of a section."""
 
     where: int
     nbytes: int
@@ -80,7 +78,7 @@ class Directory:
 
     @property
     def version(self) -> int:
-        """Version of the format: that of MinHash signatures or that of families."""
+        """Version of the format: for MinHash signatures or for families."""
         return VERSIONS[bool(self.parameters.family)]
 
     def pack(self) -> bytes:
@@ -121,12 +119,12 @@ class Directory:
         """
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
-        _, version, count, num_perm, bands, rows, seed, threshold, *named = _HEAD.unpack_from(data)
+        _, version, count, num_perm, bands, rows, seed, threshold, *names = _HEAD.unpack_from(data)
         check_version(version, VERSIONS, "directory")
         if not is_sealed(data):
             raise FormatError("directory: its checksum is wrong")
         try:
-            scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)
+            scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in names)
         except UnicodeDecodeError:
             raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
         if version == 1 and scheme not in get_args(Scheme):
@@ -141,7 +139,8 @@ class Directory:
             raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
         if kind not in SECTIONS:
             raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
-        if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
+        are_bands = bands >= 1 and rows >= 1 and bands <= num_perm // rows
+        if not are_bands or num_perm > 65536:
             raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
         body = _HEAD.size
         family = ""
@@ -149,29 +148,42 @@ class Directory:
         measure = ""
         if version == 2:
             body, family, payload, measure = _unpack_family(data)
-        each = 8 + _SECTION.size * len(SECTIONS[kind])
-        if len(data) != body + each * count + 8:
-            raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
+        records = _unpack_segments(data, body, count, kind)
         try:
-            known = None if math.isnan(threshold) else threshold
+            threshold_or_none = None if math.isnan(threshold) else threshold
             parameters = Parameters(
-                num_perm, bands, rows, scheme, seed, known, shingles, family, payload, measure
+                num_perm,
+                bands,
+                rows,
+                scheme,
+                seed,
+                threshold_or_none,
+                shingles,
+                family,
+                payload,
+                measure,
             )
         except ValueError as error:
             raise FormatError(f"directory: {error}") from None
-        segments = []
-        for start in range(body, body + each * count, each):
-            sections = tuple(
-                Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each])
-            )
-            segments.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
-        return cls(parameters, kind, tuple(segments))
+        return cls(parameters, kind, records)
+
+
+def _unpack_segments(data: bytes, body: int, count: int, kind: str) -> tuple[SegmentRecord, ...]:
+    """Return the records of the segments in a directory, which begin at `body`."""
+    record_bytes = 8 + _SECTION.size * len(SECTIONS[kind])
+    end = body + record_bytes * count
+    if len(data) != end + 8:
+        raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
+    records = []
+    for start in range(body, end, record_bytes):
+        fields = _SECTION.iter_unpack(data[start + 8 : start + record_bytes])
+        sections = tuple(Section(*values) for values in fields)
+        records.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
+    return tuple(records)
 
 
 def _unpack_family(data: bytes) -> tuple[int, str, int, str]:
-    """Return where the segments of a directory of version 2 begin; the family, the payload and the
-    measure.
-    """
+    """Return the start of the segments in a directory, the family, payload and measure."""
     start = _HEAD.size + _FAMILY.size
     if len(data) < start + 8:
         raise FormatError(f"directory: {len(data)} bytes, which do not hold a family")
@@ -198,11 +210,13 @@ def write_segment(segment: Segment, put: Put) -> SegmentRecord:
         return SegmentRecord(
             segment.where.rows, (put(_deleted(segment)), *segment.where.sections[1:])
         )
-    found = segment.tables.sections()
-    made = [put(_deleted(segment))]
+    table_sections = segment.tables.sections()
+    stored_sections = [put(_deleted(segment))]
     for name in SECTIONS[segment.kind][1:]:
-        made.append(put([np.ascontiguousarray(array, DTYPES[name]) for array in found[name]]))
-    return SegmentRecord(segment.tables.limit, tuple(made))
+        stored_sections.append(
+            put([np.ascontiguousarray(array, DTYPES[name]) for array in table_sections[name]])
+        )
+    return SegmentRecord(segment.tables.limit, tuple(stored_sections))
 
 
 def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
@@ -214,7 +228,7 @@ def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
 def open_segment(
     directory: Directory,
     record: SegmentRecord,
-    read: Callable[[Section], npt.NDArray[np.uint8]],
+    read: Callable[[Section], UInt8Array],
     verify: bool,
 ) -> Segment:
     """Return a segment over its sections, which `read` returns as arrays of bytes.
@@ -325,20 +339,20 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
     The actual and the expected contents are compared by the sum of the hashes of their entries.
     This needs no memory, and reads tables and signatures sequentially.
     """
-    wanted = np.zeros((2, p.bands + 1), np.uint64)
+    expected_sums = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
         rows = np.arange(start, min(start + PIECE_ROWS, segment.tables.limit), dtype=np.int64)
         try:
             tags = segment.tables.tags_of(rows).astype(np.uint64)
         except ValueError as error:
             raise FormatError(f"bytes: {error}") from None
-        wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
+        expected_sums[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
         signatures = segment.tables.signatures_of(rows)
         keys = np.empty((len(signatures), p.bands), np.uint64)
         band_keys(signatures, p.bands, p.rows_per_band, keys, p.apart)
         for band in range(p.bands):
             full = keys[:, band] != EMPTY
-            wanted[:, band] += _sums(
+            expected_sums[:, band] += _sums(
                 keys[full, band] >> _HALF << _HALF | rows[full].astype(np.uint64)
             )
     sections = {name: arrays[0] for name, arrays in segment.tables.sections().items()}
@@ -346,14 +360,14 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
     for table, (_, length, _) in enumerate(sections["shape"].tolist()):
         start = end
         end = end + length + 1
-        held = np.zeros(2, np.uint64)
+        sums = np.zeros(2, np.uint64)
         for entries in _entries(sections["tables"][start:end], sections["pool"]):
-            held += _sums(entries)
-        if (held != wanted[:, table]).any():
+            sums += _sums(entries)
+        if (sums != expected_sums[:, table]).any():
             what = "the table of keys" if table == p.bands else f"band {table}"
+            expected_rows = expected_sums[0, table]
             raise FormatError(
-                f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under "
-                "its tag"
+                f"tables: {what} has {sums[0]} rows, not each of {expected_rows} once under its tag"
             )
 
 
@@ -368,10 +382,8 @@ def _sums(records: UInt64Array) -> UInt64Array:
     return np.array([len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64)
 
 
-def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
-    """Yield the rows of a valid table, in pieces, each as an entry with its tag in the
-    upper half.
-    """
+def _entries(table: UInt64Array, pool: UInt32Array) -> Iterator[UInt64Array]:
+    """Yield the rows of a valid table, in pieces, as entries with tags in the upper half."""
     for start in range(0, len(table), PIECE_ROWS):
         piece = table[start : start + PIECE_ROWS]
         piece = piece[piece != EMPTY]
@@ -392,6 +404,6 @@ def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt6
                 yield _rows_of(tags[block], pool[first[block] + low : first[block] + high])
 
 
-def _rows_of(tags: Any, slots: npt.NDArray[np.uint32]) -> UInt64Array:
+def _rows_of(tags: Any, slots: UInt32Array) -> UInt64Array:
     """Return the rows in some slots of blocks, with their tags in the upper half."""
     return np.asarray((slots.astype(np.uint64) | tags)[slots != _NO_ROW])

@@ -1,5 +1,4 @@
-"""The bytes of an index file (two headers, sections, and a directory of the sections), and the lock
-of the file.
+"""The bytes of an index file: two headers, sections, and a directory; and the file's lock.
 
 Only the two headers are ever changed; they contain the place of the directory. To change an index,
 new sections and a new directory are appended and synced, then one header is written and synced,
@@ -78,8 +77,8 @@ class Meter:
         self.expect([])
         self(0)
 
-    def __call__(self, more: int) -> None:
-        self._done += more
+    def __call__(self, nbytes: int) -> None:
+        self._done += nbytes
         if self._progress:
             self._progress("save", self._done, max(self._done, self._total))
 
@@ -87,9 +86,7 @@ class Meter:
 def write_sections(
     file: Any, parameters: Parameters, kind: str, segments: list[Segment], tell: Tell
 ) -> Directory:
-    """Append the sections of segments that are not stored yet, and return the directory of all
-    segments.
-    """
+    """Append the sections of new segments, and return the directory of all segments."""
 
     def put(arrays: list[npt.NDArray[Any]]) -> Section:
         start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
@@ -114,9 +111,7 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
 
 
 class State(NamedTuple):
-    """The fields of a header: the version, the state, and the offset, size and checksum of the
-    directory.
-    """
+    """The fields of a header: version, state, and offset, size and checksum of the directory."""
 
     version: int
     state: int
@@ -138,9 +133,9 @@ def read_headers(data: Bytes) -> State:
     """Return the newest valid header."""
     headers = list(filter(_is_whole, headers_of(data)))
     if not headers:
-        known = bytes(data[:8]) == HEADER.magic
+        has_magic = bytes(data[:8]) == HEADER.magic
         raise FormatError(
-            "header: both copies are damaged" if known else f"header: not {HEADER.name}"
+            "header: both copies are damaged" if has_magic else f"header: not {HEADER.name}"
         )
     version, _, state, *directory = HEADER.unpack(max(headers, key=_state_of))
     if state == 2**64 - 1:
@@ -155,9 +150,7 @@ def _state_of(header: bytes) -> int:
 
 
 def check_headers(headers: list[bytes]) -> None:
-    """Check both headers: the second is a copy of the first, or of an earlier state after an
-    interrupted commit.
-    """
+    """Check both headers: the second is a copy of the first, or of an earlier state."""
     for place, header in zip(HEADERS, headers, strict=True):
         if not _is_whole(header):
             raise FormatError(f"header: the one at byte {place} is damaged (compact repairs it)")
@@ -176,7 +169,7 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
     The headers are read before the length of the file, because a writer extends the file before it
     changes the headers.
     """
-    version, _, start, nbytes, wanted = read_headers(mapped(file))
+    version, _, start, nbytes, expected_sum = read_headers(mapped(file))
     data = mapped(file)
     if start < FIRST_SECTION:
         raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
@@ -185,7 +178,7 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
             f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}"
         )
     found = bytes(data[start : start + nbytes])
-    if checksum(found) != wanted:
+    if checksum(found) != expected_sum:
         raise FormatError("directory: its checksum is wrong")
     directory = Directory.unpack(found)
     if directory.version != version:
@@ -198,17 +191,17 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
 
 def _check_places(directory: Directory, start: int, nbytes: int) -> None:
     """Check that the directory and the sections are after the headers and do not overlap."""
-    used = [(start, nbytes, "directory")]
+    used_places = [(start, nbytes, "directory")]
     for record in directory.segments:
         names = SECTIONS[directory.kind]
-        used += [
+        used_places += [
             (at.where, at.nbytes, name)
             for name, at in zip(names, record.sections, strict=True)
             if at.nbytes
         ]
     end = FIRST_SECTION
     before = "header"
-    for where, length, name in sorted(used):
+    for where, length, name in sorted(used_places):
         if where < end:
             raise FormatError(
                 f"directory: {name} lies at byte {where}, and {before} ends at byte {end}"

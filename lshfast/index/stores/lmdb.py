@@ -1,5 +1,4 @@
-"""An index in an LMDB environment: several processes can use it, each call is a transaction, and it
-can exceed memory.
+"""An index in an LMDB environment, which several processes can use and may exceed memory.
 
 The environment stores the sections and the directory of file-format.md, each as one value. Queries
 read the map of the environment in place, without copying or decoding. Each inserted batch becomes a
@@ -28,7 +27,7 @@ import numpy.typing as npt
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
 from lshfast._common.progress import Progress
-from lshfast._common.types import BoolArray, UInt64Array
+from lshfast._common.types import BoolArray, UInt8Array, UInt64Array
 from lshfast.index.keys import Column
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import check_kind
@@ -170,16 +169,12 @@ class LmdbStore(Store):
     # ---- reading ----
 
     def _read(self, ask: Callable[[Directory | None, list[Segment]], Answer]) -> Answer:
-        """Call a function with the directory and the segments of one state, which exists until it
-        returns.
-        """
+        """Call a function with the directory and the segments of one state."""
         with self._gate.reading(), self._errors(), self._begin() as txn:
             return ask(*self._state(txn))
 
     def _begin(self, write: bool = False) -> Any:
-        """Begin a transaction. The caller holds the lock, so that the map of the environment is not
-        closed.
-        """
+        """Begin a transaction; the caller holds the lock, so the map is not closed."""
         self._check_open()
         return self._env.begin(write=write, buffers=True)
 
@@ -192,8 +187,7 @@ class LmdbStore(Store):
             )
 
     def _check_size(self) -> None:
-        """Check that the file of the environment has all of its pages; reading a missing page would
-        end the process.
+        """Check that the environment's file has all its pages; a missing one ends the process.
 
         LMDB does not write the last pages if they were allocated and freed in the same transaction,
         so a few pages may be missing. The file is then extended.
@@ -201,8 +195,8 @@ class LmdbStore(Store):
         file = os.path.join(self.path, "data.mdb")
 
         def missing() -> int:
-            wanted = (self._env.info()["last_pgno"] + 1) * self._page
-            return int(wanted - os.path.getsize(file))
+            expected_bytes = (self._env.info()["last_pgno"] + 1) * self._page
+            return int(expected_bytes - os.path.getsize(file))
 
         if missing() > MOST_UNWRITTEN * self._page:
             raise FormatError(
@@ -219,10 +213,10 @@ class LmdbStore(Store):
         with self._opening:
             if data != self._seen:
                 self._directory = self._unpacked(txn)
-                known = self._opened
+                opened_state = self._opened
                 records = self._directory.segments
                 self._opened = {
-                    record: known.get(record) or self._segment(txn, record, False)
+                    record: opened_state.get(record) or self._segment(txn, record, False)
                     for record in records
                 }
                 self._seen = bytes(data)
@@ -254,7 +248,7 @@ class LmdbStore(Store):
         here.
         """
 
-        def read(section: Section) -> npt.NDArray[np.uint8]:
+        def read(section: Section) -> UInt8Array:
             data = txn.get(_name(section.where)) if section.nbytes else b""
             if data is None or len(data) != section.nbytes:
                 raise FormatError(f"section {section.where} is missing or truncated")
@@ -309,9 +303,7 @@ class LmdbStore(Store):
         return self._each(lambda segment: iter([segment.names_of(segment.tables.rows_in_use())]))
 
     def _each(self, batches_of: Callable[[Segment], Iterator[Answer]]) -> Iterator[Answer]:
-        """Yield the batches of all segments of one state; the store may be closed between two
-        batches.
-        """
+        """Yield the batches of all segments of one state; the store may be closed in between."""
         txn = None
         try:
             with self._gate.reading(), self._errors():
@@ -408,8 +400,8 @@ class LmdbStore(Store):
             fixed = [self._segment(txn, record, False) for record in directory.segments]
             segments = Segments(directory.parameters, fixed)
             answer = change(segments)
-            kept, new = segments.merged(_most_rows(directory.parameters))
-            self._write(txn, directory, [*kept, *([] if new is None else [new])])
+            unchanged, new = segments.merged(_most_rows(directory.parameters))
+            self._write(txn, directory, [*unchanged, *([] if new is None else [new])])
             return answer
 
     def _write(self, txn: Any, directory: Directory, segments: list[Segment]) -> None:
@@ -428,10 +420,10 @@ class LmdbStore(Store):
         if kind == "object":
             raise TypeError("keys in LMDB must be all ints of 64 bits, or all strs")
         records = tuple(write_segment(segment, put) for segment in segments)
-        used = {section.where for record in records for section in record.sections}
+        used_places = {section.where for record in records for section in record.sections}
         for record in directory.segments:
             for section in record.sections:
-                if section.where not in used and section.nbytes:
+                if section.where not in used_places and section.nbytes:
                     txn.delete(_name(section.where))
         txn.put(_NEXT, struct.pack("<Q", number))
         txn.put(_DIRECTORY, Directory(directory.parameters, kind, records).pack())
@@ -473,9 +465,7 @@ def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:
 
 
 def _together(segments: list[Segment], most: int) -> list[list[Segment]]:
-    """Group segments; a group has at most `most` entries, unless it is one segment that has
-    more.
-    """
+    """Group segments of at most `most` entries together, or one longer segment."""
     groups: list[list[Segment]] = []
     for segment in sorted(filter(len, segments), key=len):
         if groups and sum(map(len, groups[-1])) + len(segment) <= most:

@@ -61,9 +61,7 @@ class LockedStore(Store):
         return segments
 
     def _alone_for_writing(self) -> Segment | None:
-        """Return the growing segment if there is no other and this process may write to it, else
-        None.
-        """
+        """Return the growing segment if it is the only one and writable, else None."""
         segments = self._segments
         return None if segments is None or segments.fixed else segments.growing
 
@@ -157,22 +155,22 @@ class LockedStore(Store):
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         with self.gate.reading():
-            held = self.segments.held()
-        for each in held:
+            present_rows = self.segments.held()
+        for each in present_rows:
             for keys, rows in each.batches():
                 with self.gate.reading():
-                    found, signatures = self.segments.still_held(keys, each, rows)
-                if len(found):
-                    yield found, signatures
+                    present_keys, signatures = self.segments.still_held(keys, each, rows)
+                if len(present_keys):
+                    yield present_keys, signatures
 
     def all_keys(self) -> Iterator[Column]:
         with self.gate.reading():
-            held = self.segments.held()
-        for each in held:
+            present_rows = self.segments.held()
+        for each in present_rows:
             yield each.segment.names_of(each.rows) if each.names is None else each.names
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        """Return those of these keys that have an entry, and their signatures."""
+        """Return the keys that have an entry, and their signatures."""
         with self.gate.reading():
             return self.segments.entries_of(keys)
 
@@ -185,9 +183,7 @@ class LockedStore(Store):
             return self.segments.bucket_sizes()
 
     def _check_keys(self, keys: Column) -> None:
-        """Raise TypeError if keys of this type cannot be stored; called with the lock held for
-        writing.
-        """
+        """Raise TypeError if keys of this type cannot be stored; the write lock is held."""
 
     def check_writable(self) -> None:
         """Raise an error if the store is not writable."""

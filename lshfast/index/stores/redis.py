@@ -205,9 +205,7 @@ class RedisStore(Store):
     def query(
         self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
     ) -> Found:
-        """Find the candidates of each query: see `Store.query`. A later query may see later batches
-        than an earlier.
-        """
+        """Find the candidates of each query; a later query may see later batches."""
         queries = self._with_band_keys(signatures)
         counts = np.zeros(len(queries), np.int64)
         keys = []
@@ -230,18 +228,18 @@ class RedisStore(Store):
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         encoded = list(dict.fromkeys(_encode(keys)))
-        found = []
+        answers = []
         with self._calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
-                found += self._client.hmget(self._keys[1], encoded[low : low + self._step()])
-        letters = self._letters(found)
+                answers += self._client.hmget(self._keys[1], encoded[low : low + self._step()])
+        letters = self._letters(answers)
         self._refuse_damage(encoded, letters)
-        entries = self._array(b"".join(entry for entry in found if entry is not None))[
+        entries = self._array(b"".join(entry for entry in answers if entry is not None))[
             :, : self._bound().words
         ]
         there = [
             self._key(member)
-            for member, entry in zip(encoded, found, strict=True)
+            for member, entry in zip(encoded, answers, strict=True)
             if entry is not None
         ]
         return _column(there), entries.astype(np.uint64)
@@ -260,8 +258,7 @@ class RedisStore(Store):
             yield keys
 
     def verify(self) -> None:
-        """Check the keys, sizes and band keys of all entries, and that each entry is in its
-        buckets.
+        """Check keys, sizes, band keys and buckets of all entries.
 
         Raises
         ------
@@ -279,15 +276,11 @@ class RedisStore(Store):
                 )
 
     def stats(self) -> dict[str, int]:
-        """Return the bytes of slots and band keys, without the memory that the server uses for keys
-        and buckets.
-        """
+        """Return the bytes of slots and band keys, without the memory of keys and buckets."""
         return {"entry bytes": len(self) * self._width() if self.parameters else 0}
 
     def clear(self) -> None:
-        """Remove everything that is stored under the name, also the parameters; no other client may
-        use it now.
-        """
+        """Remove everything that is stored under the name; no other client may use it now."""
         pattern = (
             "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix)
             + "/*"
@@ -361,9 +354,7 @@ class RedisStore(Store):
         return self._client.eval(script, len(self._keys), *self._keys, *arguments)
 
     def _node(self) -> Any:
-        """Return the client of the server that stores the index; a cluster client would resend
-        failed batches.
-        """
+        """Return the client of the server itself; a cluster client would resend failed batches."""
         if not isinstance(self._client, optional("redis", "redis").RedisCluster):
             return self._client
         self._client.exists(self._keys[0])  # follows a slot that has moved
@@ -372,14 +363,14 @@ class RedisStore(Store):
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
         fields = _fields(self._bound())
-        known = "".join(
+        known_settings = "".join(
             f" {fields.get(name, '')}" for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS)
         )
-        return known, self._width(), self._bound().bands, f"{self._prefix}/"
+        return known_settings, self._width(), self._bound().bands, f"{self._prefix}/"
 
     def _scan(self, operation: str, part: str) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield batches of keys and, unless `part` is "keys", their entries."""
-        given: set[bytes] = set()  # a scan may repeat entries of a hash that shrinks
+        yielded: set[bytes] = set()  # a scan may repeat entries of a hash that shrinks
         cursor = b"" if self.parameters is None else b"0"
         while cursor:
             with self._calling(operation):
@@ -387,9 +378,9 @@ class RedisStore(Store):
             cursor, members, letters, data = answer
             self._refuse_damage(members, letters.replace(b"0", b"?"))
             entries = self._array(data)
-            fresh = [place for place, member in enumerate(members) if member not in given]
+            fresh = [place for place, member in enumerate(members) if member not in yielded]
             if fresh:
-                given.update(members)
+                yielded.update(members)
                 yield (
                     _column([self._key(members[place]) for place in fresh]),
                     entries[fresh] if data else entries,
@@ -414,9 +405,7 @@ class RedisStore(Store):
         encoded: list[bytes],
         entries: UInt64Array | None,
     ) -> tuple[bytes, int]:
-        """Run a transaction; return the letters of the keys before it, and the number of entries
-        written.
-        """
+        """Run a transaction; return the letters of the keys before it, and the entries written."""
         if not encoded:
             return b"", 0
         settings = self._settings()
@@ -469,13 +458,11 @@ class RedisStore(Store):
         return letters, sum(reply[0] for reply in replies[len(pieces) :])
 
     def _repeated(self, encoded: list[bytes]) -> ValueError:
-        """Return the error for a batch that repeats a key; it names the first key that is stored or
-        repeated.
-        """
-        seen: set[bytes] = set()
+        """Return the error for a batch that repeats a key, which names the first such key."""
+        keys_before: set[bytes] = set()
         place = 0
-        while encoded[place] not in seen:
-            seen.add(encoded[place])
+        while encoded[place] not in keys_before:
+            keys_before.add(encoded[place])
             place += 1
         letters = self._check("insert", encoded[:place])
         return duplicate(
@@ -524,9 +511,7 @@ class RedisStore(Store):
     def _compare(
         self, queries: UInt64Array, entries: UInt64Array, left: Int64Array, right: Int64Array
     ) -> tuple[BoolArray, Int64Array]:
-        """Return which pairs are equal in at least one band, and the number of equal slots of each
-        pair.
-        """
+        """Return whether pairs share a band, and the number of equal slots of each pair."""
         p = self._bound()
         good = np.empty(len(left), np.bool_)
         equal = np.empty(len(left), np.int64)
@@ -620,9 +605,10 @@ class RedisStore(Store):
         fields = [field.decode("utf-8", "backslashreplace") for field in answer]
         stored = dict(zip(fields[::2], fields[1::2], strict=True))
         if stored.get("format") not in FORMATS:
-            known = " and ".join(FORMATS)
+            known_formats = " and ".join(FORMATS)
+            stored_format = stored.get("format")
             raise FormatError(
-                f"{place}: format {stored.get('format')!r} is unknown, this version reads {known}"
+                f"{place}: format {stored_format!r} is unknown, this version reads {known_formats}"
             )
         try:
             num_perm, bands, rows, seed = (
@@ -765,17 +751,15 @@ def _column(keys: list[int | str]) -> Column:
 
 
 def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
-    """Divide a batch by the number of keys and by bytes, which are those of each key and `width`
-    more.
-    """
+    """Divide a batch by the number of keys and by bytes, `width` more for each key."""
     low = size = 0
     for row, key in enumerate(encoded):
-        more = width + len(key)
-        if row - low >= PIECE_KEYS or (row > low and size + more > PIECE_BYTES):
+        key_bytes = width + len(key)
+        if row - low >= PIECE_KEYS or (row > low and size + key_bytes > PIECE_BYTES):
             yield slice(low, row)
             low = row
             size = 0
-        size += more
+        size += key_bytes
     if low < len(encoded):
         yield slice(low, len(encoded))
 

@@ -1,6 +1,4 @@
-"""The search of neighbors in stores that have no tables: their candidates are copied to tables in
-memory.
-"""
+"""The search of neighbors in stores without tables: candidates are copied to memory."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ def search_candidates(
     parameters: Parameters,
     search: SearchRequest,
 ) -> Neighbors:
-    """Search the candidates of a store that can only answer queries and return entries, by these
-    two methods of it.
+    """Search the candidates of a store by its methods `query` and `entries_of`.
 
     The candidates of all queries are copied to tables in memory, so the kernels and the answers are
     the same.
@@ -30,8 +27,8 @@ def search_candidates(
     m, _, probes = search.buckets.shape
     rows = np.zeros((m, probes, parameters.words), np.uint64)
     rows[:, :, : parameters.num_perm] = search.buckets.transpose(0, 2, 1)
-    found = query(rows.reshape(m * probes, -1), least=None, threads=search.threads)
-    keys, entries = entries_of(as_column(dict.fromkeys(listed(found.keys))))
+    matches = query(rows.reshape(m * probes, -1), least=None, threads=search.threads)
+    keys, entries = entries_of(as_column(dict.fromkeys(listed(matches.keys))))
     return search_entries(parameters, keys, entries, search)
 
 
@@ -40,9 +37,7 @@ def search_all_codes(
     parameters: Parameters,
     search: CodesRequest,
 ) -> Neighbors:
-    """Search the codes of a store that can only yield its entries: all of them are copied to tables
-    in memory.
-    """
+    """Search the codes of a store that only yields entries, by tables in memory."""
     batches = list(items())
     keys = as_column([key for some, _ in batches for key in listed(some)])
     rows = np.concatenate(

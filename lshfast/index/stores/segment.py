@@ -1,6 +1,4 @@
-"""One segment of an index: the tables of some entries, growing in memory, or fixed in a file or in
-LMDB.
-"""
+"""One segment of an index: tables of entries, growing in memory, or fixed in a file or LMDB."""
 
 from __future__ import annotations
 
@@ -9,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import Column, equal_int
 from lshfast.index.stores.values import OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
@@ -47,7 +44,7 @@ class Segment:
     tables: BandTables
     kind: str
     names: KeyTable = field(default_factory=KeyTable)
-    deleted: npt.NDArray[np.uint8] | None = None
+    deleted: UInt8Array | None = None
     deleted_when_written: int = 0
     where: Any = None
     reuses: int = 0
@@ -71,17 +68,15 @@ class Segment:
                 if self.kind == "str"
                 else map(equal_int, keys)
             )
-            own = {place: key for place, key in enumerate(mine) if key is not None}
-            names = list(own.values())
-            rows[list(own)] = self.tables.find(
+            key_of_place = {place: key for place, key in enumerate(mine) if key is not None}
+            names = list(key_of_place.values())
+            rows[list(key_of_place)] = self.tables.find(
                 np.array(names, np.int64) if self.kind == "int" else names
             )
         return rows
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
-        """Assign a row to each key that has none; return the rows of all keys, and which rows are
-        new.
-        """
+        """Assign rows to keys without one; return the rows of all keys, and which rows are new."""
         return self.tables.admit(keys, self._table)
 
     def insert(
@@ -93,18 +88,14 @@ class Segment:
         copy: bool,
         fixed_rows: list[tuple[Segment, Int64Array]],
     ) -> int:
-        """Insert entries and mark rows of fixed segments as deleted, all or nothing: see
-        `BandTables.insert`.
-        """
+        """Insert entries and mark rows of fixed segments as deleted, all or nothing."""
         self.reuses += on_duplicate == "replace"
         return self.tables.insert(
             keys, signatures, on_duplicate, known, copy, marks_of(fixed_rows), self._table
         )
 
     def discard(self, rows: Int64Array, fixed_rows: list[tuple[Segment, Int64Array]]) -> None:
-        """Free rows with their names and signatures, and mark rows of fixed segments as deleted,
-        all or nothing.
-        """
+        """Free rows, and mark rows of fixed segments as deleted, all or nothing."""
         self.reuses += 1
         self.tables.discard(rows, marks_of(fixed_rows), self._table)
 
@@ -114,10 +105,10 @@ class Segment:
 
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
-        found: Column = (
+        names: Column = (
             self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
         )
-        return found
+        return names
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield the keys and signatures of all rows in use, in batches."""
@@ -129,10 +120,9 @@ class Segment:
     def search(
         self, search: SearchRequest, part: slice, progress: Int64Array, room: int | None
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return (offsets, rows, distances) of the neighbors of a part of the queries in this
-        segment.
+        """Return (offsets, rows, distances) of the neighbors of some queries in this segment.
 
-        `progress` and `room` are those of `BandTables.search`.
+        `progress` and `room` are as for `BandTables.search`.
         """
         limit = None if search.limit is None else (search.limit.kind, search.limit.count)
         return self.tables.search(
@@ -149,7 +139,7 @@ class Segment:
 
 def marks_of(
     places: list[tuple[Segment, Int64Array]],
-) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
+) -> list[tuple[UInt8Array, Int64Array]]:
     """Return, for each fixed segment and some of its rows, its deletion marks and these rows."""
     return [(segment.deleted, rows) for segment, rows in places if segment.deleted is not None]
 
@@ -178,27 +168,28 @@ def built(
     tell: Tell = lambda _: None,
     batch: int = PIECE_ROWS,
 ) -> Segment:
-    """Build one new segment in memory from the entries of several segments; no key may be in two of
-    them.
+    """Build one segment in memory from several segments without common keys.
 
     `tell` is called with the bytes of the signatures of each piece. Tables grow as if each row of a
     batch had its own bucket, so smaller batches make smaller tables, and take more time.
     """
     segments = list(segments)
-    done = 0
-    whole = empty_segment(parameters, kind)
+    rows_done = 0
+    new_segment = empty_segment(parameters, kind)
     signatures = np.empty((sum(map(len, segments)), parameters.words), np.uint64)
     for segment in segments:
-        held = segment.tables.rows_in_use()
-        for start in range(0, len(held), PIECE_ROWS):
-            rows = held[start : start + PIECE_ROWS]
-            piece = segment.tables.signatures_of(rows, signatures[done : done + len(rows)])
-            places, _ = whole.admit(segment.names_of(rows))
+        rows_in_use = segment.tables.rows_in_use()
+        for start in range(0, len(rows_in_use), PIECE_ROWS):
+            rows = rows_in_use[start : start + PIECE_ROWS]
+            piece = segment.tables.signatures_of(
+                rows, signatures[rows_done : rows_done + len(rows)]
+            )
+            places, _ = new_segment.admit(segment.names_of(rows))
             for first in range(0, len(rows), batch):
-                whole.tables.write(
+                new_segment.tables.write(
                     places[first : first + batch], piece[first : first + batch], copy=False
                 )
-            done += len(rows)
+            rows_done += len(rows)
             tell(piece.nbytes)
-    whole.tables.tidy()
-    return whole
+    new_segment.tables.tidy()
+    return new_segment

@@ -1,5 +1,4 @@
-"""`Segments`: search and change several segments as one, for the stores in memory, in a file and in
-LMDB.
+"""`Segments`: search and change several segments as one, in memory, files and LMDB.
 
 It has no locks.
 """
@@ -8,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,9 +56,7 @@ _Rows: TypeAlias = tuple[Int64Array, Int64Array, npt.NDArray[Any] | None]
 
 
 class Held(NamedTuple):
-    """The rows of a segment at some time, its `reuses` at that time, and the names of the rows if
-    it is not fixed.
-    """
+    """The rows of a segment at some time, its `reuses`, and names of rows that are not fixed."""
 
     segment: Segment
     reuses: int
@@ -69,18 +67,17 @@ class Held(NamedTuple):
         """Yield names and rows in batches."""
         for start in range(0, len(self.rows), PIECE_ROWS):
             rows = self.rows[start : start + PIECE_ROWS]
-            yield (
-                self.segment.names_of(rows)
-                if self.names is None
-                else self.names[start : start + PIECE_ROWS],
-                rows,
-            )
+            if self.names is None:
+                yield self.segment.names_of(rows), rows
+            else:
+                yield self.names[start : start + PIECE_ROWS], rows
 
 
 @dataclass(eq=False)
 class Segments:
-    """Fixed segments, whose rows can be deleted, and one growing segment in memory. A key is in at
-    most one of them.
+    """Fixed segments, whose rows can be deleted, and one growing segment in memory.
+
+    A key is in at most one of them.
 
     Parameters
     ----------
@@ -99,7 +96,7 @@ class Segments:
     def all(self) -> list[Segment]:
         """All segments, the growing one last."""
         growing = self.growing
-        return [*self.fixed, *([] if growing is None else [growing])]
+        return [*self.fixed] if growing is None else [*self.fixed, growing]
 
     @property
     def _bound(self) -> Parameters:
@@ -133,13 +130,13 @@ class Segments:
         before = self.growing
         growing = self._growing_for(keys)  # this changes no entry
         where, rows = _find_in(self.fixed, keys)
-        known = where >= 0
-        if on_duplicate == "skip" and known.any():
-            keys = take(keys, np.flatnonzero(~known))
-            signatures = signatures[~known]
-            known = known[~known]
+        in_fixed = where >= 0
+        if on_duplicate == "skip" and in_fixed.any():
+            keys = take(keys, np.flatnonzero(~in_fixed))
+            signatures = signatures[~in_fixed]
+            in_fixed = in_fixed[~in_fixed]
         replaced = self._places(where, rows) if on_duplicate == "replace" else []
-        count = growing.insert(keys, signatures, on_duplicate, known, copy, replaced)
+        count = growing.insert(keys, signatures, on_duplicate, in_fixed, copy, replaced)
         if count < 0:
             self.growing = before
             raise duplicate(keys, -1 - count)
@@ -151,8 +148,10 @@ class Segments:
         """Return the growing segment; create or convert it if it cannot store keys of this type."""
         kind = kind_of(keys)
         if self.fixed and kind != self.fixed[0].kind:
-            held = KIND_NAMES[self.fixed[0].kind]
-            raise TypeError(f"the keys of this index are {held}; not all given keys have this type")
+            stored_type = KIND_NAMES[self.fixed[0].kind]
+            raise TypeError(
+                f"the keys of this index are {stored_type}; not all given keys have this type"
+            )
         growing = self.growing
         if growing is None or (growing.kind not in (kind, "object") and not len(growing)):
             self.growing = growing = empty_segment(self._bound, kind)
@@ -173,8 +172,12 @@ class Segments:
 
     def _places(self, where: Int64Array, rows: Int64Array) -> list[tuple[Segment, Int64Array]]:
         """Return the fixed segments that contain some of the rows, each with these rows."""
-        found = [(segment, rows[where == number]) for number, segment in enumerate(self.fixed)]
-        return [(segment, some) for segment, some in found if len(some)]
+        places = []
+        for number, segment in enumerate(self.fixed):
+            segment_rows = rows[where == number]
+            if len(segment_rows):
+                places.append((segment, segment_rows))
+        return places
 
     def query(
         self, signatures: UInt64Array, least: int | None, threads: int, most: int | None = None
@@ -184,12 +187,12 @@ class Segments:
         segments = self.all
 
         def answer(part: slice) -> Found:
-            found: list[_Rows] = []
+            answers: list[_Rows] = []
             for segment in segments:
-                room = None if most is None else _room(threads, found)
-                found.append(segment.tables.query(signatures[part], least, room))
-                part = _answered(part, found)
-            offsets, keys, agreements = _joined(segments, part, found, np.int64)
+                room = None if most is None else _room(threads, answers)
+                answers.append(segment.tables.query(signatures[part], least, room))
+                part = _answered(part, answers)
+            offsets, keys, agreements = _joined(segments, part, answers, np.int64)
             if most is None or least is None:
                 return Found(offsets, keys, None if least is None else agreements)
             offsets, keys, best = best_first(offsets, keys, agreements, most)
@@ -204,16 +207,17 @@ class Segments:
         segments = self.all
 
         def answer(part: slice) -> Neighbors:
-            found: list[_Rows] = []
+            answers: list[_Rows] = []
             progress = np.zeros((part.stop - part.start, 3), np.int64)
             for segment in segments:
-                found.append(segment.search(search, part, progress, _room(search.threads, found)))
-                part = _answered(part, found)
+                answers.append(
+                    segment.search(search, part, progress, _room(search.threads, answers))
+                )
+                part = _answered(part, answers)
                 progress = progress[: part.stop - part.start]
-            offsets, keys, distances = _joined(segments, part, found, np.float64)
-            return Neighbors(
-                *nearest_first(offsets, keys, distances, search.most), progress[:, 0].copy()
-            )
+            offsets, keys, distances = _joined(segments, part, answers, np.float64)
+            nearest = nearest_first(offsets, keys, distances, search.most)
+            return Neighbors(*nearest, progress[:, 0].copy())
 
         step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
         return joined(_in_pieces(answer, m, m if search.threads == 1 else step, search.threads))
@@ -226,12 +230,8 @@ class Segments:
 
         def answer(part: slice) -> Neighbors:
             if not segments:
-                return Neighbors(
-                    np.zeros(part.stop - part.start + 1, np.int64),
-                    [],
-                    np.empty(0),
-                    np.zeros(m, np.int64),
-                )
+                no_offsets = np.zeros(part.stop - part.start + 1, np.int64)
+                return Neighbors(no_offsets, [], np.empty(0), np.zeros(m, np.int64))
             offsets, rows, distances, examined = search_codes(
                 [segment.tables for segment in segments],
                 search.codes[part],
@@ -268,11 +268,13 @@ class Segments:
 
     def held(self) -> list[Held]:
         """Return the present rows of all segments; `still_held` finds their entries later."""
-        held = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
-        return [
-            Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None)
-            for each in held
-        ]
+        # All rows are read before the first name.
+        present = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
+        states = []
+        for segment, reuses, rows in present:
+            names = segment.names_of(rows) if segment.deleted is None else None
+            states.append(Held(segment, reuses, rows, names))
+        return states
 
     def still_held(
         self, keys: Column, before: Held, rows: Int64Array
@@ -286,9 +288,8 @@ class Segments:
         where = np.full(len(rows), -1, np.int64)
         if before.segment in segments and before.segment.reuses == before.reuses:
             deleted = before.segment.deleted
-            where[slice(None) if deleted is None else deleted[rows] == 0] = segments.index(
-                before.segment
-            )
+            present = slice(None) if deleted is None else deleted[rows] == 0
+            where[present] = segments.index(before.segment)
         moved = np.flatnonzero(where < 0)
         if len(moved):
             rows = rows.copy()
@@ -296,15 +297,13 @@ class Segments:
         return self._read(keys, where, rows)
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        """Return those of the keys that have an entry, and their signatures."""
+        """Return the keys that have an entry, and their signatures."""
         return self._read(keys, *self.find(keys))
 
     def _read(
         self, keys: Column, where: Int64Array, rows: Int64Array
     ) -> tuple[Column, UInt64Array]:
-        """Return those of the keys whose row is known, and the signatures of these rows; `where` as
-        by `find`.
-        """
+        """Return the keys whose row is known, and their signatures; `where` as by `find`."""
         if (where < 0).any():
             there = np.flatnonzero(where >= 0)
             keys = take(keys, there)
@@ -314,10 +313,10 @@ class Segments:
         segments = self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
-            found = segments[number].tables.signatures_of(rows[here])
+            signatures_here = segments[number].tables.signatures_of(rows[here])
             if len(here) == len(rows):
-                return keys, found
-            signatures[here] = found
+                return keys, signatures_here
+            signatures[here] = signatures_here
         return keys, signatures
 
     def figures(self) -> dict[str, int]:
@@ -333,9 +332,15 @@ class Segments:
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
         """Return the sizes of buckets: see `Store.bucket_sizes`."""
-        found = [segment.tables.bucket_sizes() for segment in self.all]
-        sizes = np.sum([np.zeros(32, np.int64), *(each[0] for each in found)], axis=0)
-        return sizes, max((each[1] for each in found), default=0), sum(each[2] for each in found)
+        sizes_of_segments = [segment.tables.bucket_sizes() for segment in self.all]
+        sizes = np.zeros(32, np.int64)
+        largest = 0
+        squares = 0.0
+        for segment_sizes, segment_largest, segment_squares in sizes_of_segments:
+            sizes += segment_sizes
+            largest = max(largest, segment_largest)
+            squares += segment_squares
+        return sizes, largest, squares
 
     def merged(
         self, most: int = 2**31, tell: Tell = lambda _: None
@@ -357,24 +362,24 @@ class Segments:
             other entries.
         """
         growing = self.growing
-        kept = sorted(
-            (segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit), key=len
-        )
-        taken = [segment for segment in self.fixed if segment not in kept and len(segment)]
+        full = [segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit]
+        unchanged = sorted(full, key=len)
+        sources = [segment for segment in self.fixed if segment not in full and len(segment)]
         if growing is not None and len(growing):
-            taken.append(growing)
-        if not taken:
-            return kept, None
+            sources.append(growing)
+        if not sources:
+            return unchanged, None
         while True:
-            count = sum(map(len, taken))
-            alike = [segment for segment in kept if _tier(len(segment)) <= _tier(count)]
-            if len(alike) + 1 < FAN or sum(map(len, alike)) + count > most:
+            count = sum(map(len, sources))
+            similar_size = [seg for seg in unchanged if _tier(len(seg)) <= _tier(count)]
+            if len(similar_size) + 1 < FAN or sum(map(len, similar_size)) + count > most:
                 break
-            kept = [segment for segment in kept if segment not in alike]
-            taken += alike
-        if taken == [growing] and growing is not None and len(growing) == growing.tables.limit:
-            return kept, growing
-        return kept, built(self._bound, taken[0].kind, taken, tell)
+            unchanged = [segment for segment in unchanged if segment not in similar_size]
+            sources += similar_size
+        only_growing = sources == [growing]
+        if only_growing and growing is not None and len(growing) == growing.tables.limit:
+            return unchanged, growing
+        return unchanged, built(self._bound, sources[0].kind, sources, tell)
 
 
 def _in_pieces(
@@ -386,47 +391,42 @@ def _in_pieces(
     """
 
     def answers(start: int) -> list[FoundOrNeighbors]:
-        found = list[FoundOrNeighbors]()
+        parts = list[FoundOrNeighbors]()
         end = min(start + step, m)
-        while not found or start < end:
-            found.append(answer(slice(start, end)))
-            start += len(found[-1].offsets) - 1
-        return found
+        while not parts or start < end:
+            parts.append(answer(slice(start, end)))
+            start += len(parts[-1].offsets) - 1
+        return parts
 
-    return [
-        each
-        for some in ordered_map(answers, range(0, max(m, 1), max(step, 1)), threads)
-        for each in some
-    ]
+    starts = range(0, max(m, 1), max(step, 1))
+    return list(chain.from_iterable(ordered_map(answers, starts, threads)))
 
 
-def _room(threads: int, found: list[_Rows]) -> int:
-    """Return how many rows a thread may find in the next segment."""
-    return max(1, ROOM // threads - sum(len(rows) for _, rows, _ in found))
+def _room(threads: int, answers: list[_Rows]) -> int:
+    """Return the number of rows that a thread may find in the next segment."""
+    return max(1, ROOM // threads - sum(len(rows) for _, rows, _ in answers))
 
 
-def _answered(part: slice, found: list[_Rows]) -> slice:
+def _answered(part: slice, answers: list[_Rows]) -> slice:
     """Return the part of the queries that the last segment answered."""
-    return slice(part.start, part.start + len(found[-1][0]) - 1)
+    return slice(part.start, part.start + len(answers[-1][0]) - 1)
 
 
 def _joined(
-    segments: list[Segment], part: slice, found: list[_Rows], kind: type[np.generic]
+    segments: list[Segment], part: slice, answers: list[_Rows], kind: type[np.generic]
 ) -> tuple[Int64Array, Column, npt.NDArray[Any]]:
-    """Return (offsets, keys, values) of the queries that all segments answered; no values if there
-    are none.
-    """
+    """Return (offsets, keys, values) of the queries that all segments answered."""
     m = part.stop - part.start
-    found = [(offsets[: m + 1], rows[: offsets[m]], values) for offsets, rows, values in found]
+    answers = [(offsets[: m + 1], rows[: offsets[m]], values) for offsets, rows, values in answers]
     keys = concatenate(
-        [segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)]
+        [segment.names_of(rows) for segment, (_, rows, _) in zip(segments, answers, strict=True)]
     )
     values = np.concatenate(
-        [np.empty(0, kind), *(each[: len(rows)] for _, rows, each in found if each is not None)]
+        [np.empty(0, kind), *(each[: len(rows)] for _, rows, each in answers if each is not None)]
     )
-    if len(found) == 1:
-        return found[0][0], keys, values
-    counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
+    if len(answers) == 1:
+        return answers[0][0], keys, values
+    counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)]
     offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
     query = np.concatenate([np.repeat(np.arange(m, dtype=np.int64), count) for count in counts])
     order = np.argsort(query, kind="stable")
@@ -434,7 +434,7 @@ def _joined(
 
 
 def _names_in(segments: list[Segment], rows: Int64Array) -> Column:
-    """Return the keys of rows, of which those of segment i are increased by i * 2**32."""
+    """Return the keys of rows; the rows of segment i are increased by i * 2**32."""
     if len(segments) == 1:
         return segments[0].names_of(rows)
     numbers = rows >> 32
@@ -457,8 +457,8 @@ def _find_in(segments: list[Segment], keys: Column) -> tuple[Int64Array, Int64Ar
     where = np.full(len(keys), -1, np.int64)
     rows = np.full(len(keys), -1, np.int64)
     for number, segment in enumerate(segments):
-        found = segment.find(keys)
-        here = found >= 0
+        segment_rows = segment.find(keys)
+        here = segment_rows >= 0
         where[here] = number
-        rows[here] = found[here]
+        rows[here] = segment_rows[here]
     return where, rows

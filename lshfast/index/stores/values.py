@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import check_int
 from lshfast._common.choices import OnDuplicate as OnDuplicate
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, duplicate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
@@ -90,16 +89,12 @@ class Parameters:
 
     @property
     def apart(self) -> bool:
-        """Whether each band is judged alone: a slot of all ones is a value that is missing in one
-        band.
-        """
+        """Whether each band is judged alone: a slot of all ones is a missing value of its band."""
         return bool(self.family) and self.rows_per_band == 1
 
     @property
     def head(self) -> int:
-        """Words of the head of a code, if the slots of a row are one: with a measure and fewer
-        bands than slots.
-        """
+        """Words of the head of a code, if the slots of a row are a code."""
         return (
             HEAD_WORDS
             if self.apart and self.measure and self.num_perm > max(self.bands, HEAD_WORDS)
@@ -118,8 +113,7 @@ class Parameters:
         return self.bits or self.num_perm
 
     def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, with the name of the parameter, if family, shingles, signatures, bands
-        or payload differ.
+        """Raise ValueError with the name of the first parameter that differs.
 
         The threshold is not compared, because only the bands determine which entries are found.
         """
@@ -143,8 +137,7 @@ class Parameters:
 
 
 def differing(family: str, other: str) -> tuple[str, Any, Any]:
-    """Return what differs between two descriptions of families, and its two values; an empty one is
-    of MinHash.
+    """Return the difference between two descriptions of families, and its two values.
 
     >>> differing(
     ...     '{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}'
@@ -200,11 +193,11 @@ def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate)
         elif n:
             again[order[1:]] = ordered[1:] == ordered[:-1]
     else:
-        met = set[Any]()
+        keys_before = set[Any]()
         again = np.zeros(n, np.bool_)
         for place in range(n - 1, -1, -1) if on_duplicate == "replace" else range(n):
-            again[place] = keys[place] in met
-            met.add(keys[place])
+            again[place] = keys[place] in keys_before
+            keys_before.add(keys[place])
     if on_duplicate == "error":
         again |= known >= 0
         if again.any():
@@ -215,7 +208,7 @@ def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate)
 
 
 class Found(NamedTuple):
-    """The verified candidates of m queries; those of one query have no particular order.
+    """The verified candidates of m queries, for each query in no particular order.
 
     `offsets` is int64 (m + 1,). The candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``.
     `agreements`, int64 (offsets[m],), is the number of slots of each candidate that equal its
@@ -229,8 +222,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """When `Store.search` ends the examination of a query; each row counts once, wherever it is
-    met.
+    """The end of the examination of a query in `Store.search`; each row counts once.
 
     Parameters
     ----------
@@ -269,7 +261,7 @@ class CodesRequest:
 
     codes: UInt64Array
     points: UInt64Array
-    near: npt.NDArray[np.uint8]
+    near: UInt8Array
     enough: Float64Array
     measure: Measure
     most: int | None
@@ -279,8 +271,7 @@ class CodesRequest:
 
 
 class Neighbors(NamedTuple):
-    """The neighbors of m queries, each query's nearest first; equally near ones are in the order of
-    their keys.
+    """The neighbors of m queries, the nearest first, equally near ones by their keys.
 
     `offsets` is int64 (m + 1,). The neighbors of query i are ``keys[offsets[i]:offsets[i + 1]]``,
     at the same places of `distances`, float64. `examined`, int64 (m,), is the number of rows whose

@@ -1,4 +1,13 @@
-"""The join of bands in bounded memory, by sorted files."""
+"""The join of bands in bounded memory, by sorted files.
+
+Files:
+
+- run_file.py, sorted_runs.py, bucket_runs.py: files of sorted records; their merge; the records of
+  all bands.
+- external_join.py: the candidates.
+- components.py, contraction.py: connected components, by a union-find or by contraction on disk.
+- summed_file.py, slot_file.py: a file with checksums; slots of rows in crowds.
+"""
 
 from typing import TYPE_CHECKING
 

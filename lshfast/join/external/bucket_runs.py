@@ -1,6 +1,4 @@
-"""The records (mixed bucket key, row) of all bands, each band sorted by itself in a share of the
-memory.
-"""
+"""The records (mixed bucket key, row) of all bands, sorted band by band."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
 from lshfast.kernels import runs as kernels
 
-# Rows whose keys are written to all bands before those of the next rows, so that they stay in the
+# Rows whose keys are written to all bands before the next rows, so that they stay in the
 # cache.
 ROWS = 1 << 12
 
@@ -76,8 +74,9 @@ class BucketRuns:
             band.close()
 
     def add(self, keys: UInt64Array, chosen: BoolArray | None = None) -> None:
-        """Add the next rows, with their keys, uint64 (m, b); rows that are not chosen count but
-        have no records.
+        """Add the next rows with their keys, uint64 (m, b).
+
+        Rows that are not chosen count but have no records.
         """
         marks = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
         for start in range(0, len(keys), ROWS):
@@ -86,10 +85,13 @@ class BucketRuns:
                 at = 0
                 while at < len(part):
                     room = runs.room()
-                    some = part[at : at + len(room)]
-                    own = None if marks is None else marks[start + at : start + at + len(some)]
-                    runs.take(kernels.records_of_band(some, band, self.n + at, room, own))
-                    at += len(some)
+                    band_keys = part[at : at + len(room)]
+                    stop = at + len(band_keys)
+                    key_marks = None if marks is None else marks[start + at : start + stop]
+                    first_row = self.n + at
+                    count = kernels.records_of_band(band_keys, band, first_row, room, key_marks)
+                    runs.take(count)
+                    at = stop
             self.n += len(part)
 
     def shrink(self, memory: int) -> None:
@@ -102,20 +104,14 @@ class BucketRuns:
             band.resume(buffer, scratch)
 
     def settle(self) -> None:
-        """Free the memory of the records; nothing may be added after this. A few records stay in
-        memory.
-        """
-        if (
-            any(band.written for band in self._bands)
-            or 2 * RECORD_BYTES * self.n * len(self) > self.memory
-        ):
+        """Free the memory of the records; few records stay. Nothing may be added after this."""
+        has_files = any(band.written for band in self._bands)
+        if has_files or 2 * RECORD_BYTES * self.n * len(self) > self.memory:
             for band in self._bands:
                 band.release()
 
     def records(self, band: int, memory: int) -> Iterator[UInt64Array]:
-        """Yield the records of a band in sorted order, in arrays that are valid until the
-        next one.
-        """
+        """Yield the sorted records of a band, in arrays that are valid until the next one."""
         return self._bands[band].merged(memory)
 
     def forget(self, band: int) -> None:

@@ -1,5 +1,4 @@
-"""Connected components of more rows than fit into memory: of rows that share buckets, and of links
-between rows.
+"""Connected components of more rows than fit into memory, by shared buckets or by links.
 
 A union-find takes 8 bytes a row, however many links there are. Links between more rows are
 contracted in files.
@@ -29,9 +28,7 @@ UNION_BYTES = 24
 
 
 def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield (left, right) of consecutive records with the same first word: chains through all rows
-    of each bucket.
-    """
+    """Yield (left, right) of consecutive records with one first word: a chain for each bucket."""
     last = np.empty((0, 2), np.uint64)
     for batch in batches:
         for at in range(0, len(batch), PIECE_RECORDS):
@@ -45,8 +42,8 @@ def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Arr
 def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
     """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,).
 
-    The records, which are settled, are merged in this memory and then removed; a row takes 8 bytes
-    besides.
+    The records, which are settled, are merged in this memory and then removed. A row takes 8 more
+    bytes.
     """
     graph = Components(runs.n)
     for band in range(len(runs)):
@@ -59,8 +56,9 @@ def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
 def components_of_links(
     pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int, memory: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Return the rows that occur in links (left, right), ascending, and the smallest row that each
-    is joined to.
+    """Return the rows that occur in links, ascending, and the label of each.
+
+    The label is the smallest row of the component.
 
     If the union-find of all rows does not fit into the memory, the links are contracted in files of
     a temporary folder.
@@ -69,9 +67,9 @@ def components_of_links(
         graph = Components(rows)
         for left, right in pairs:
             graph.join(left, right)
-        every = np.asarray(graph.finished(), np.int64)
-        found = np.flatnonzero(np.bincount(every, minlength=1)[every] > 1)
-        return found, every[found]
+        smallest_rows = np.asarray(graph.finished(), np.int64)
+        linked_rows = np.flatnonzero(np.bincount(smallest_rows, minlength=1)[smallest_rows] > 1)
+        return linked_rows, smallest_rows[linked_rows]
     members = GrowingArray(np.int64)
     labels = GrowingArray(np.int64)
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
@@ -82,34 +80,31 @@ def components_of_links(
 
 
 def components_of_ends(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the different ends of links, ascending, and the smallest end of the component
-    of each.
-    """
+    """Return the different ends of links, ascending, and the smallest end of each component."""
     nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
     left, right = places.reshape(2, -1).astype(np.int64)
     return nodes, nodes[components(left, right, len(nodes))]
 
 
 def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
-    """Yield links (m, 2) that join the same rows as links (left, right): of each portion, a
-    spanning forest.
+    """Yield links (m, 2) with the same components: a spanning forest of each portion.
 
     The links of a portion lead from its rows to the smallest row of their component.
     """
-    held: list[tuple[Int64Array, Int64Array]] = []
+    portion: list[tuple[Int64Array, Int64Array]] = []
     count = 0
     for left, right in pairs:
-        held.append((left, right))
+        portion.append((left, right))
         count += len(left)
         if count >= PIECE_LINKS:
-            yield _spanning(held)
-            held = []
+            yield _spanning(portion)
+            portion = []
             count = 0
     if count:
-        yield _spanning(held)
+        yield _spanning(portion)
 
 
 def _spanning(pairs: list[tuple[Int64Array, Int64Array]]) -> Int64Array:
     nodes, labels = components_of_ends(*map(np.concatenate, zip(*pairs, strict=True)))
-    own = nodes != labels
-    return np.stack([nodes[own], labels[own]], axis=1)
+    not_smallest = nodes != labels
+    return np.stack([nodes[not_smallest], labels[not_smallest]], axis=1)

@@ -30,7 +30,7 @@ from lshfast.kernels.sets import Components
 MERGE_SHARE = 1 / 4
 
 # Bytes for each record of a buffer: two buffers, the scratch of their sorts, half a link with its
-# ends, and the name, label, size and choice of a node.
+# ends, and the number, label, size and mark of a node.
 BUFFER_RECORD_BYTES = 112
 
 # Links are written if their contraction leaves more than this part of them.
@@ -45,11 +45,10 @@ PIECE_RECORDS = 1 << 13
 def contract_links(
     links: Iterable[tuple[Int64Array, Int64Array]], folder: str, name: str, memory: int
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield the smallest node of the connected component of each node of a graph, in bounded
-    memory.
+    """Yield the smallest node of the connected component of each node, in bounded memory.
 
-    The time is that of sorting all links a few times. No file is written if the links fit into
-    memory, or their nodes.
+    This takes as long as sorting all links a few times. No file is written if the links or their
+    nodes fit into memory.
 
     Parameters
     ----------
@@ -107,8 +106,7 @@ def contract_links(
 
 
 class StarContraction:
-    """The passes of `contract_links`. Use it as a context manager, which removes its files at the
-    end.
+    """The passes of `contract_links`; a context manager, which removes the files.
 
     Parameters
     ----------
@@ -156,15 +154,15 @@ class StarContraction:
             graph.add(*_checked(u, v))
         removed: list[SortedRuns] = []
         while graph.written:
-            before = graph
+            old_graph = graph
             graph = self._new_graph()
             if self.rounds % 2 == 0:
                 removed.append(self._new_runs("removed", self._for_nodes))
-                _small_star(before.records(self._memory), graph, removed[-1])
+                _small_star(old_graph.records(self._memory), graph, removed[-1])
                 removed[-1].spill()
             else:
-                _large_star(before.records(self._memory), graph)
-            before.close()
+                _large_star(old_graph.records(self._memory), graph)
+            old_graph.close()
             self.rounds += 1
         nodes, places = graph.components()
         if removed:
@@ -178,9 +176,7 @@ class StarContraction:
         )
 
     def _new_runs(self, kind: str, buffer: UInt64Array) -> SortedRuns:
-        """Return empty runs; others with the same buffer must have been spilled before these are
-        filled.
-        """
+        """Return empty runs; other runs with the same buffer must be spilled before."""
         runs = SortedRuns(
             self._folder, f"{self._name}-{kind}-{len(self._every)}", buffer, self._scratch
         )
@@ -190,9 +186,7 @@ class StarContraction:
     def _labelled(
         self, removed: list[SortedRuns], nodes: UInt64Array, labels: UInt64Array
     ) -> Iterator[tuple[Int64Array, Int64Array]]:
-        """Yield all nodes and labels: those that are given, and those of the nodes that each
-        small-star has removed.
-        """
+        """Yield all nodes and labels: the given ones and the nodes that were removed."""
         target = removed[-1]
         target.add(np.stack([nodes, labels], axis=1))
         for runs, target in pairwise([*removed[::-1], self._new_runs("labels", self._for_nodes)]):
@@ -235,11 +229,12 @@ class _Links:
                 self._contract()
                 if self._filled > MOST_LEFT * len(self._links):
                     self._write()
-            some = min(len(u) - at, len(self._links) - self._filled)
-            room = self._links[self._filled : self._filled + some]
-            room[:, 0], room[:, 1] = u[at : at + some], v[at : at + some]
-            self._filled += some
-            at += some
+            count = min(len(u) - at, len(self._links) - self._filled)
+            room = self._links[self._filled : self._filled + count]
+            room[:, 0] = u[at : at + count]
+            room[:, 1] = v[at : at + count]
+            self._filled += count
+            at += count
 
     def records(self, memory: int) -> Iterator[UInt64Array]:
         """Return all links in both directions, sorted; nothing may be added after this."""
@@ -253,9 +248,7 @@ class _Links:
         self._runs.close()
 
     def components(self) -> tuple[UInt64Array, Int64Array]:
-        """Return the nodes of the links in memory, sorted, and for each the place of the smallest
-        of its component.
-        """
+        """Return the sorted nodes of the links, and the place of the smallest of its component."""
         m = self._filled
         ends = self._ends[: 2 * m]
         ends[:m, 0], ends[m:, 0] = self._links[:m].T
@@ -272,16 +265,14 @@ class _Links:
         return nodes, graph.finished()
 
     def _contract(self) -> None:
-        """Replace the links in memory by links of each node to the smallest node of its
-        component.
-        """
+        """Replace the links in memory by links to the smallest node of each component."""
         nodes, labels = self.components()
         sizes = np.bincount(labels, minlength=len(nodes))
         # A node without others is linked with itself, and must not be lost.
-        chosen = np.flatnonzero((labels != np.arange(len(nodes), dtype=np.int64)) | (sizes == 1))
-        self._filled = len(chosen)
-        self._links[: self._filled, 0] = nodes[chosen]
-        self._links[: self._filled, 1] = nodes[labels[chosen]]
+        linked = np.flatnonzero((labels != np.arange(len(nodes), dtype=np.int64)) | (sizes == 1))
+        self._filled = len(linked)
+        self._links[: self._filled, 0] = nodes[linked]
+        self._links[: self._filled, 1] = nodes[labels[linked]]
 
     def _write(self) -> None:
         links = self._links[: self._filled]
@@ -311,24 +302,26 @@ class _Neighbours(NamedTuple):
 
 def _neighbours(batches: Iterable[UInt64Array]) -> Iterator[_Neighbours]:
     """Yield sorted records as neighbours of their first words, in arrays of any size."""
-    held = np.empty((0, 2), np.uint64)
-    least_held = np.empty(0, np.uint64)
+    last_pair = np.empty((0, 2), np.uint64)
+    last_least = np.empty(0, np.uint64)
     for batch in batches:
         for piece in _pieces(batch):
-            found = _neighbours_of(np.concatenate([held, piece]), least_held)
-            node, other, least, last = found
+            neighbours = _neighbours_of(np.concatenate([last_pair, piece]), last_least)
             # The last node may have more neighbours.
-            yield _Neighbours(node[:-1], other[:-1], least[:-1], last[:-1])
-            held = np.stack([found.node[-1:], found.other[-1:]], axis=1)
-            least_held = found.least[-1:]
-    if len(held):
-        yield _neighbours_of(held, least_held)
+            yield _Neighbours(
+                neighbours.node[:-1],
+                neighbours.other[:-1],
+                neighbours.least[:-1],
+                neighbours.last[:-1],
+            )
+            last_pair = np.stack([neighbours.node[-1:], neighbours.other[-1:]], axis=1)
+            last_least = neighbours.least[-1:]
+    if len(last_pair):
+        yield _neighbours_of(last_pair, last_least)
 
 
-def _neighbours_of(records: UInt64Array, least_held: UInt64Array) -> _Neighbours:
-    """Return some records as neighbours; `least_held` is the value of `least` for the first record,
-    if it is known.
-    """
+def _neighbours_of(records: UInt64Array, first_least: UInt64Array) -> _Neighbours:
+    """Return records as neighbours; `first_least` is `least` of the first one, if known."""
     node = records[:, 0]
     other = records[:, 1]
     different = np.concatenate([[True], (node[1:] != node[:-1]) | (other[1:] != other[:-1])])
@@ -337,7 +330,7 @@ def _neighbours_of(records: UInt64Array, least_held: UInt64Array) -> _Neighbours
     borders = node[1:] != node[:-1]
     starts = np.flatnonzero(np.concatenate([[True], borders]))
     least = np.minimum(node[starts], other[starts])
-    least[: len(least_held)] = least_held
+    least[: len(first_least)] = first_least
     counts = np.diff(starts, append=len(node))
     return _Neighbours(node, other, np.repeat(least, counts), np.concatenate([borders, [True]]))
 
@@ -378,21 +371,17 @@ def _hand_down(records: Iterable[UInt64Array], labels: SortedRuns) -> None:
 def _checked(u: Int64Array, v: Int64Array) -> tuple[UInt64Array, UInt64Array]:
     """Return the ends of links as words."""
     for ends in (u, v):
-        if (
-            not isinstance(ends, np.ndarray)
-            or ends.dtype != np.int64
-            or ends.ndim != 1
-            or len(ends) != len(u)
-        ):
-            found = (
-                f"{ends.dtype} {ends.shape}"
-                if isinstance(ends, np.ndarray)
-                else type(ends).__name__
-            )
-            raise TypeError(f"links must be two arrays of int64 of the same length, not {found}")
+        if not isinstance(ends, np.ndarray):
+            raise TypeError(_not_links(type(ends).__name__))
+        if ends.dtype != np.int64 or ends.ndim != 1 or len(ends) != len(u):
+            raise TypeError(_not_links(f"{ends.dtype} {ends.shape}"))
         if len(ends) and ends.min() < 0:
             raise ValueError(f"nodes must be at least 0, not {ends.min()}")
     return u.view(np.uint64), v.view(np.uint64)
+
+
+def _not_links(description: str) -> str:
+    return f"links must be two arrays of int64 of the same length, not {description}"
 
 
 def _pieces(array: UInt64Array) -> Iterator[UInt64Array]:

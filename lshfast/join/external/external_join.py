@@ -94,7 +94,8 @@ class ExternalJoin:
         except BaseException:
             self._folder.cleanup()
             raise
-        self._joined = self._closed = False
+        self._joined = False
+        self._closed = False
         self.written: int = 0
 
     def __enter__(self) -> ExternalJoin:
@@ -124,7 +125,7 @@ class ExternalJoin:
         keys : ndarray of uint64, shape (m, b)
             Bucket keys, as for `candidates`. 2**64 - 1 is the key of no bucket.
         chosen : ndarray of bool, shape (m,), optional
-            Rows that are not chosen get a number, but meet nothing: copies of other rows, for
+            Rows that are not chosen get a number, but are in no pair: copies of other rows, for
             example.
 
         Raises
@@ -179,18 +180,15 @@ class ExternalJoin:
         most = check_int("most", most, 0)
         self._begin()
         records = self._memory // (4 * RECORD_BYTES)
-        with SortedRuns(
-            self._folder.name,
-            "pairs",
-            np.empty((records, 2), np.uint64),
-            np.empty((records, 2), np.uint64),
-        ) as found:
+        buffer = np.empty((records, 2), np.uint64)
+        scratch = np.empty((records, 2), np.uint64)
+        with SortedRuns(self._folder.name, "pairs", buffer, scratch) as pair_runs:
             for band in range(self.bands):
-                self._add_pairs(band, found, screen, most)
+                self._add_pairs(band, pair_runs, screen, most)
                 self._runs.forget(band)
             self.written = self._runs.written
             total = 0
-            for i, j, shared in counted(found.merged(self._memory // 2)):
+            for i, j, shared in counted(pair_runs.merged(self._memory // 2)):
                 total += len(i)
                 if total > most:
                     raise OverflowError(
@@ -199,42 +197,41 @@ class ExternalJoin:
                     )
                 if len(i):
                     yield i, j, shared
-            self.written += found.written
+            self.written += pair_runs.written
 
     def _add_pairs(
         self,
         band: int,
-        found: SortedRuns,
+        pair_runs: SortedRuns,
         screen: Callable[[Int64Array, Int64Array], BoolArray] | None,
         most: int,
     ) -> None:
-        """Add the pairs of one band to `found`."""
+        """Add the pairs of one band to `pair_runs`."""
         too_many = OverflowError(f"band {band} alone holds more than {most} candidate pairs")
         # A bucket of more rows has more pairs than `most`; screened, its rows must at least fit.
         rows = isqrt(2 * most) + 2
-        rows = rows if screen is None else max(rows, self._memory // (8 * RECORD_BYTES))
+        if screen is not None:
+            rows = max(rows, self._memory // (8 * RECORD_BYTES))
         piece = np.empty((0 if screen is None else PIECE_RECORDS, 2), np.uint64)
-        made = 0
+        pair_count = 0
         for records in whole_buckets(self._runs.records(band, self._memory // 2), rows, too_many):
             i = 0
             j = 1
             while i < len(records):
-                count, i, j = kernels.pairs_of_records(
-                    records, i, j, found.room() if screen is None else piece
-                )
+                room = pair_runs.room() if screen is None else piece
+                count, i, j = kernels.pairs_of_records(records, i, j, room)
                 if screen is None:
-                    found.take(count)
+                    pair_runs.take(count)
                 else:
-                    kept = _screened(piece[:count], screen)
-                    count = len(kept)
-                    found.add(kept)
-                made += count
-                if made > most:
+                    kept_pairs = _screened(piece[:count], screen)
+                    count = len(kept_pairs)
+                    pair_runs.add(kept_pairs)
+                pair_count += count
+                if pair_count > most:
                     raise too_many
 
     def components(self) -> Int64Array:
-        """Return the smallest row that each row is joined to by a chain of shared buckets, int64
-        (n,).
+        """Return the smallest row joined to each row by shared buckets, int64 (n,).
 
         The time is proportional to the number of records, also where many rows share a bucket.
         """
@@ -261,7 +258,7 @@ def external_candidates(
 ) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of rows that share a bucket key in the same band, found in bounded memory.
 
-    The result equals that of `candidates`. `ExternalJoin` gives it in parts, for results that do
+    The result equals the one of `candidates`. `ExternalJoin` gives it in parts, for results that do
     not fit into memory.
 
     Parameters
@@ -311,11 +308,11 @@ def external_candidates(
             join.add(part)
         if copies is not None:
             _add_first_copies(join, first, parts, copies)
-        found = list(join.pairs(screen=screen, most=most))
+        parts_of_pairs = list(join.pairs(screen=screen, most=most))
     empty = np.empty(0, np.int64)
-    return np.concatenate([empty, *(i for i, _, _ in found)]), np.concatenate(
-        [empty, *(j for _, j, _ in found)]
-    )
+    i = np.concatenate([empty, *(part_i for part_i, _, _ in parts_of_pairs)])
+    j = np.concatenate([empty, *(part_j for _, part_j, _ in parts_of_pairs)])
+    return i, j
 
 
 def _parts(keys: UInt64Array | Iterable[UInt64Array]) -> Iterator[UInt64Array]:
@@ -349,17 +346,17 @@ def _screened(
     pairs: UInt64Array, screen: Callable[[Int64Array, Int64Array], BoolArray]
 ) -> UInt64Array:
     """Return the pairs that `screen` keeps."""
-    kept = screen(*_rows_of(pairs))
-    if not _are_marks(kept, len(pairs)):
-        raise TypeError(f"screen must return an array of {len(pairs)} bools, not {_kind_of(kept)}")
-    return pairs[kept]
+    marks = screen(*_rows_of(pairs))
+    if not _are_marks(marks, len(pairs)):
+        raise TypeError(f"screen must return an array of {len(pairs)} bools, not {_kind_of(marks)}")
+    return pairs[marks]
 
 
 def _add_first_copies(
-    join: ExternalJoin, first: UInt64Array, others: Iterable[UInt64Array], copies: Int64Array
+    join: ExternalJoin, first: UInt64Array, parts: Iterable[UInt64Array], copies: Int64Array
 ) -> None:
     copies = check_copies(len(copies), copies)
-    for part in (first, *others):
+    for part in (first, *parts):
         rows = np.arange(len(join), len(join) + len(part), dtype=np.int64)
         if len(join) + len(part) <= len(copies):
             join.add(part, chosen=copies[rows] == rows)
@@ -374,8 +371,9 @@ def _add_first_copies(
 def whole_buckets(
     batches: Iterable[UInt64Array], most: int, error: Exception
 ) -> Iterator[UInt64Array]:
-    """Yield sorted records so that all records of a first word are in one array; raise `error` for
-    more than `most`.
+    """Yield sorted records; one array of at most `most` has all records of a first word.
+
+    Raise `error` for a longer array.
     """
     open_bucket = np.empty((0, 2), np.uint64)
     for batch in batches:
@@ -398,21 +396,21 @@ def whole_buckets(
 
 def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """Yield each of some sorted pairs once, with the number of times that it occurs."""
-    held = np.empty((0, 2), np.uint64)
+    last_pair = np.empty((0, 2), np.uint64)
     times = 0
     for batch in batches:
         for at in range(0, len(batch), PIECE_RECORDS):
-            piece = np.concatenate([held, batch[at : at + PIECE_RECORDS]])
+            piece = np.concatenate([last_pair, batch[at : at + PIECE_RECORDS]])
             starts = np.flatnonzero((piece[1:] != piece[:-1]).any(axis=1)) + 1
             bounds = np.concatenate([[0], starts, [len(piece)]])
             counts = np.diff(bounds)
-            if len(held):
+            if len(last_pair):
                 counts[0] += times - 1
             yield *_rows_of(piece[bounds[:-2]]), counts[:-1]
-            held = piece[-1:].copy()
+            last_pair = piece[-1:].copy()
             times = int(counts[-1])
-    if len(held):
-        yield *_rows_of(held), np.array([times], np.int64)
+    if len(last_pair):
+        yield *_rows_of(last_pair), np.array([times], np.int64)
 
 
 def _rows_of(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:

@@ -1,10 +1,9 @@
-"""Files of sorted records: written once, read once from the first record to the last, and checked
-block by block.
+"""Files of sorted records: written once, read once in order, and checked block by block.
 
 A header of 48 bytes, little-endian: the magic number (8 bytes); the version and the records of a
 block (uint32 each); the number of records, the stamp, the checksum of the table and the checksum of
 the header before it (uint64 each). Then the records (two uint64 each, sorted) and the table: the
-checksum of each block of records (uint64). Checksums are those of `lshfast.kernels.checksum`. The
+checksum of each block of records (uint64). Checksums are by `lshfast.kernels.checksum`. The
 header is written last, so a file that was not written to its end has none.
 """
 
@@ -66,8 +65,8 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
 
 def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
     sums: list[int] = []
-    # the block that is not complete yet
-    part = np.empty((BLOCK_RECORDS, 2), "<u8")
+    # The block that is not complete yet.
+    open_block = np.empty((BLOCK_RECORDS, 2), "<u8")
     count = 0
     write_all(file, bytes(HEADER_BYTES))
     for batch in batches:
@@ -75,23 +74,21 @@ def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
         filled = count % BLOCK_RECORDS
         if filled:
             at = min(BLOCK_RECORDS - filled, len(batch))
-            part[filled : filled + at] = batch[:at]
+            open_block[filled : filled + at] = batch[:at]
             if filled + at == BLOCK_RECORDS:
-                sums.append(_write_block(file, part))
-        whole = np.ascontiguousarray(
-            batch[at : at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS], "<u8"
-        )
-        if len(whole):
-            sums += [
-                checksum(whole[i : i + BLOCK_RECORDS]) for i in range(0, len(whole), BLOCK_RECORDS)
-            ]
-            write_all(file, whole.data.cast("B"))
-            at += len(whole)
+                sums.append(_write_block(file, open_block))
+        end = at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS
+        whole_blocks = np.ascontiguousarray(batch[at:end], "<u8")
+        if len(whole_blocks):
+            for start in range(0, len(whole_blocks), BLOCK_RECORDS):
+                sums.append(checksum(whole_blocks[start : start + BLOCK_RECORDS]))
+            write_all(file, whole_blocks.data.cast("B"))
+            at += len(whole_blocks)
         if at < len(batch):
-            part[: len(batch) - at] = batch[at:]
+            open_block[: len(batch) - at] = batch[at:]
         count += len(batch)
     if count % BLOCK_RECORDS:
-        sums.append(_write_block(file, part[: count % BLOCK_RECORDS]))
+        sums.append(_write_block(file, open_block[: count % BLOCK_RECORDS]))
     table = np.array(sums, "<u8")
     write_all(file, table.data.cast("B") if sums else b"")
     file.seek(0)
@@ -177,32 +174,34 @@ class RunReader:
         return FormatError(f"{printable(self.path)}: {reason}")
 
     def _fill(self, array: UInt64Array) -> None:
-        left = array.data.cast("B") if array.nbytes else memoryview(b"")
-        while len(left):
-            got = self._file.readinto(left)
-            if not got:
+        room = array.data.cast("B") if array.nbytes else memoryview(b"")
+        while len(room):
+            count = self._file.readinto(room)
+            if not count:
                 raise self._fault("it was cut while it was read")
-            left = left[got:]
+            room = room[count:]
 
     def read(self, out: UInt64Array) -> int:
-        """Read as many blocks as fit into out, uint64 (m, 2), contiguous; return how many records,
-        0 at the end.
+        """Read as many blocks as fit into `out`; return the number of records, 0 at the end.
+
+        `out` is uint64 (m, 2), contiguous.
         """
         count = min(self.left, len(out) // BLOCK_RECORDS * BLOCK_RECORDS)
         if count == 0 and self.left and self.left <= len(out):
             count = self.left  # the last block is short
-        whole = out[:count]
-        self._fill(whole)
+        records = out[:count]
+        self._fill(records)
         for at in range(0, count, BLOCK_RECORDS):
-            if checksum(whole[at : at + BLOCK_RECORDS]) != self._sums[self._block]:
+            if checksum(records[at : at + BLOCK_RECORDS]) != self._sums[self._block]:
                 raise self._fault(f"block {self._block}: damaged")
             self._block += 1
-        if whole.dtype.newbyteorder("<") != whole.dtype:
-            whole.byteswap(inplace=True)
+        if records.dtype.newbyteorder("<") != records.dtype:
+            records.byteswap(inplace=True)
         if count:
-            first = whole[0, 0], whole[0, 1]
-            if not kernels.are_sorted(whole) or (self._last is not None and first < self._last):
+            first = records[0, 0], records[0, 1]
+            follows = self._last is None or first >= self._last
+            if not follows or not kernels.are_sorted(records):
                 raise self._fault(f"block {self._block - 1}: its records are not sorted")
-            self._last = whole[-1, 0], whole[-1, 1]
+            self._last = records[-1, 0], records[-1, 1]
             self.left -= count
         return count

@@ -15,14 +15,13 @@ from types import TracebackType
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.join.external.summed_file import SummedFile
-from lshfast.join.shared_slots import UInt32Array, shared_slots, sharing_rows
+from lshfast.join.shared_slots import shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.grouping import CrowdedBuckets
 
-# Slots that unlike rows may share, as a share of all slots: the hashes tell that a row shares
-# fewer.
+# The share of slots that dissimilar rows may have in common and still be detected by their hashes.
 MARGIN = 1 / 4
 
 # Bytes of the rows that are written at once.
@@ -30,16 +29,13 @@ BLOCK_BYTES = 1 << 22
 
 
 def slots_held(k: int, least: int) -> int:
-    """Return of how many of k slots hashes are held: 0 if similar rows share too few, at least
-    `least`.
-    """
+    """Return the number of the k slots whose hashes are stored; 0 if `least` is too small."""
     margin = round(k * MARGIN)
     return k - least + margin if least > margin else 0
 
 
 class SlotFile:
-    """Hashes of slots, in blocks of columns. Use it as a context manager, which removes the file at
-    the end.
+    """Hashes of slots, in blocks of columns; a context manager, which removes the file.
 
     Parameters
     ----------
@@ -47,7 +43,7 @@ class SlotFile:
     k : int
         The slots of a signature.
     least : int
-        Similar rows share at least so many slots.
+        The smallest number of slots that similar rows share.
     block_bytes : int, optional
         Bytes of a block of rows.
 
@@ -66,12 +62,15 @@ class SlotFile:
         self.least = least
         self.slots = slots_held(k, least)
         self._step = k // max(1, self.slots)
-        self._rows = max(1, (block_bytes or BLOCK_BYTES) // (4 * max(1, self.slots)))  # of a block
+        row_bytes = 4 * max(1, self.slots)
+        self._rows = max(1, (block_bytes or BLOCK_BYTES) // row_bytes)  # of a block
         self._block = np.empty((self.slots, self._rows), np.uint32)
         self._filled = 0
         self._file = SummedFile(path, 4 * self._rows)
         self._blocks = 0
-        self._buckets, self._counting, self._held = CrowdedBuckets(), Lock(), GrowingArray(np.int64)
+        self._buckets = CrowdedBuckets()
+        self._counting = Lock()
+        self._held = GrowingArray(np.int64)
 
     def __enter__(self) -> SlotFile:
         return self
@@ -86,18 +85,14 @@ class SlotFile:
             os.unlink(self._file.path)
 
     def crowded(self, keys: UInt64Array) -> Int64Array:
-        """Return which of the next rows are in crowded buckets, as far as these have been seen; for
-        several threads.
-        """
+        """Return the next rows that are in crowded buckets so far; thread-safe."""
         if not self.slots:
             return np.empty(0, np.int64)
         with self._counting:
             return np.flatnonzero(self._buckets.crowded(keys)).astype(np.int64)
 
     def hashes(self, signatures: UInt64Array, of: Int64Array) -> UInt32Array:
-        """Return the hashes of the signatures at the places `of`, uint32 (slots, m); for several
-        threads.
-        """
+        """Return the hashes of the signatures at the places `of`, uint32 (slots, m)."""
         return kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
 
     def add(self, rows: Int64Array, hashes: UInt32Array) -> None:
@@ -105,33 +100,33 @@ class SlotFile:
         self._held.extend(rows)
         at = 0
         while self.slots and at < len(rows):
-            some = hashes[:, at : at + self._rows - self._filled]
-            at += some.shape[1]
-            self._block[:, self._filled : self._filled + some.shape[1]] = some
-            self._filled += some.shape[1]
+            block_hashes = hashes[:, at : at + self._rows - self._filled]
+            at += block_hashes.shape[1]
+            self._block[:, self._filled : self._filled + block_hashes.shape[1]] = block_hashes
+            self._filled += block_hashes.shape[1]
             if self._filled == self._rows:
                 self._file.write(self._block.data.cast("B"))
-                self._blocks = self._blocks + 1
+                self._blocks += 1
                 self._filled = 0
 
     def held(self, n: int) -> BoolArray:
         """Return which of n rows were added: bool (n,)."""
-        held = np.zeros(n, np.bool_)
-        held[self._held.rows()] = True
-        return held
+        marks = np.zeros(n, np.bool_)
+        marks[self._held.rows()] = True
+        return marks
 
     def unlike(self, chosen: BoolArray) -> Int64Array:
-        """Return those of the chosen rows that share fewer than `least` slots with the other chosen
-        ones together.
+        """Return the chosen rows that share fewer than `least` slots with all other chosen rows.
 
         All of the chosen rows, bool (n,), must have been added, each once.
         """
         rows = self._held.rows()
-        own = chosen[rows]
-        n = int(own.sum())
+        marks = chosen[rows]
+        n = int(marks.sum())
         if not self.slots or not n:
             return rows[:0]
-        return np.asarray(rows[own][~sharing_rows(self._counts(own, n), n, self.k, self.least, 1)])
+        sharing = sharing_rows(self._counts(marks, n), n, self.k, self.least, 1)
+        return np.asarray(rows[marks][~sharing])
 
     def _counts(self, chosen: BoolArray, n: int) -> Iterator[tuple[UInt32Array, int]]:
         groups = -(-self.slots // kernels.SLOTS_AT_ONCE)
@@ -141,15 +136,15 @@ class SlotFile:
 
     def _column(self, slot: int, chosen: BoolArray) -> UInt32Array:
         """Return the hashes of a slot of the chosen rows."""
-        marks = [chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)]
-        blocks = [block for block in range(self._blocks) if marks[block].any()]
-        pieces = (
-            self._file.pieces(block * self.slots + slot for block in blocks) if blocks else iter(())
-        )
-        found = [
-            np.frombuffer(piece, np.uint32)[marks[block]]
+        block_marks = [chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)]
+        blocks = [block for block in range(self._blocks) if block_marks[block].any()]
+        pieces: Iterator[bytes] = iter(())
+        if blocks:
+            pieces = self._file.pieces(block * self.slots + slot for block in blocks)
+        columns = [
+            np.frombuffer(piece, np.uint32)[block_marks[block]]
             for block, piece in zip(blocks, pieces, strict=True)
         ]
-        if len(marks) > self._blocks:
-            found.append(self._block[slot, : self._filled][marks[-1]])
-        return np.concatenate(found)
+        if len(block_marks) > self._blocks:
+            columns.append(self._block[slot, : self._filled][block_marks[-1]])
+        return np.concatenate(columns)

@@ -94,16 +94,15 @@ class SortedRuns:
 
     def close(self) -> None:
         """Remove the files, and forget the memory."""
-        self._buffer, self._scratch = None, self._scratch[:0].copy()
+        self._buffer = None
+        self._scratch = self._scratch[:0].copy()
         while self._paths:
             with suppress(FileNotFoundError):
                 os.unlink(self._paths[-1])
             self._paths.pop()
 
     def room(self) -> UInt64Array:
-        """Return the free part of the buffer, at least one record; `take` adds what was written to
-        its beginning.
-        """
+        """Return the free part of the buffer, at least one record; `take` adds its beginning."""
         assert self._buffer is not None
         if self._filled == len(self._buffer):
             self.spill()
@@ -130,8 +129,9 @@ class SortedRuns:
             self._filled = 0
 
     def release(self) -> None:
-        """Write the buffer to a file and forget it; only `resume`, `merged` and `close` may be
-        called after this.
+        """Write the buffer to a file and forget the memory.
+
+        Only `resume`, `merged` and `close` may be called after this.
         """
         self.spill()
         self._buffer = None
@@ -175,26 +175,26 @@ class SortedRuns:
             self.release()
         fan_in = most_files(memory)
         while len(self._paths) > fan_in:
-            some = self._paths[: min(fan_in, len(self._paths) - fan_in + 1)]
-            self._write(merge_runs(some, memory, self._stamp))
-            for path in some:
+            merged_paths = self._paths[: min(fan_in, len(self._paths) - fan_in + 1)]
+            self._write(merge_runs(merged_paths, memory, self._stamp))
+            for path in merged_paths:
                 os.unlink(path)
                 self._paths.remove(path)
         yield from merge_runs(self._paths, memory, self._stamp)
 
 
 def most_files(memory: int) -> int:
-    """Return how many files can be merged at once in this memory."""
+    """Return the number of files that can be merged at once in this memory."""
     return min(MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS)))
 
 
 def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UInt64Array]:
-    """Yield the records of at most `most_files(memory)` sorted files in order, in arrays valid
-    until the next one.
+    """Yield the records of sorted files in order, in arrays that are valid until the next one.
+
+    There may be at most `most_files(memory)` files.
     """
-    share = (
-        max(1, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))) * BLOCK_RECORDS
-    )
+    blocks = memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))
+    share = max(1, blocks) * BLOCK_RECORDS
     with ExitStack() as stack:
         inputs = [_Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths]
         work = np.empty((2, sum(len(source.buffer) for source in inputs), 2), np.uint64)
@@ -206,9 +206,9 @@ def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UI
             last = min((source.last for source in inputs if source.reader.left), default=None)
             at = 0
             for source in inputs:
-                taken = source.taken(last)
-                work[0, at : at + len(taken)] = taken
-                at += len(taken)
+                records = source.taken(last)
+                work[0, at : at + len(records)] = records
+                at += len(records)
             if len(inputs) > 1:
                 kernels.sort_records(work[0, :at], work[1])
             yield work[0, :at]
@@ -219,10 +219,10 @@ class _Input:
 
     def __init__(self, reader: RunReader, share: int) -> None:
         self.reader = reader
-        self.buffer = np.empty(
-            (min(share, -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS), 2), np.uint64
-        )
-        self.start = self.stop = 0
+        whole_blocks = -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS
+        self.buffer = np.empty((min(share, whole_blocks), 2), np.uint64)
+        self.start = 0
+        self.stop = 0
 
     @property
     def last(self) -> tuple[int, int]:
@@ -231,11 +231,12 @@ class _Input:
 
     def fill(self) -> bool:
         """Read records if at least half of the buffer is free; return whether there are any."""
-        held = self.stop - self.start
-        if self.reader.left and (not held or self.start >= max(held, BLOCK_RECORDS)):
-            self.buffer[:held] = self.buffer[self.start : self.stop]
+        record_count = self.stop - self.start
+        half_free = self.start >= max(record_count, BLOCK_RECORDS)
+        if self.reader.left and (record_count == 0 or half_free):
+            self.buffer[:record_count] = self.buffer[self.start : self.stop]
             self.start = 0
-            self.stop = held
+            self.stop = record_count
             while self.reader.left and (got := self.reader.read(self.buffer[self.stop :])):
                 self.stop += got
         return self.start < self.stop

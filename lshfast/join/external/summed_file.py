@@ -1,4 +1,4 @@
-"""A file of pieces, whose checksums the process that writes it holds."""
+"""A file of pieces whose checksums are in the memory of the process that writes it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.container import write_all
 from lshfast._common.errors import FormatError
 from lshfast._common.private_files import private
+from lshfast._common.types import UInt8Array
 from lshfast.kernels.checksum import checksum
 
 
@@ -63,26 +63,24 @@ class SummedFile:
         self._size = 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Write bytes at the end. They are held until a piece is complete, so they must not change
-        until then.
-        """
+        """Write bytes at the end; they must not change until their piece is complete."""
         self._held.append(data)
         self._size += len(data)
         if self._size >= self.piece_bytes:
             self._append(self._size // self.piece_bytes * self.piece_bytes)
 
     def finish(self) -> None:
-        """Write what is held; nothing may be written after this."""
+        """Write the bytes of the incomplete piece; nothing may be written after this."""
         self._append(self._size)
 
     def _append(self, end: int) -> None:
-        """Write the first `end` bytes that are held."""
+        """Write the first `end` bytes that are buffered."""
         data = memoryview(b"".join(self._held))
-        self._held, self._size = [bytes(data[end:])], len(data) - end
-        self.sums.extend(
-            checksum(data[at : min(at + self.piece_bytes, end)])
-            for at in range(0, end, self.piece_bytes)
-        )
+        self._held = [bytes(data[end:])]
+        self._size = len(data) - end
+        for start in range(0, end, self.piece_bytes):
+            stop = min(start + self.piece_bytes, end)
+            self.sums.append(checksum(data[start:stop]))
         try:
             with open(self.path, self._mode, buffering=0, opener=private) as file:
                 self._mode = "ab"
@@ -91,7 +89,7 @@ class SummedFile:
             raise OSError(error.errno, error.strerror, printable(self.path)) from error
         self.nbytes += end
 
-    def mapped(self) -> npt.NDArray[np.uint8]:
+    def mapped(self) -> UInt8Array:
         """Return all bytes; the file is mapped as long as they exist."""
         try:
             with open(self.path, "rb", buffering=0, opener=private) as stream:
@@ -119,6 +117,6 @@ class SummedFile:
         except OSError as error:
             raise OSError(error.errno, error.strerror, printable(self.path)) from error
 
-    def _check(self, piece: int, data: npt.NDArray[np.uint8] | bytes) -> None:
+    def _check(self, piece: int, data: UInt8Array | bytes) -> None:
         if checksum(data) != self.sums[piece]:
             raise FormatError(f"{printable(self.path)}: damaged at byte {piece * self.piece_bytes}")
