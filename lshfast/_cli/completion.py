@@ -22,9 +22,7 @@ MOST_FILES = 1000  # of a folder that are looked at
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the columns, beginning with `incomplete`, of the first file of the arguments that has
-    columns.
-    """
+    """Return the columns, starting with `incomplete`, of the first input file that has columns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for path in _paths(ctx):
@@ -36,23 +34,23 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _paths(ctx: typer.Context) -> Iterator[str]:
-    """Yield the first local file of each argument that is there."""
+    """Yield the first existing local file of each argument."""
     arguments = [
-        ctx.params.get(one.name or "")
-        for one in ctx.command.params
-        if one.param_type_name == "argument"
+        ctx.params.get(parameter.name or "")
+        for parameter in ctx.command.params
+        if parameter.param_type_name == "argument"
     ]
     # The parser leaves them here at an option without a value, as the one to be completed is.
-    for given in (*arguments, ctx.args):
-        for path in [given] if isinstance(given, str) else given or []:
+    for paths in (*arguments, ctx.args):
+        for path in [paths] if isinstance(paths, str) else paths or []:
             with suppress(Exception):
                 path = os.path.expanduser(path)
-                found = path if os.path.exists(path) else next(glob.iglob(path), path)
-                mode = os.stat(found).st_mode
+                file = path if os.path.exists(path) else next(glob.iglob(path), path)
+                mode = os.stat(file).st_mode
                 if stat.S_ISDIR(mode):
-                    yield from _in_folder(found)
+                    yield from _in_folder(file)
                 elif stat.S_ISREG(mode):  # opening a pipe would wait
-                    yield found
+                    yield file
 
 
 def _in_folder(path: str) -> Iterator[str]:
@@ -88,7 +86,6 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether shells take a name as it is: it is one word, and nothing in it is expanded."""
-    return name.replace("_", "").replace("-", "").replace(
-        ".", ""
-    ).isalnum() and not name.startswith("-")
+    """Return whether shells take a name literally: it is one word that they do not expand."""
+    letters = name.replace("_", "").replace("-", "").replace(".", "")
+    return letters.isalnum() and not name.startswith("-")

@@ -64,12 +64,10 @@ PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
 def interruption(error: BaseException) -> tuple[str, int] | None:
-    """Return the message and the exit status of a run that was interrupted, or ended by the signal
-    in the error.
+    """Return the message and the exit status of an interrupted run; None for another error.
 
-    None if the error is not due to an interrupt. Python raises SystemError from an interrupt that a
-    C extension overlooks, and RuntimeError after one that comes while a thread waits for a lock
-    ("release unlocked lock").
+    An interrupt also causes a SystemError if a C extension overlooks it, and a RuntimeError
+    ("release unlocked lock") if a thread waits for a lock.
     """
     interrupt: BaseException | None = error
     while not isinstance(interrupt, KeyboardInterrupt):
@@ -86,20 +84,15 @@ def interruption(error: BaseException) -> tuple[str, int] | None:
 
 
 class Watch:
-    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s;
-    nothing if quiet.
+    """Show progress on standard error: bars on a terminal, otherwise a line every 5 s.
 
-    Nothing either if `output` is standard output and that is a terminal, where bars would mix with
-    the rows.
+    Nothing is shown if `quiet`, or if `output` is a terminal, where bars would mix with the rows.
     """
 
     def __init__(
         self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None
     ) -> None:
-        # Numpy must not be needed to report an interrupt.
-        from lshfast._io.streams import (
-            is_terminal,
-        )
+        from lshfast._io.streams import is_terminal  # an interrupt is reported without numpy
 
         self._quiet = quiet or (output is not None and is_terminal(output))
         self._stream = stream or sys.stderr
@@ -140,20 +133,22 @@ class Watch:
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
         rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
-        told = (
-            (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s")
-            if rate
-            else ""
-        )
+        speed = f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s"
+        if not rate:
+            speed = ""
         if self._bars is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
-            self._bars.update(self._tasks[stage], completed=done, total=total, rate=told)
+            self._bars.update(self._tasks[stage], completed=done, total=total, rate=speed)
         elif now - self._said >= PLAIN_EVERY:
             self._said = now
-            left = f", {(total - done) / rate:.0f} s left" if rate and total else ""
+            remaining_time = f", {(total - done) / rate:.0f} s left" if rate and total else ""
             share = f"{100 * done / total:.0f} %" if total else f"{done:,}"
-            print(f"lshfast: {TITLES[stage]}: {share} {told}{left}", file=self._stream, flush=True)
+            print(
+                f"lshfast: {TITLES[stage]}: {share} {speed}{remaining_time}",
+                file=self._stream,
+                flush=True,
+            )
 
 
 BAR = 24  # characters of the longest bar; with it, a line fits 60 columns
@@ -172,10 +167,10 @@ def width_of(stream: TextIO) -> int:
     """Return the columns of a terminal, 80 if the stream is none."""
     if not stream.isatty():
         return 80
-    wanted = os.environ.get("COLUMNS", "")
-    return (
-        int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
-    )
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal():
+        return int(columns)
+    return os.get_terminal_size(stream.fileno()).columns or 80
 
 
 def say(text: str, stream: TextIO) -> None:
@@ -185,9 +180,7 @@ def say(text: str, stream: TextIO) -> None:
 
 @contextmanager
 def warnings_as_lines(quiet: bool) -> Iterator[None]:
-    """Print the warnings of the block for users in lines on standard error at its end; none if
-    quiet.
-    """
+    """Print the block's warnings for users on standard error at its end, unless `quiet`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -216,9 +209,7 @@ def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = Non
 def account_table(
     account: Account, memory: int | None = None, figures: Iterable[Figure] | None = None
 ) -> str:
-    """Return an account as lines of text: `figures`, by default all of them; advice, with options;
-    and times.
-    """
+    """Return an account as lines of text: `figures` (default: all), advice and times."""
     shown = account.figures() if figures is None else figures
     lines = table_lines([*shown, *account.input_figures()])
     if account.advice:
@@ -227,26 +218,31 @@ def account_table(
             "note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice)
         )
     lines += map("note: {}".format, notes(account))
+    return "\n".join([*lines, "", *_time_lines(account, memory)])
+
+
+def _time_lines(account: Account, memory: int | None) -> Iterator[str]:
+    """Yield the lines for the times of an account, and for the peak memory if given."""
     stages = account.stages
     total = account.seconds + sum(
         stages[name].seconds for name in account.AFTERWARDS if name in stages
     )
     peak = "" if memory is None else f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"
     if not stages:
-        return "\n".join([*lines, "", f"{'in all':<14}{total:>12.2f} s", *filter(None, [peak])])
-    lines += ["", f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
-    for name, stage in stages.items():
-        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
-        lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    nbytes = next(
-        stages[name].nbytes
-        for name in ("sketch", "sample", "hash", "compare", "read")
-        if name in stages
-    )
-    lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
-    if peak and nbytes > 50e6:
-        peak += f"   {(memory or 0) / nbytes:.2f} x the text"
-    return "\n".join([*lines, *filter(None, [peak])])
+        yield f"{'in all':<14}{total:>12.2f} s"
+    else:
+        yield f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"
+        for name, stage in stages.items():
+            rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
+            yield f"{name:<14}{stage.seconds:>14.2f}{rate}"
+        first_stages = ("sketch", "sample", "hash", "compare", "read")
+        nbytes = next(stages[name].nbytes for name in first_stages if name in stages)
+        speed = nbytes / 1e6 / total if total else 0
+        yield f"{'in all':<14}{total:>14.2f}{speed:>10,.0f}"
+        if memory is not None and nbytes > 50e6:
+            peak += f"   {memory / nbytes:.2f} x the text"
+    if peak:
+        yield peak
 
 
 def notes(account: Account) -> Iterator[str]:
@@ -271,9 +267,7 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 
 
 def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
-    """Return the settings of an index and its size, and a histogram of the buckets of signatures,
-    as lines of text.
-    """
+    """Return the settings and the size of an index as lines, with a histogram of its buckets."""
     from lshfast._engine.index_files import EXPECTED, KEYS
     from lshfast._engine.indexes import WEIGHTED
     from lshfast._engine.plan import SETS
@@ -281,13 +275,8 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     from lshfast.index.lsh_index import LSHIndex
 
     if isinstance(index, PointIndex):
-        return "\n".join(
-            [
-                printable(path),
-                _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}"),
-                index.describe(),
-            ]
-        )
+        entries = _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}")
+        return "\n".join([printable(path), entries, index.describe()])
     index = index if isinstance(index, LSHIndex) else index.index
     p = index.parameters
     stats = index.stats()
@@ -297,8 +286,8 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
-    own = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
-    shingles = own or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    contents = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
+    shingles = contents or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         printable(path),
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
@@ -330,16 +319,12 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
 
 def reject_line(fault: Reject) -> str:
     """Return the line for a rejected row."""
-    return visible(
-        f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} "
-        f"{fault.reason}"
-    )
+    line = "" if fault.line is None else f"{fault.line}:"
+    return visible(f"lshfast: skipped: {fault.path}:{line} {fault.reason}")
 
 
 class MatchPrinter:
-    """Print matches on standard output: immediately, separated by tabs; or on a terminal, as a
-    table at the end.
-    """
+    """Print matches on standard output: at once, with tabs; on a terminal, a table at the end."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
@@ -347,9 +332,7 @@ class MatchPrinter:
         self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
 
     def __call__(self, *columns: Sequence[Any], name: str = "similarity") -> None:
-        """Add rows of matches: the last column, of this name, holds similarities or distances, the
-        others keys.
-        """
+        """Add rows of matches: columns of keys, and last the similarities or distances (`name`)."""
         self._name = name
         *keys, similarity = columns
         rows = zip(
@@ -375,9 +358,7 @@ class MatchPrinter:
 
 
 def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return what a plan finds as lines of text; if the exact join is a default, also what bands
-    instead of it find.
-    """
+    """Return the recall of a plan as lines; for a default exact join, also the recall of bands."""
     joins_exactly = "exact join: every similar pair is found"
     if not plan.exact:
         return bands_table(plan, libraries)
@@ -391,9 +372,7 @@ def plan_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
 
 
 def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return what the bands of a plan find, beside what those of libraries find, as lines
-    of text.
-    """
+    """Return the recall of the bands of a plan, and of libraries, as lines of text."""
     bands = plan.bands
     slots = counted(plan.hasher.num_perm, "slot")
     place = f"at the threshold {plan.threshold:g}"
@@ -412,9 +391,7 @@ def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
 
 
 def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
-    """Return the S-curve of a plan as lines of text: with a bar for each probability, or beside
-    those of libraries.
-    """
+    """Return the S-curve of a plan as lines, with bars, or with columns for libraries."""
     points = [round(0.05 * i, 2) for i in range(1, 21)]
     threshold = plan.equal_jaccard
     if threshold not in points:
@@ -426,9 +403,9 @@ def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
     head = [f"{name:>{width}}" for name, width in zip(curves, widths, strict=True)]
     lines = ["  ".join([f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head])]
     for s in points:
-        found = [float(curve.probability(s)) for curve in curves.values()]
-        cells = [f"{each:>{width}.6f}" for each, width in zip(found, widths, strict=True)]
-        bar = "" if libraries else f"  {'#' * round(BAR * found[0]):<{BAR}}"
+        probabilities = [float(curve.probability(s)) for curve in curves.values()]
+        cells = [f"{each:>{width}.6f}" for each, width in zip(probabilities, widths, strict=True)]
+        bar = "" if libraries else f"  {'#' * round(BAR * probabilities[0]):<{BAR}}"
         mark = "  <- threshold" if s == threshold else ""
         lines.append(f"{'  '.join([f'{s:>10.4g}', *cells])}{bar}{mark}".rstrip())
     return "\n".join(lines)
@@ -440,40 +417,37 @@ DECISIONS = {
     "exact": "pairs that share a band are compared exactly",
 }
 
-# For shingles of other lengths, the similarity is shown that is left after some changes of single
-# words.
+# Changes of single words, after which the similarity by other shingles of a library is shown.
 CHANGES = 5
 WORDS = 500
 
 
 def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
-    """Return the settings of libraries, and what their similarity is beside that of a plan, as
-    lines of text.
-    """
+    """Return the settings of libraries as lines, and their similarity after some changes."""
     from lshfast._engine.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
 
-    def left(unit: Any, size: int | None) -> str:
-        """Return the similarity that is left; "" if it does not follow from the number of words."""
+    def similarity_of(unit: Any, size: int | None) -> str:
+        """Return the similarity after the changes; "" if words do not determine it."""
         if plan.sets or unit not in CHANGED or size is None or (unit, size) == ("word", 1):
             return ""
         length = WORDS * (BYTES_PER_WORD if unit == "char" else 1)
         return f"{similarity_after(CHANGES, length, unit, size):.2f}"
 
     lines = []
-    own = plan.shingles
+    shingles = plan.shingles
     for library in libraries:
-        chosen = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
+        target = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
         bands = library.banding
         slots = f"{bands.slots} of {counted(library.num_perm, 'slot')}"
         lines += [
             f"{library.name} {library.version}: "
-            f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{chosen}",
+            f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {slots}{target}",
             f"    {DECISIONS[library.decision].format(threshold=library.threshold)}",
             f"    its similarity: of {library.shingles}",
         ]
-        there = left(library.unit, library.size)
-        here = left(own.unit, own.size)
-        if there and here and (library.unit, library.size) != (own.unit, own.size):
+        there = similarity_of(library.unit, library.size)
+        here = similarity_of(shingles.unit, shingles.size)
+        if there and here and (library.unit, library.size) != (shingles.unit, shingles.size):
             lines.append(
                 f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, "
                 f"and {here} here"
@@ -482,11 +456,15 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     return "\n".join(lines)
 
 
-def forecast_table(found: Forecast, memory: int, threads: int) -> str:
-    """Return what a run within a cap of memory takes as lines of text."""
-    fits = "" if memory >= found.least_memory else f", more than {memory / 1e6:,.0f} MB"
-    texts = f"{counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all"
-    shared = "" if found.sharing is None else f", of which about {found.sharing:.0%} are read again"
+def forecast_table(forecast: Forecast, memory: int, threads: int) -> str:
+    """Return the expected memory, disk space and time of a run with a memory cap, as lines."""
+    fits = "" if memory >= forecast.least_memory else f", more than {memory / 1e6:,.0f} MB"
+    texts = f"{counted(forecast.rows, 'text')} of {forecast.nbytes / 1e6:,.0f} MB in all"
+    shared = (
+        ""
+        if forecast.sharing is None
+        else f", of which about {forecast.sharing:.0%} are read again"
+    )
 
     def amount(expected: Expected, unit: float) -> tuple[str, str]:
         value, least, most = (
@@ -497,26 +475,24 @@ def forecast_table(found: Forecast, memory: int, threads: int) -> str:
             f"{least} if no texts shared buckets, {most} if all did",
         )
 
-    (disk, disk_range) = amount(found.disk, 1e6)
-    (seconds, seconds_range) = amount(found.seconds, 1)
+    (disk, disk_range) = amount(forecast.disk, 1e6)
+    (seconds, seconds_range) = amount(forecast.seconds, 1)
     return "\n".join(
         [
             f"with --memory, for {texts}{shared}:",
-            f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
+            f"{'memory':>22}{-(-forecast.least_memory // 10**6):>12,} MB at least{fits}",
             f"{'work folder':>22}{disk:>12} MB ({disk_range})",
             f"{'time':>22}{seconds:>12} s with {counted(threads, 'thread')} ({seconds_range})",
         ]
     )
 
 
-# How many times as long as a text is the text that contains it.
+# Lengths of a containing text, as multiples of the length of the contained one.
 RATIOS = 1, 1.25, 1.5, 2, 3, 5, 10
 
 
 def ratio_table(plan: Plan) -> str:
-    """Return the probabilities of finding pairs by containment, for texts of different lengths, as
-    lines of text.
-    """
+    """Return the probability to find pairs by containment, for ratios of lengths, as lines."""
     lines = [
         f"{'shingles, times':>15}  {'found, at the threshold':>23}  "
         f"{'found, contained completely':>27}"
@@ -528,15 +504,19 @@ def ratio_table(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True, values: int = 0) -> str:
-    """Return the estimated peak memory of a run as lines of text; `values` are bytes for those of
-    --by.
-    """
-    parts = plan.memory(rows, nbytes, held) | ({"values of --by": values} if values else {})
+def memory_table(
+    plan: Plan, rows: int, nbytes: int, texts_in_memory: bool = True, values: int = 0
+) -> str:
+    """Return the estimated peak memory of a run as lines; `values` are the bytes for --by."""
+    parts = plan.memory(rows, nbytes, texts_in_memory) | (
+        {"values of --by": values} if values else {}
+    )
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
     lines = [
         f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs "
         "about"
     ]
-    lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
+    lines += [
+        f"{name:>22}{texts_in_memory / 1e6:>12,.0f} MB" for name, texts_in_memory in parts.items()
+    ]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

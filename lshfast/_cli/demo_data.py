@@ -1,5 +1,4 @@
-"""Small data sets that are made from a fixed seed, to try the library on: `lshfast demo DATA`
-writes one of them.
+"""Small data sets that `lshfast demo DATA` makes from a fixed seed, to try the library.
 
 They name no people, and their places are put together from parts of words. A set is the same on
 every machine, but for the bytes of pictures, which depend on the version of Pillow.
@@ -95,11 +94,11 @@ class Maker:
 
     def sentence(self, form: str) -> str:
         """Return a sentence with each gap filled on its own, and a capital at its beginning."""
-        made = []
+        words = []
         for part in form.split("{"):
-            gap, closed, rest = part.partition("}")
-            made.append(self.word(gap) + rest if closed else part)
-        sentence = "".join(made)
+            gap, closed, text = part.partition("}")
+            words.append(self.word(gap) + text if closed else part)
+        sentence = "".join(words)
         return sentence[0].upper() + sentence[1:]
 
     def word(self, gap: str) -> str:
@@ -133,20 +132,18 @@ class Maker:
 
 
 def news(make: Maker, folder: Path) -> None:
-    """Write 400 texts of four papers, which print what others wrote, and 40 questions, of which 8
-    quote them.
-    """
+    """Write 400 texts of four papers that copy from each other, and 40 questions; 8 quote them."""
     papers: dict[str, list[list[str]]] = {"courier": [], "gazette": [], "herald": [], "mercury": []}
     names = list(papers)
-    written: list[list[str]] = []
+    originals: list[list[str]] = []
     while sum(map(len, papers.values())) < 400:
-        if written and make.random() < 0.35:
-            article = make.one(written[-60:])
+        if originals and make.random() < 0.35:
+            article = make.one(originals[-60:])
             article = article if make.random() < 0.25 else make.edited(article)
             papers[names[1 + make.below(3)]].append(article)
         else:
-            written.append(make.article(7 + make.below(4)))
-            papers[make.one(names)].append(written[-1])
+            originals.append(make.article(7 + make.below(4)))
+            papers[make.one(names)].append(originals[-1])
     for name, articles in papers.items():
         rows = [
             {"id": f"{name}-{number:03}", "text": " ".join(text)}
@@ -155,7 +152,7 @@ def news(make: Maker, folder: Path) -> None:
         lines(folder / f"{name}.jsonl", rows)
     questions = []
     for number in range(40):
-        quoted = make.one(written)[2:4] if number % 5 == 0 else make.article(2)
+        quoted = make.one(originals)[2:4] if number % 5 == 0 else make.article(2)
         questions.append(
             {"id": f"q{number:02}", "question": f"Which town is meant? {' '.join(quoted)}"}
         )
@@ -165,8 +162,8 @@ def news(make: Maker, folder: Path) -> None:
 
 def customers(make: Maker, folder: Path) -> None:
     """Write two tables of shops, most of which are in both, and the numbers of those that are."""
-    own = []
-    others = []
+    our_rows = []
+    their_rows = []
     truth = []
     for number in range(180):
         shop = {
@@ -174,17 +171,17 @@ def customers(make: Maker, folder: Path) -> None:
             "name": f"{make.town()} {make.word('shop')}",
             "opened": make.date(),
         }
-        own.append(shop | {"street": make.address(), "town": make.town()})
-    for number, shop in enumerate(make.some(own[:150], 120)):
+        our_rows.append(shop | {"street": make.address(), "town": make.town()})
+    for number, shop in enumerate(make.some(our_rows[:150], 120)):
         changed = {**shop, "number": f"d{number:03}"}
         for name in make.some(["name", "opened", "street", "town"], make.below(3)):
             changed[name] = misspelt(make, changed[name]) if make.random() < 0.6 else ""
         if make.random() < 0.15:
             changed |= {"street": make.address(), "town": make.town()}
-        others.append(changed)
+        their_rows.append(changed)
         truth.append({"ours": shop["number"], "theirs": changed["number"]})
-    table(folder / "ours.csv", own)
-    table(folder / "theirs.csv", others)
+    table(folder / "ours.csv", our_rows)
+    table(folder / "theirs.csv", their_rows)
     table(folder / "truth.csv", truth)
 
 
@@ -203,12 +200,12 @@ def essays(make: Maker, folder: Path) -> None:
     source = make.article(14)
     borrowed = [*make.article(3), *source[2:5], *make.article(3), *source[8:12], *make.article(2)]
     quoting = [*make.article(6), borrowed[4], source[9], *make.article(4)]
-    written = {"source": source, "borrowed": borrowed, "quoting": quoting}
-    written |= {f"other-{number}": make.article(10) for number in range(1, 6)}
-    written["other-3"][4:4] = source[5:7]
+    essay_texts = {"source": source, "borrowed": borrowed, "quoting": quoting}
+    essay_texts |= {f"other-{number}": make.article(10) for number in range(1, 6)}
+    essay_texts["other-3"][4:4] = source[5:7]
     lines(
         folder / "essays.jsonl",
-        [{"id": name, "text": " ".join(text)} for name, text in written.items()],
+        [{"id": name, "text": " ".join(text)} for name, text in essay_texts.items()],
     )
 
 
@@ -260,9 +257,7 @@ def picture(make: Maker) -> Any:
 
 
 def products(make: Maker, folder: Path) -> None:
-    """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 that
-    are new.
-    """
+    """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 new ones."""
     rows: list[dict[str, Any]] = []
     for number in range(2005):
         if rows and number < 2000 and make.random() < 0.1:  # the same product from another seller
@@ -280,9 +275,7 @@ def products(make: Maker, folder: Path) -> None:
 
 
 def embedding(make: Maker, title: str) -> list[float]:
-    """Return a vector of length 1: the sum of a vector for each word, which its hash gives, and a
-    little noise.
-    """
+    """Return a unit vector: the sum of a vector for each word, from its hash, and some noise."""
     words = [
         blake2b(word.encode(), digest_size=8).digest()
         for word in title.replace(",", "").lower().split()
@@ -302,9 +295,7 @@ def embedding(make: Maker, title: str) -> list[float]:
 
 
 def genomes(make: Maker, folder: Path) -> None:
-    """Write four genomes of each of three species, of 100,000 letters, and a piece of one with
-    errors.
-    """
+    """Write four genomes of 100,000 letters of each of three species, and a piece with errors."""
     for name in ("alder", "birch", "cedar"):
         base = [make.one("ACGT") for _ in range(100_000)]
         for number in range(1, 5):
@@ -315,9 +306,7 @@ def genomes(make: Maker, folder: Path) -> None:
 
 
 def mutated(make: Maker, genome: list[str], rate: float) -> list[str]:
-    """Return a genome with a share of its letters drawn anew, of which a quarter stays as
-    it was.
-    """
+    """Return a genome with a share of its letters drawn again; a quarter of them do not change."""
     changed = list(genome)
     for _ in range(int(rate * len(genome))):
         changed[make.below(len(genome))] = make.one("ACGT")
@@ -344,9 +333,7 @@ def table(path: Path, rows: Sequence[dict[str, str]]) -> None:
 
 
 class DataSet(NamedTuple):
-    """A data set: what writes it into a folder, the seed, what it holds, and a command to begin
-    with.
-    """
+    """A data set: its function, its seed, its contents, and a command to begin with."""
 
     write: Callable[[Maker, Path], None]
     seed: int
@@ -400,8 +387,7 @@ DATA_SETS: dict[DemoData, DataSet] = {
 
 
 def write_data(name: DemoData, target: Path) -> str:
-    """Write a data set into a new folder, which appears when it is complete, and return what to say
-    about it.
+    """Write a data set into a new folder, complete or not at all, and describe it.
 
     Parameters
     ----------
@@ -425,15 +411,15 @@ def write_data(name: DemoData, target: Path) -> str:
     data = DATA_SETS[name]
     hidden = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        made = hidden / target.name
-        made.mkdir()
-        data.write(Maker(data.seed), made)
-        os.rename(made, target)
+        folder = hidden / target.name
+        folder.mkdir()
+        data.write(Maker(data.seed), folder)
+        os.rename(folder, target)
     finally:
         shutil.rmtree(hidden)
     files = sorted(path for path in target.rglob("*") if path.is_file())
-    shown = [path.as_posix() for path in files[:5]] + [f"and {len(files) - 5} more"] * (
-        len(files) > 5
-    )
+    shown = [path.as_posix() for path in files[:5]]
+    if len(files) > 5:
+        shown.append(f"and {len(files) - 5} more")
     size = sum(path.stat().st_size for path in files)
     return "\n".join([f"{data.holds}: {size / 1000:,.0f} kB", *shown, "", "Now try:", data.command])

@@ -36,16 +36,16 @@ UsageError: Any = typer.BadParameter.__base__
 
 @contextmanager
 def one_line_errors(stream: Any = None) -> Iterator[None]:
-    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of
-    data or system.
+    """Print errors in one line: exit status 2 for wrong usage, 1 for errors of data or system.
 
     A run that would have removed too many rows has a status of its own.
     """
 
     def leave(message: object, status: int, usage: bool = False) -> typer.Exit:
-        said = " ".join(str(message).split())
-        said = said if usage else with_own_options(said)
-        say(f"lshfast: error: {said}{next_step(said)}", stream or sys.stderr)
+        line = " ".join(str(message).split())
+        if not usage:
+            line = with_own_options(line)
+        say(f"lshfast: error: {line}{next_step(line)}", stream or sys.stderr)
         return typer.Exit(status)
 
     try:
@@ -71,10 +71,9 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except OSError as error:
         from lshfast._io.files import reason_of  # it needs numpy
 
-        named = error.filename is not None and error.strerror
-        raise leave(
-            f"{error.filename}: {reason_of(error)}" if named else error or type(error).__name__, 1
-        ) from None
+        has_path = error.filename is not None and error.strerror
+        message = f"{error.filename}: {reason_of(error)}" if has_path else str(error)
+        raise leave(message or type(error).__name__, 1) from None
     except MemoryError as error:
         raise leave(str(error) or "out of memory", 1) from None
     except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
@@ -84,12 +83,10 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
-# What comes before a value that is no number, in the words of click and in those of later versions
-# of Typer.
+# The words of click, and of later versions of Typer, before a value that is no number.
 NOT_A_NUMBER = r"(?:as a number|for '[^']+'): "
 
-# What to do about errors whose messages do not say it: options know nothing of percents, nor an
-# index of its maker.
+# Advice for errors of the library that know neither percents nor commands.
 NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (
         r"must be in (?:\(0, 1[])]|\[0, 1]|0\.\.1), not (\d+)(?:\.0+)?$",
@@ -110,16 +107,18 @@ NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 
 
 def next_step(message: str) -> str:
-    """Return what to do about an error, as the end of its message; "" if that says it already.
+    """Return the advice for an error, as the end of its message; "" if the message has it.
 
     Examples
     --------
     >>> next_step("threshold must be in (0, 1], not 80.0")
     '; 80 % is 0.8'
     """
-    return next(
-        (step(found) for error, step in NEXT_STEPS if (found := re.search(error, message))), ""
-    )
+    for pattern, step in NEXT_STEPS:
+        match = re.search(pattern, message)
+        if match:
+            return step(match)
+    return ""
 
 
 def _percent(value: float) -> str:
@@ -152,41 +151,41 @@ def usage_message(error: Any) -> str:
     """Return the message of a usage error, with the value and the command that shows help."""
     option = getattr(error, "option_name", None)
     context = getattr(error, "ctx", None)
-    if (
-        option is not None
-        and context is not None
-        and (instead := INSTEAD.get((context.command.name, option)))
-    ):
-        return f"{option} is not an option of lshfast {context.command.name}: {instead}"
-    said = (
-        error.format_message()
-        if option is None
-        else f"{error.message}{nearest_option(option, context)}"
-    )
-    said = said.rstrip(".").replace(": Value error, ", ": ")
-    with suppress(
-        AttributeError, LookupError
-    ):  # typer names the value only in the cause of its own error
+    if option is not None and context is not None:
+        instead = INSTEAD.get((context.command.name, option))
+        if instead:
+            return f"{option} is not an option of lshfast {context.command.name}: {instead}"
+    if option is None:
+        text = error.format_message()
+    else:
+        text = f"{error.message}{nearest_option(option, context)}"
+    text = text.rstrip(".").replace(": Value error, ", ": ")
+    # Typer names the value only in the cause of its own error.
+    with suppress(AttributeError, LookupError):
         value = repr(error.__cause__.errors()[0]["input"])
-        said += "" if value in said else f": {value}"
-    return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
+        text += "" if value in text else f": {value}"
+    return text if error.ctx is None else f"{text} (see {error.ctx.command_path} --help)"
 
 
 def nearest_option(name: str, context: Any) -> str:
     """Return a question with the options that `name` may stand for, as the end of a message."""
-    options = [option for one in context.command.params for option in one.opts] if context else []
+    options = (
+        [option for parameter in context.command.params for option in parameter.opts]
+        if context
+        else []
+    )
     if name.startswith("--"):
-        near = nearest(name, options, 0.7)
+        similar_options = nearest(name, options, 0.7)
     else:  # a letter, which few options have
-        near = [option for option in options if option.startswith(f"-{name}")]
-    if near:
-        return f". Did you mean {' or '.join(near)}?"
+        similar_options = [option for option in options if option.startswith(f"-{name}")]
+    if similar_options:
+        return f". Did you mean {' or '.join(similar_options)}?"
     if context and context.parent is None and name not in ("-h", "--help"):
         return ". Options of a command come after its name: lshfast COMMAND OPTIONS"
     return ""
 
 
-# What newcomers may call a command.
+# Names that newcomers may try for a command.
 OTHER_NAMES = {
     "search": "index query",
     "find": "pairs",
@@ -198,9 +197,7 @@ OTHER_NAMES = {
 
 
 class Commands(TyperGroup):
-    """Commands whose usage errors and interrupts are reported in one line, like all other
-    errors.
-    """
+    """Commands whose usage errors and interrupts are reported in one line."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
@@ -214,19 +211,16 @@ class Commands(TyperGroup):
         return resolved
 
     def _meant(self, name: str) -> str:
-        """Return a question with the command that an unknown word may stand for, as the end of a
-        message.
-        """
+        """Return a question with the command that an unknown word may stand for."""
         inner = [
             f"{group} {name}"
-            for group, one in self.commands.items()
-            if name in getattr(one, "commands", ())
+            for group, command in self.commands.items()
+            if name in getattr(command, "commands", ())
         ]
-        if inner or (name in OTHER_NAMES and "index" in self.commands):
-            return (
-                ". Did you mean "
-                f"{' or '.join(f'lshfast {one}' for one in inner or [OTHER_NAMES[name]])}?"
-            )
+        if not inner and name in OTHER_NAMES and "index" in self.commands:
+            inner = [OTHER_NAMES[name]]
+        if inner:
+            return f". Did you mean {' or '.join(f'lshfast {command}' for command in inner)}?"
         if os.path.exists(name) and "dedup" in self.commands:
             return f". A command comes first: lshfast dedup {shlex.quote(name)} -o OUT"
         return f". There are {', '.join(self.commands)}"
@@ -259,18 +253,16 @@ def _refuse_repeated(ctx: Any, command: Any, arguments: list[str]) -> None:
 
 @contextmanager
 def memory_advice(inputs: Inputs, plan: AnyPlan | None = None) -> Iterator[None]:
-    """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options
-    that reduce it.
-    """
+    """Add to a MemoryError the memory that the run needs, and the options that reduce it."""
     try:
         yield
     except MemoryError as error:
-        said = str(error) or "out of memory"
+        text = str(error) or "out of memory"
         cause: BaseException | None = error
         while cause is not None:  # the variables of the run's functions hold its memory
             traceback.clear_frames(cause.__traceback__)
             cause = cause.__context__
-        raise MemoryError(f"{said}{needs(inputs, plan)}") from None
+        raise MemoryError(f"{text}{needs(inputs, plan)}") from None
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise

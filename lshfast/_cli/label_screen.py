@@ -1,6 +1,4 @@
-"""What ``lshfast label`` shows of a pair: two texts, or two records field by field, with their
-differences marked.
-"""
+"""The screen of ``lshfast label``: two texts, or two records by field, with differences."""
 
 from __future__ import annotations
 
@@ -40,8 +38,8 @@ def screen(question: Question, similarity: bool, width: int, height: int) -> str
         assert isinstance(question, TextQuestion)
         name = "similarity"
         lines = _text_lines(question, width, height)
-    known = f"{name} {question.similarity:.4f}; " if similarity else ""
-    return "\n".join(["", "-" * (width - 1), known + progress_of(question), *lines])
+    shown_similarity = f"{name} {question.similarity:.4f}; " if similarity else ""
+    return "\n".join(["", "-" * (width - 1), shown_similarity + progress_of(question), *lines])
 
 
 def _text_lines(question: TextQuestion, width: int, height: int) -> Iterator[str]:
@@ -67,20 +65,17 @@ def _record_lines(question: RecordQuestion, width: int, height: int) -> Iterator
 
 
 def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], str]:
-    """Return the fields that are shown on so many lines, and a note about the others; equal ones
-    are left out first.
-    """
+    """Return the fields that fit on `lines`, different ones first, and a note about the others."""
     if sum(1 if pair.equal else 2 for pair in fields) <= lines:
         return list(fields), ""
     different = [pair for pair in fields if not pair.equal]
     shown = different[: lines // 2]
-    others = [
+    hidden_counts = [
         (len(fields) - len(different), "equal field"),
         (len(different) - len(shown), "different field"),
     ]
-    return shown, " and ".join(
-        f"{counted(number, noun)}" for number, noun in others if number
-    ) + " not shown"
+    notes = [counted(number, noun) for number, noun in hidden_counts if number]
+    return shown, f"{' and '.join(notes)} not shown"
 
 
 def _field_lines(name: str, pair: FieldPair, width: int, lines: int) -> Iterator[str]:
@@ -100,33 +95,33 @@ def _field_lines(name: str, pair: FieldPair, width: int, lines: int) -> Iterator
 
 
 def progress_of(question: Question) -> str:
-    """Return how many labels there are, and how much they say."""
+    """Return the number of labels, and the precision that they show."""
     from lshfast.quality.labels import ENOUGH
 
-    done = f"{question.labelled - question.unsure} labelled"
+    progress = f"{question.labelled - question.unsure} labelled"
     if question.unsure:
-        done += f", {question.unsure} unsure"
-    known = question.estimate.at_threshold
-    if known is None:
-        return done
-    half = (known.high - known.low) / 2
+        progress += f", {question.unsure} unsure"
+    precision = question.estimate.at_threshold
+    if precision is None:
+        return progress
+    half = (precision.high - precision.low) / 2
     enough = f"enough for ±{ENOUGH:g}" if half <= ENOUGH else f"±{half:.2f}"
-    return f"{done}; precision at {question.estimate.threshold:g}: {known} ({enough})"
+    return f"{progress}; precision at {question.estimate.threshold:g}: {precision} ({enough})"
 
 
 def cut(spans: list[Span], most: int) -> list[Span]:
-    """Return the first spans, with at most so many characters, and with spaces around gaps."""
-    kept: list[Span] = []
+    """Return the first spans, with at most `most` characters, and with spaces around gaps."""
+    first_spans: list[Span] = []
     for span in spans:
         if len(span.text) > most:
-            return [*kept, span._replace(text=f"{span.text[:most]}…")]
-        kept.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
+            return [*first_spans, span._replace(text=f"{span.text[:most]}…")]
+        first_spans.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
         most -= len(span.text)
-    return kept
+    return first_spans
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return the beginning of a text, of at most so many characters."""
+    """Return the beginning of a text, of at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -137,9 +132,7 @@ def _marked(spans: list[Span], marks: tuple[str, str]) -> str:
 
 
 def _wrapped(text: str, width: int, first: str, most: int | None = None) -> list[str]:
-    """Return the words of a text in lines, at most so many; the others are indented as the first
-    one is.
-    """
+    """Return a text in at most `most` lines; further lines are indented like the first."""
     return wrap(
         " ".join(text.split()),
         width - 1,

@@ -1,6 +1,4 @@
-"""The help of the whole command: its commands, grouped by what they are for, with an example for
-each group.
-"""
+"""The help of the whole command: groups of commands, with an example for each."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ class Overview(Commands):
 
 
 def _styled(text: str, style: str) -> str:
-    """Return text in a style; where the output is no terminal, the parser's echo removes the
-    escapes again.
-    """
+    """Return text in a style; the parser's echo removes it again for other outputs."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{style}m{text}\x1b[0m"

@@ -23,10 +23,9 @@ def options_below(command: Any) -> Iterator[str]:
 
 
 def with_own_options(message: str) -> str:
-    """Return a message of the library without options, named as in ``column (--column)``, that the
-    command lacks.
+    """Return a message of the library without options, as ``(--column)``, that the command lacks.
 
-    Advice after a semicolon is left out with its option, unless it names a command. Otherwise the
+    Advice after a semicolon is dropped with its option, unless it names a command; elsewhere the
     parentheses are.
     """
     options = own_options.get()

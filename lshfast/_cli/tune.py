@@ -167,7 +167,7 @@ def _tune_sets(
     show(plan_table(plan, libraries), sys.stdout)
     if amount is not None:
         held = corpus is None or corpus.held
-        print(f"\n{memory_table(plan, *amount, held=held, values=values)}")
+        print(f"\n{memory_table(plan, *amount, texts_in_memory=held, values=values)}")
     if cap is not None:
         _show_forecast(source, plan, cap)
     if corpus is not None:

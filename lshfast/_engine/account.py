@@ -1,6 +1,4 @@
-"""What a run has found, and its figures: the one place where the result and the summary of a run
-are made.
-"""
+"""The findings of a run; the one place that makes its result and its summary."""
 
 from __future__ import annotations
 
@@ -72,14 +70,12 @@ class Findings:
         candidates: int,
         empty: int,
     ) -> Findings:
-        """Return the findings, given the first copy of each row; rows removed for an entry are put
-        into the groups.
-        """
+        """Return the findings; rows that were removed for an entry of an index join the groups."""
         rows = np.arange(len(copies), dtype=np.int64)
-        own = np.ones(len(copies), np.bool_)
+        is_single = np.ones(len(copies), np.bool_)
         if earlier is not None:
-            own[earlier.rows] = False
-        sizes = np.bincount(groups.labels[own], minlength=1)
+            is_single[earlier.rows] = False
+        sizes = np.bincount(groups.labels[is_single], minlength=1)
         if earlier is not None:
             earlier.fill_in(groups)
         return cls(
@@ -133,7 +129,7 @@ class Findings:
         by : ValueCodes, optional
             The values of the rows in a column.
         """
-        kept = self.kept
+        is_kept = self.kept
         sizes = self.group_sizes
         groups = self.groups
         summary = summary_of(
@@ -141,26 +137,26 @@ class Findings:
             clock.stages,
             clock.seconds,
             read=read,
-            kept=int(kept.sum()),
-            removed=int((~kept).sum()),
+            kept=int(is_kept.sum()),
+            removed=int((~is_kept).sum()),
             rejected=rejected,
             empty=self.empty,
             copies=self.copies,
             candidates=self.candidates,
             pairs=self.pairs_found,
             groups=int((sizes > 1).sum()),
-            largest_group=int(sizes.max()) if len(kept) else 0,
+            largest_group=int(sizes.max()) if len(is_kept) else 0,
             earlier=0 if self.earlier is None else len(self.earlier.rows),
             limited=self.limited,
             left_out=self.left_out,
             indexed=indexed,
             advice=advice,
-            by=None if by is None else CountsByValue.of(by, kept).summary(),
+            by=None if by is None else CountsByValue.of(by, is_kept).summary(),
         )
-        earlier = None if self.earlier is None else self.earlier.column(len(kept))
+        earlier = None if self.earlier is None else self.earlier.column(len(is_kept))
         pairs = named_pairs(self.pairs, plan.measure)
         return DedupResult(
-            kept,
+            is_kept,
             groups.labels,
             groups.keeper,
             groups.similarity,
@@ -180,7 +176,5 @@ def named_pairs(pairs: npt.NDArray[np.void], measure: ItemMeasure) -> npt.NDArra
 def summary_of(
     plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any
 ) -> Summary:
-    """Return the summary of a run from its plan, its stages and its other figures, which are
-    attributes of it.
-    """
+    """Return the summary of a run from its plan, its stages and its other figures."""
     return Summary(**figures, **plan.figures, stages=dict(stages), seconds=seconds)

@@ -1,5 +1,4 @@
-"""Runs against an index of earlier rows: rows removed for earlier entries, and rows inserted into
-the index.
+"""Runs against an index of earlier rows: rows removed for its entries, and rows added to it.
 
 An earlier entry takes precedence over every new row under every `keep` policy, because an earlier
 run has kept it. The index stores only the signature of its text, so the similarity to it is an
@@ -31,18 +30,14 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Earlier:
-    """The rows that are removed for an earlier entry, the key of the entry, and the estimated
-    similarity to it.
-    """
+    """Rows removed for an earlier entry, the entry's key, and the estimated similarity to it."""
 
     rows: Int64Array
     keys: list[Any]
     similarity: Float64Array
 
     def fill_in(self, groups: Groups) -> None:
-        """Put the rows, each a group of its own before, into groups of rows that were removed for
-        the same entry.
-        """
+        """Put the rows, each a group before, into groups of rows removed for the same entry."""
         first: dict[Any, int] = {}
         groups.keeper[self.rows] = -1
         groups.similarity[self.rows] = self.similarity
@@ -50,9 +45,7 @@ class Earlier:
             groups.labels[row] = first.setdefault(key, row)
 
     def column(self, n: int) -> list[Any]:
-        """Return for each of n rows the key of its earlier entry, or None if it was not removed for
-        one.
-        """
+        """Return for each of n rows the key of its earlier entry; None for other rows."""
         column: list[Any] = [None] * n
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             column[row] = key
@@ -60,12 +53,12 @@ class Earlier:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the rows as arrays for `of_arrays`. The keys are all int, or all str."""
-        found: dict[str, npt.NDArray[Any]] = {"rows": self.rows, "similarity": self.similarity}
+        arrays: dict[str, npt.NDArray[Any]] = {"rows": self.rows, "similarity": self.similarity}
         if self.keys and isinstance(self.keys[0], str):
             keys = [key.encode(errors="surrogatepass") for key in self.keys]
-            found["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
-            return found | {"ends": np.cumsum([len(key) for key in keys], dtype=np.int64)}
-        return found | {"keys": np.array(self.keys, np.int64)}
+            arrays["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
+            return arrays | {"ends": np.cumsum([len(key) for key in keys], dtype=np.int64)}
+        return arrays | {"keys": np.array(self.keys, np.int64)}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Earlier:
@@ -86,8 +79,7 @@ NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))
 
 
 def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlier:
-    """Return the rows that are similar to an entry, each with its most similar entry; the smallest
-    key breaks ties.
+    """Return the rows similar to an entry, with the most similar one (ties: the smallest key).
 
     A row is similar if the estimate is at least the threshold. With verify="none", every candidate
     is similar.
@@ -121,19 +113,15 @@ class EarlierRows:
         self._known: dict[Any, Any] = {}
 
     def take_from(self, keys: UInt64Array, signatures: UInt64Array) -> Earlier:
-        """Return the rows of a piece, whose bucket keys are emptied; several threads may
-        call this.
-        """
-        found = find_earlier(self._index, signatures, self._plan)
-        keys[found.rows] = EMPTY
-        return found
+        """Return the rows of a piece, and empty their bucket keys; threads may call it at once."""
+        earlier = find_earlier(self._index, signatures, self._plan)
+        keys[earlier.rows] = EMPTY
+        return earlier
 
-    def add(self, found: Earlier, first_row: int) -> None:
-        """Add the rows of a piece that begins with this row. A key is in memory once, however many
-        rows have it.
-        """
-        keys = [self._known.setdefault(key, key) for key in found.keys]
-        self._found.append(Earlier(found.rows + first_row, keys, found.similarity))
+    def add(self, earlier: Earlier, first_row: int) -> None:
+        """Add the rows of a piece that starts at this row; equal keys share memory."""
+        keys = [self._known.setdefault(key, key) for key in earlier.keys]
+        self._found.append(Earlier(earlier.rows + first_row, keys, earlier.similarity))
 
     def finished(self) -> Earlier:
         """Return the rows of all pieces."""
@@ -156,9 +144,9 @@ def new_keys(index: LSHIndex, keys: Sequence[Any], rows: Int64Array) -> Column:
     from lshfast.index.keys import as_column
 
     column = as_column([keys[row] for row in rows.tolist()])
-    known = index.store.contains(column)
-    if known.any() and index.on_duplicate == "error":
-        row = int(rows[known.argmax()])
+    is_present = index.store.contains(column)
+    if is_present.any() and index.on_duplicate == "error":
+        row = int(rows[is_present.argmax()])
         raise ValueError(
             f"keys[{row}] = {keys[row]!r} is in the index already: use an index with "
             "on_duplicate='replace' or "

@@ -16,14 +16,14 @@ from lshfast._engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Pl
 # To read and sketch a row takes less.
 TOKEN_BYTES = 52
 
-# Bytes of a value of `by` besides its text: a string, its place in a dict and one in a list.
+# Bytes of a value of `by` without its text: a string, its place in a dict and one in a list.
 # Measured 140 to 160.
 VALUE_BYTES = 192
 
 
 @dataclass(frozen=True)
 class MemoryCosts:
-    """Bytes that a run takes besides those of its records and parts.
+    """Bytes that a run takes, without its records and parts.
 
     Attributes
     ----------
@@ -105,15 +105,13 @@ class Budget:
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes in its part besides its text."""
+        """Memory of a row in its part, without its text."""
         slots = self.plan.hasher.num_perm
         bands = self.plan.bands.bands
         return round(8 * slots * (1 + SLACK)) + 8 * (bands + ROW_WORDS) + TEXT_OVERHEAD
 
     def work(self, rows: int, longest: int = 0) -> int:
-        """Return the memory for records or a part; raise ValueError if it is too little. See
-        `least`.
-        """
+        """Return the memory for records or a part; ValueError if too little (see `least`)."""
         least = self.least(rows, longest)
         if self.memory < least:
             of_rows = f"{rows:,} rows and " if rows else ""
@@ -127,15 +125,11 @@ class Budget:
         return self.memory - self._fixed(rows) - self.row_work(longest)
 
     def longest_row(self, rows: int) -> int:
-        """Return the bytes of the longest row that leaves the least memory for other things in a
-        run over `rows`.
-        """
+        """Return the bytes of the longest row that a run over `rows` can hold."""
         return (max(0, self.memory - self.least(rows)) + self._of_threads) // self._of_byte
 
     def row_work(self, nbytes: int) -> int:
-        """Return the memory for working on a row beside that of the threads, which wait meanwhile
-        if it is long.
-        """
+        """Return the memory for work on a row; threads wait while a long row is processed."""
         return max(0, nbytes * self._of_byte - self._of_threads)
 
     @property
@@ -148,17 +142,16 @@ class Budget:
         return TOKEN_BYTES if self.plan.shingles.unit == "char" else TOKEN_BYTES // 2
 
     def records(self, longest: int = 0) -> int:
-        """Return the memory for bucket records while rows are read, if the longest row has so many
-        bytes.
+        """Return the memory for bucket records while rows are read, given the longest row's bytes.
 
         What is held of the rows, whose number is not known yet, takes the rest: most of it if they
-        have ids, whose hashes are held meanwhile.
+        have ids, whose hashes are in memory while rows are read.
         """
         work = self.work(0, longest)
         return max(obtainable(work // 4 if self.ids else work * 3 // 4), self._join_memory)
 
     def least(self, rows: int, longest: int = 0) -> int:
-        """Return the least memory for so many rows, of which the longest has so many bytes."""
+        """Return the least memory for `rows`, of which the longest has `longest` bytes."""
         work = max(self.costs.least, self._join_memory * 4 // 3 + 1)
         return self._fixed(rows) + self.row_work(longest) + work
 
@@ -181,8 +174,7 @@ class Budget:
 
 
 def bytes_of_values(values: ValueCodes | None, rows: int) -> int:
-    """Estimate the memory for the values of `by` of all rows, from those of the first ones; 0
-    without values.
+    """Estimate the memory for the `by` values of all rows from the first ones; 0 without values.
 
     The share of the rows seen that have a value of their own is the chance that a further row has a
     new one (I. J. Good, Biometrika 1953).
@@ -190,33 +182,29 @@ def bytes_of_values(values: ValueCodes | None, rows: int) -> int:
     if values is None:
         return 0
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.names))
-    alone = np.count_nonzero(counts == 1) / max(1, len(values))
-    different = min(MOST_VALUES, len(values.names) + max(0, rows - len(values)) * alone)
+    single_share = np.count_nonzero(counts == 1) / max(1, len(values))
+    different = min(MOST_VALUES, len(values.names) + max(0, rows - len(values)) * single_share)
     texts = sum(map(len, values.names)) / max(1, len(values.names))
     return COSTS.value * rows + min(COSTS.values, round(different * (VALUE_BYTES + texts)))
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process may take, None if the system does not tell: Linux and its
-    containers do.
-    """
-    found = []
+    """Return the bytes that this process may use; None where the system reports none."""
+    limits = []
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
-            found += [
+            limits += [
                 int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")
             ]
     except OSError:
         return None
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError), open(limit, encoding="ascii") as file:
-            found.append(int(file.read()))
-    return min(found, default=None)
+            limits.append(int(file.read()))
+    return min(limits, default=None)
 
 
 def obtainable(memory: int) -> int:
-    """Return an amount of memory, or what is available if that is less: larger arrays cannot be
-    allocated.
-    """
+    """Return an amount of memory, at most the available memory."""
     free = available_memory()
     return memory if free is None else min(memory, free)

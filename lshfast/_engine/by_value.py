@@ -1,6 +1,4 @@
-"""The account of a run by the values of a column: how many rows of each value were read and
-removed.
-"""
+"""The numbers of rows read and removed for each value of a column."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ class ValueRows(NamedTuple):
 
 
 class OtherRows(NamedTuple):
-    """Rows with other values than those that are listed: the number of these values, or the least;
-    the rows.
-    """
+    """Rows with values that are not listed: how many values there are at least, and their rows."""
 
     values: int
     read: int
@@ -91,35 +87,33 @@ class RemovedBy:
     others: OtherRows | None = None
 
     def figures(self) -> Iterator[Figure]:
-        """Yield the lines of a table: the values with most removed rows, and the sum of the
-        others.
-        """
+        """Yield the lines of a table: the values with most removed rows, and the others' sum."""
         yield figure(visible(f"by {self.column}"[:SHOWN_CHARACTERS]))
-        for name, read, removed in self.shown():
-            share = f"{removed / max(read, 1):.1%}"
-            shown = visible(
-                name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…"
-            )
-            yield figure("", removed, f"removed of {read:,} read, {share}: {shown}")
+        for name, rows_read, removed in self.shown():
+            share = f"{removed / max(rows_read, 1):.1%}"
+            if len(name) > SHOWN_CHARACTERS:
+                name = f"{name[: SHOWN_CHARACTERS - 1]}…"
+            note = f"removed of {rows_read:,} read, {share}: {visible(name)}"
+            yield figure("", removed, note)
 
     def shown(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the name, the rows read and the rows removed of the first values, and of the others
-        together.
-        """
-        for one in self.values[:MOST_SHOWN]:
-            yield one.name, one.read, one.removed
-        rest = self.values[MOST_SHOWN:]
-        more = self.others or OtherRows(0, 0, 0)
-        number = len(rest) + more.values
+        """Yield name, rows read and rows removed of the first values, then of all others."""
+        for row_counts in self.values[:MOST_SHOWN]:
+            yield row_counts.name, row_counts.read, row_counts.removed
+        unshown_values = self.values[MOST_SHOWN:]
+        unlisted_rows = self.others or OtherRows(0, 0, 0)
+        number = len(unshown_values) + unlisted_rows.values
         if number:
-            read = sum(one.read for one in rest)
-            removed = sum(one.removed for one in rest)
-            yield counted(number, "other value"), read + more.read, removed + more.removed
+            rows_read = unlisted_rows.read
+            rows_read += sum(row_counts.read for row_counts in unshown_values)
+            removed = unlisted_rows.removed
+            removed += sum(row_counts.removed for row_counts in unshown_values)
+            yield counted(number, "other value"), rows_read, removed
 
 
 @dataclass(frozen=True)
 class CountsByValue:
-    """Rows read and removed of each value that is told apart.
+    """Rows read and removed of each distinguished value.
 
     Attributes
     ----------
@@ -138,47 +132,42 @@ class CountsByValue:
     other_removed: int = 0
 
     @classmethod
-    def of(cls, by: ValueCodes, kept: BoolArray) -> CountsByValue:
-        """Count the rows of each value; `kept` says which rows are kept."""
-        return cls.of_codes(by.column, by.names, by.codes, kept)
+    def of(cls, by: ValueCodes, keep: BoolArray) -> CountsByValue:
+        """Count the rows of each value; `keep` says which rows are kept."""
+        return cls.of_codes(by.column, by.names, by.codes, keep)
 
     @classmethod
     def of_codes(
-        cls, column: str, names: Sequence[str], codes: npt.NDArray[np.int32], kept: BoolArray
+        cls, column: str, names: Sequence[str], codes: npt.NDArray[np.int32], keep: BoolArray
     ) -> CountsByValue:
         """Count the rows of each value, given its codes; see `ValueCodes`."""
-        read, removed = np.zeros((2, len(names) + 2), np.int64)
+        rows_read, removed = np.zeros((2, len(names) + 2), np.int64)
         for start in range(0, len(codes), ROWS_AT_ONCE):
             places = codes[start : start + ROWS_AT_ONCE] - OTHER
-            gone = places[~kept[start : start + ROWS_AT_ONCE]]
-            read += np.bincount(places, minlength=len(read))
-            removed += np.bincount(gone, minlength=len(read))
-        return cls.of_totals(column, names, read, removed)
+            removed_places = places[~keep[start : start + ROWS_AT_ONCE]]
+            rows_read += np.bincount(places, minlength=len(rows_read))
+            removed += np.bincount(removed_places, minlength=len(rows_read))
+        return cls.of_totals(column, names, rows_read, removed)
 
     @classmethod
     def of_totals(
         cls, column: str, names: Sequence[str], read: Int64Array, removed: Int64Array
     ) -> CountsByValue:
-        """Return the counts of OTHER, of MISSING and of each name; the place of a value is its code
-        - MISSING.
-        """
+        """Return counts from totals of OTHER, MISSING and each name, in the order of codes."""
         missing = MISSING - OTHER
         return cls(
             column, [None, *names], read[missing:], removed[missing:], int(read[0]), int(removed[0])
         )
 
-    def order(self, chosen: BoolArray | None = None) -> list[int]:
-        """Return the places of MOST_LISTED values, of some or of all that have rows: most removed
-        rows first.
-        """
-        places = np.flatnonzero(self.read > 0 if chosen is None else chosen)
+    def order(self, mask: BoolArray | None = None) -> list[int]:
+        """Return the places of at most MOST_LISTED values with rows: most removed rows first."""
+        places = np.flatnonzero(self.read > 0 if mask is None else mask)
         places = places[np.lexsort((-self.read[places], -self.removed[places]))]
         if len(places) > MOST_LISTED:  # with all that are equal to the last one
             last = places[MOST_LISTED - 1]
             ahead = self.removed[places] > self.removed[last]
-            equal = (self.removed[places] == self.removed[last]) & (
-                self.read[places] >= self.read[last]
-            )
+            equal = self.removed[places] == self.removed[last]
+            equal &= self.read[places] >= self.read[last]
             places = places[ahead | equal]
         return nsmallest(MOST_LISTED, map(int, places), key=self._rank)
 
@@ -191,8 +180,12 @@ class CountsByValue:
 
     def summary(self) -> RemovedBy:
         """Return the numbers of the values with most removed rows, and the sum of the others."""
-        listed = tuple(map(self.rows, self.order()))
-        number = int((self.read > 0).sum()) - len(listed) + (self.other_read > 0)
-        read = int(self.read.sum()) + self.other_read - sum(one.read for one in listed)
-        removed = int(self.removed.sum()) + self.other_removed - sum(one.removed for one in listed)
-        return RemovedBy(self.column, listed, OtherRows(number, read, removed) if number else None)
+        listed_values = tuple(map(self.rows, self.order()))
+        number = int((self.read > 0).sum()) - len(listed_values) + (self.other_read > 0)
+        if not number:
+            return RemovedBy(self.column, listed_values)
+        other_read = int(self.read.sum()) + self.other_read
+        other_read -= sum(row_counts.read for row_counts in listed_values)
+        other_removed = int(self.removed.sum()) + self.other_removed
+        other_removed -= sum(row_counts.removed for row_counts in listed_values)
+        return RemovedBy(self.column, listed_values, OtherRows(number, other_read, other_removed))

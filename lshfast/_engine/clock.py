@@ -1,6 +1,4 @@
-"""The seconds and bytes of the stages of a run, and errors that name the stage in which memory ran
-out.
-"""
+"""The seconds and bytes of the stages of a run, and the stage in which memory ran out."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ class OutOfMemoryError(MemoryError):
 
 @contextmanager
 def naming_stage(name: str) -> Iterator[None]:
-    """Raise an OutOfMemoryError that names the stage for a MemoryError, or for an OSError with
-    errno ENOMEM.
-    """
+    """Turn a MemoryError, or OSError with ENOMEM, into an OutOfMemoryError with the stage."""
     try:
         yield
     except OutOfMemoryError:

@@ -1,5 +1,4 @@
-"""The file of groups with lasting ids: Parquet with a row for each row, which a run reads, and
-replaces at its end.
+"""The Parquet file of groups with lasting ids, which a run reads and at its end replaces.
 
 The columns are key, cluster and first_seen, in the order in which rows were first seen. The
 metadata has the version, the number of the last run, the next id, the options of the last run, and
@@ -68,20 +67,17 @@ class ClusterOutput:
         """The same file for a run that writes nothing."""
         return replace(self, changes=None, dry=True)
 
-    def check(self, inputs: Sequence[str], others: Sequence[str | None]) -> None:
-        """Check that the file can be replaced, and is neither an input nor another output, before
-        the work.
-        """
+    def check(self, inputs: Sequence[str], other_outputs: Sequence[str | None]) -> None:
+        """Check before the work that the file can be replaced and is no input or other output."""
         optional("pyarrow")
         if output_format(self.path)[0] != "parquet":
             raise ValueError(f"{printable(self.path)}: clusters must be a file named .parquet")
         check_place(self.path, inputs, overwrite=True)
-        check_different([*(path for path in others if path is not None), self.path])
+        check_different([*(path for path in other_outputs if path is not None), self.path])
 
     @contextmanager
     def opened(self) -> Iterator[OpenClusters]:
-        """Read the groups of earlier runs; until the block ends, other runs with this file are
-        refused.
+        """Read the groups of earlier runs, and lock the file until the block ends.
 
         Raises
         ------
@@ -118,7 +114,7 @@ def cluster_output(
 
 @dataclass(frozen=True, eq=False)
 class OpenClusters:
-    """The groups of earlier runs, and where those of this run are written."""
+    """The groups of earlier runs, and the file for the groups of this run."""
 
     output: ClusterOutput
     earlier: ClusterTable
@@ -134,7 +130,7 @@ class OpenClusters:
         Raises
         ------
         ValueError
-            If the keys are of another type than those of earlier runs, or there are no further ids.
+            If the keys have another type than in earlier runs, or there are no further ids.
         """
         some = (self.earlier.keys, () if links is None else links[1], keys)
         kinds = [_NAMES[type(part[0])] for part in some if len(part)]
@@ -146,8 +142,7 @@ class OpenClusters:
         return update
 
     def updated_by(self, result: DedupResult) -> tuple[ClusterUpdate, DedupResult]:
-        """Return the groups after a run with this result, and the result with their figures in its
-        summary.
+        """Return the groups after a run, and its result with their figures in its summary.
 
         If the run used an index of earlier rows, its rows are new ones, and rows that were removed
         for an entry join the group of this entry.
@@ -165,10 +160,9 @@ class OpenClusters:
         return update, replace(result, summary=replace(result.summary, clusters=update.figures))
 
     def write(self, update: ClusterUpdate, options: Mapping[str, Any], overwrite: bool) -> None:
-        """Write the groups, and the table of changes if it is wanted; `overwrite` is for the
-        latter.
+        """Write the groups, and the table of changes if there is one, which `overwrite` is for.
 
-        `options` are those of the run, as values of JSON.
+        `options` are the options of the run, as values of JSON.
         """
         if self.output.dry:
             return
@@ -182,14 +176,14 @@ class OpenClusters:
 def write_clusters(path: str, table: ClusterTable, options: Mapping[str, Any]) -> None:
     """Write groups to a file, which is replaced."""
     kind = _KINDS[type(table.keys[0])] if table.keys else "string"
-    own = {
+    numbers = {
         "runs": table.runs,
         "next_id": table.next_id,
         "rows": len(table.keys),
         "columns": _sum_of(table),
     }
     columns: Columns = dict(zip(COLUMNS, (table.keys, table.ids, table.first_seen), strict=True))
-    metadata = {METADATA: _MANIFEST.pack(own, options, indent=None).decode()}
+    metadata = {METADATA: _MANIFEST.pack(numbers, options, indent=None).decode()}
     write_tables(path, [columns], True, {"key": kind}, metadata)
 
 
@@ -212,27 +206,35 @@ def read_clusters(path: str) -> ClusterTable:
     if data is None:
         raise FormatError(f"{name}: not a file of clusters of lshfast")
     try:
-        own, _ = _MANIFEST.unpack(data, path)
+        numbers_by_name, _ = _MANIFEST.unpack(data, path)
     except RecursionError:
         raise FormatError(f"{name}: damaged") from None
     kinds = [str(kind) for kind in schema.types]
     if tuple(schema.names) != COLUMNS or kinds not in (["int64"] * 3, ["string", "int64", "int64"]):
         raise FormatError(f"{name}: damaged: its columns must be {', '.join(COLUMNS)}")
     try:
-        found = read_whole(real, id_column="key", format="parquet")
+        rows_of_file = read_whole(real, id_column="key", format="parquet")
     except DataError as error:
         raise FormatError(f"{name}: damaged: {error.reason}") from None
     try:
-        ids, seen = (np.array(found.columns.get(column, []), np.int64) for column in COLUMNS[1:])
+        arrays = [
+            np.array(rows_of_file.columns.get(column, []), np.int64) for column in COLUMNS[1:]
+        ]
+        ids, first_seen = arrays
     except (TypeError, ValueError):
         raise FormatError(f"{name}: damaged: a null is no number") from None
-    numbers = [own.get(key) for key in ("runs", "next_id", "rows", "columns")]
-    runs, next_id, rows, total = (number if type(number) is int else -1 for number in numbers)
-    table = ClusterTable(list(found.ids), ids, seen, runs, next_id)
+    names = ("runs", "next_id", "rows", "columns")
+    runs, next_id, rows, total = (_int_of(numbers_by_name.get(key)) for key in names)
+    table = ClusterTable(list(rows_of_file.ids), ids, first_seen, runs, next_id)
     reason = _fault(table, rows)
     if reason or total != _sum_of(table):
         raise FormatError(f"{name}: damaged: {reason or 'the checksum of its columns differs'}")
     return table
+
+
+def _int_of(value: object) -> int:
+    """Return an int of a manifest; -1, which no number may be, for other values."""
+    return value if type(value) is int else -1
 
 
 def _check_room(name: str, runs: int, next_id: int) -> None:
@@ -244,7 +246,7 @@ def _check_room(name: str, runs: int, next_id: int) -> None:
 
 
 def _fault(table: ClusterTable, rows: int) -> str:
-    """Return what is wrong with the numbers of a table, or ""."""
+    """Return the fault of the numbers of a table, or ""."""
     if not (0 <= table.runs <= MOST and 1 <= table.next_id <= MOST):
         return f"runs and ids must be at most {MOST}"
     if len(table.keys) != rows:

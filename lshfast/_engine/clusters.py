@@ -1,5 +1,4 @@
-"""Groups whose ids last from run to run: the ids of new groups, by the members that earlier groups
-had.
+"""Groups whose ids last from run to run: new groups get ids from earlier groups' members.
 
 A group keeps the oldest id that it can claim. The earlier id of some rows is claimed by the group
 that now has the first-seen of these rows. So an id stays where its oldest member is, groups that
@@ -60,7 +59,7 @@ class ClusterTable:
 
 @dataclass(frozen=True)
 class ClusterFigures:
-    """What a run has changed in groups with lasting ids.
+    """The changes of a run to groups with lasting ids.
 
     Attributes
     ----------
@@ -134,8 +133,7 @@ class ClusterUpdate:
         return ClusterFigures(table.runs, len(table.keys), len(np.unique(table.ids)), *numbers)
 
     def changes(self, at_once: int = ROWS_AT_ONCE) -> Iterator[dict[str, list[Any]]]:
-        """Yield the table of changes in parts, the first of which may be empty: id, change, old_id
-        and key.
+        """Yield the table of changes (id, change, old_id and key) in parts; the first may be empty.
 
         The rows are in the order in which they were first seen, `at_once` in each part. Ids that do
         not exist are None.
@@ -199,40 +197,38 @@ def update_clusters(
     """
     names = list(earlier.keys)
     place = {key: node for node, key in enumerate(names)}
-    known = len(names)
+    earlier_count = len(names)
     rows, entries = (np.empty(0, np.int64), []) if links is None else links
     nodes = np.empty(len(entries) + len(keys), np.int64)
     for at, key in enumerate(chain(entries, keys)):
         nodes[at] = node = place.setdefault(key, len(names))
         if node == len(names):
             names.append(key)
-    linked = nodes[: len(entries)]
-    own = nodes[len(entries) :]
-    edges = [(own, own[labels]), (own[rows], linked)]
+    linked_nodes = nodes[: len(entries)]
+    row_nodes = nodes[len(entries) :]
+    edges = [(row_nodes, row_nodes[labels]), (row_nodes[rows], linked_nodes)]
     present = np.ones(len(names), np.bool_)
     if links is None:
-        present[:known] = False
-        present[own] = True
+        present[:earlier_count] = False
+        present[row_nodes] = True
     else:
-        edges.append((np.arange(known, dtype=np.int64), _first_of_each(earlier.ids)))
-    left, right = (np.concatenate(ends) for ends in zip(*edges, strict=True))
-    groups = components(left, right, len(names))
+        edges.append((np.arange(earlier_count, dtype=np.int64), _first_of_each(earlier.ids)))
+    first_ends, second_ends = (np.concatenate(ends) for ends in zip(*edges, strict=True))
+    groups = components(first_ends, second_ends, len(names))
     return _named(earlier, names, groups, present)
 
 
 def _named(
     earlier: ClusterTable, names: list[Any], groups: Int64Array, present: BoolArray
 ) -> ClusterUpdate:
-    """Give ids to groups, of which `groups` has the first-seen row for each row; some rows are not
-    present.
-    """
+    """Give ids to groups; `groups` has the first-seen row of each row, present or not."""
     n = len(names)
-    known = len(earlier.keys)
+    earlier_count = len(earlier.keys)
     old = np.zeros(n, np.int64)
-    old[:known] = earlier.ids
-    held = np.flatnonzero(present & (old > 0))
-    claimed, first = np.unique(old[held], return_index=True)
-    claimants = groups[held[first]]
+    old[:earlier_count] = earlier.ids
+    present_rows = np.flatnonzero(present & (old > 0))
+    claimed, first = np.unique(old[present_rows], return_index=True)
+    claimants = groups[present_rows[first]]
     best = np.full(n, _NONE, np.int64)
     np.minimum.at(best, claimants, claimed)
     unnamed = np.flatnonzero(present & (groups == np.arange(n, dtype=np.int64)) & (best == _NONE))
@@ -240,21 +236,23 @@ def _named(
     ids = np.where(present, best[groups], 0)
 
     change = np.full(n, UNCHANGED, np.int8)
-    moved = np.flatnonzero(present & (old > 0) & (old != ids))
-    to = claimants[np.searchsorted(claimed, old[moved])]
-    change[moved] = np.where(to == groups[moved], MERGED, SPLIT)
+    moved_rows = np.flatnonzero(present & (old > 0) & (old != ids))
+    to = claimants[np.searchsorted(claimed, old[moved_rows])]
+    change[moved_rows] = np.where(to == groups[moved_rows], MERGED, SPLIT)
     change[(old > 0) & ~present] = REMOVED
     has_earlier = np.zeros(n, np.bool_)
-    has_earlier[groups[held]] = True
-    fresh = np.flatnonzero(old == 0)
-    change[fresh] = np.where(has_earlier[groups[fresh]], JOINED, NEW)
+    has_earlier[groups[present_rows]] = True
+    new_rows = np.flatnonzero(old == 0)
+    change[new_rows] = np.where(has_earlier[groups[new_rows]], JOINED, NEW)
 
     run = earlier.runs + 1
-    seen = np.full(n, run, np.int64)
-    seen[:known] = earlier.first_seen
+    first_seen = np.full(n, run, np.int64)
+    first_seen[:earlier_count] = earlier.first_seen
     stay = np.flatnonzero(present)
-    kept = names if len(stay) == n else [names[node] for node in stay.tolist()]
-    table = ClusterTable(kept, ids[stay], seen[stay], run, earlier.next_id + len(unnamed))
+    present_names = names if len(stay) == n else [names[node] for node in stay.tolist()]
+    table = ClusterTable(
+        present_names, ids[stay], first_seen[stay], run, earlier.next_id + len(unnamed)
+    )
     return ClusterUpdate(table, names, ids, old, change)
 
 

@@ -56,9 +56,7 @@ class Column(Protocol):
 
     @property
     def lengths(self) -> Int64Array:
-        """The length of each row, used to keep the longest or shortest row: bytes of a text,
-        elements of a set.
-        """
+        """The length of each row, for `keep`: bytes of a text, elements of a set."""
 
     @property
     def nbytes(self) -> Int64Array:
@@ -78,14 +76,10 @@ class Column(Protocol):
         """Return the token sets of all rows, hashed with a seed or a secret key."""
 
     def hashes(self, seed: int) -> UInt64Array:
-        """Return a hash of the bytes of each text, or of the elements of each set independent of
-        their order.
-        """
+        """Return a hash of each text's bytes, or of each set's elements in any order."""
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Return which pairs of rows are known to be equal without hashing them, bool; others may
-        be equal too.
-        """
+        """Return which pairs of rows are known to be equal; other pairs may be equal too."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +164,7 @@ class _Sets:
 
 @dataclass(frozen=True)
 class Elements(_Sets):
-    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the
-    first set.
-    """
+    """Sets of str, bytes and int objects, not copied; `first_row` is the first set's number."""
 
     rows: Sequence[Collection[Any]]
     first_row: int = 0
@@ -217,11 +209,9 @@ class ArrowLists(_Sets):
         return ArrowLists(offsets, self._elements(places))
 
     def _elements(self, places: Chosen) -> Texts | UInt64Array:
-        return (
-            self.elements.take(places)
-            if isinstance(self.elements, Texts)
-            else self.elements[places]
-        )
+        if isinstance(self.elements, Texts):
+            return self.elements.take(places)
+        return self.elements[places]
 
     def tokens(self, key: int | HashKey) -> TokenSets:
         if isinstance(self.elements, Texts):
@@ -286,9 +276,7 @@ class Tokens(_Sets):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Rows whose tokens are computed again with the key of a run; `verify` takes its token sets
-    from here.
-    """
+    """Rows whose tokens are computed again with the key of a run, for `verify`."""
 
     column: Column
     key: RunKey
@@ -303,8 +291,7 @@ class KeyedRows:
     def in_pieces(
         self, work: Callable[[Int64Array], Result], rows: Int64Array, threads: int
     ) -> Iterator[Result]:
-        """Yield work(some) for some of the rows at a time, in order; several threads process them
-        at once.
+        """Yield the result of `work` for pieces of the rows, in order; threads share the pieces.
 
         A very long row is processed alone.
         """
@@ -334,9 +321,7 @@ class KeyedRows:
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts, or of packed sets, as one column; a single
-    column as it is.
-    """
+    """Return the rows of several columns of texts or packed sets as one column."""
     if len(columns) == 1:
         return columns[0]
     if isinstance(columns[0], PackedSets):
@@ -347,9 +332,11 @@ def joined(columns: Sequence[Column]) -> Column:
         )
     shingled = [column for column in columns if isinstance(column, ShingledTexts)]
     texts = [column.texts for column in shingled]
-    held = [part for part in texts if isinstance(part, Texts)]
-    whole = Texts.concatenate(held) if len(held) == len(texts) else StoredTexts.concatenate(texts)
-    return ShingledTexts(whole, shingled[0].shingles)
+    texts_in_memory = [part for part in texts if isinstance(part, Texts)]
+    shingles = shingled[0].shingles
+    if len(texts_in_memory) == len(texts):
+        return ShingledTexts(Texts.concatenate(texts_in_memory), shingles)
+    return ShingledTexts(StoredTexts.concatenate(texts), shingles)
 
 
 def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Column:
@@ -390,9 +377,7 @@ def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Colu
 def _arrow_lists(
     offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[Any]], kind: Kind | None
 ) -> ArrowLists:
-    """Return the sets of an Arrow column of lists, or raise ValueError if the user has to say that
-    they are sets.
-    """
+    """Return the sets of an Arrow column of lists; ValueError if they may be something else."""
     if isinstance(elements, Texts):
         return ArrowLists(offsets, elements)
     kinds = kinds_of_numbers(elements.dtype, one_length=False)
@@ -402,24 +387,17 @@ def _arrow_lists(
 
 
 def _holds_objects(source: Any) -> bool:
-    """Return whether this is a pandas column of Python objects, for which the Arrow interface would
-    guess one type.
-    """
+    """Return whether this is a pandas column of objects, whose Arrow type would be a guess."""
     dtype = getattr(source, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _may_hold_sets(source: Any) -> bool:
-    """Return whether this is a sequence of Python objects, or an array of more than one
-    dimension.
-    """
-    # Dtype of numpy or pandas.
-    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"
-    return (
-        objects
-        or isinstance(source, (list, tuple))
-        or (isinstance(source, np.ndarray) and source.ndim > 1)
-    )
+    """Return whether this is a sequence of objects, or an array of several dimensions."""
+    dtype = getattr(source, "dtype", None)  # of numpy or pandas
+    if getattr(dtype, "kind", None) == "O" or isinstance(source, (list, tuple)):
+        return True
+    return isinstance(source, np.ndarray) and source.ndim > 1
 
 
 def _check_no_shingles(shingles: Shingles) -> None:

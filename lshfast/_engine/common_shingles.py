@@ -1,5 +1,4 @@
-"""The shingles that occur in more than a given share of the texts: exactly these, in bounded
-memory.
+"""The exact set of shingles that occur in over a given share of the texts, in bounded memory.
 
 The texts are read twice. The first reading counts in a table, whose entries are shared by the
 shingles with the same highest bits of their tokens: a shingle whose entry is small enough is not
@@ -43,9 +42,7 @@ Counts: TypeAlias = tuple[UInt64Array, Int64Array]
 
 
 class TableCounts(NamedTuple):
-    """Upper bounds of the number of texts with each shingle, by the highest bits of its token; and
-    all texts.
-    """
+    """Upper bounds of the number of texts with each shingle, by its token's highest bits."""
 
     table: npt.NDArray[np.uint32]
     texts: int
@@ -74,18 +71,17 @@ def above_share(counts: npt.NDArray[np.integer], share: float, texts: int) -> Bo
 def ignoring_common(
     batches: Iterable[Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> tuple[Iterable[Texts | Column], Plan]:
-    """Return rows and a plan in which common shingles do not count, if the plan says so; see
-    `find_common`.
+    """Return rows and a plan in which common shingles do not count, if the plan says so.
 
-    Texts that can be read again are not held meanwhile.
+    Texts that can be read again do not stay in memory.
     """
     if plan.ignore_common is None or plan.shingles.common is not None:
         return batches, plan
-    held: list[Column] = []
-    plan = find_common(lambda: held or noted(batches, plan, held), plan, clock, progress)
+    columns: list[Column] = []
+    plan = find_common(lambda: columns or noted(batches, plan, columns), plan, clock, progress)
     return [
         replace(column, shingles=plan.shingles)
-        for column in held
+        for column in columns
         if isinstance(column, ShingledTexts)
     ], plan
 
@@ -129,7 +125,7 @@ def count_places(
     clock: Clock,
     progress: Progress | None = None,
 ) -> TableCounts:
-    """Count the texts in a table; `numbers` are those of the secret key of the tokens."""
+    """Count the texts in a table; `numbers` are the secret key of the tokens."""
     key = HashKey(*numbers)
     table = new_table()
     texts = 0
@@ -152,9 +148,7 @@ def count_likely(
     clock: Clock,
     progress: Progress | None = None,
 ) -> Counts:
-    """Count the texts of each shingle whose entry in the table is large enough, as `likely`
-    tells.
-    """
+    """Count the texts of the shingles that `likely` selects by the table of bounds."""
     key = HashKey(*numbers)
 
     def counts_of(column: Column) -> Counts:
@@ -164,17 +158,17 @@ def count_likely(
         )
         return different, counts.astype(np.int64)
 
-    found = summed([])
+    likely_counts = summed([])
     waiting = list[Counts]()
-    held = 0
+    waiting_tokens = 0
     for part in processed(batches, plan, clock, counts_of, progress, "count"):
         waiting.append(part)
-        held += len(part[0])
-        if held > len(found[0]) + HELD_TOKENS:
-            found = summed([found, *waiting])
+        waiting_tokens += len(part[0])
+        if waiting_tokens > len(likely_counts[0]) + HELD_TOKENS:
+            likely_counts = summed([likely_counts, *waiting])
             waiting = []
-            held = 0
-    return summed([found, *waiting])
+            waiting_tokens = 0
+    return summed([likely_counts, *waiting])
 
 
 def _sets_of(column: Column, key: HashKey) -> TokenSets:

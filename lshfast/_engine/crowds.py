@@ -1,4 +1,4 @@
-"""What a run with a limit of candidates says of the rows that had more."""
+"""The message of a run with a limit of candidates about rows that exceeded it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Limited:
 
     @property
     def note(self) -> str:
-        """What the rows are, and what was left out."""
+        """The rows, and the comparisons that were left out."""
         if not self.rows:
             return f"rows with more than {self.most:,} candidates"
         return (

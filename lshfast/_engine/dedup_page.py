@@ -1,6 +1,4 @@
-"""The page of a deduplication, made of its figures and of the evidence, and drawings of some of
-these.
-"""
+"""The HTML page of a deduplication, from its figures and its evidence."""
 
 from __future__ import annotations
 
@@ -105,29 +103,27 @@ def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) ->
     panels = [Panel(f"Removed rows by {measure}{left_out}", similarities, HEIGHT)]
     sizes = _sizes(group_sizes_of(result))
     if sizes:
-        named = "Groups by number of rows"
-        panels.append(Panel(named, bars(sizes, named), BAR * len(sizes)))
+        sizes_title = "Groups by number of rows"
+        panels.append(Panel(sizes_title, bars(sizes, sizes_title), BAR * len(sizes)))
     return Drawing(panels)
 
 
 def drawing_of_plan(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> Drawing:
-    """Return a drawing of the probability that a pair is found, over its Jaccard similarity; and
-    that of libraries.
-    """
+    """Return a drawing of the probability to find a pair by its similarity, with libraries'."""
     bands = counted(plan.bands.bands, "band"), counted(plan.bands.rows_per_band, "row")
     title = f"Probability that a pair is found: {bands[0]} of {bands[1]}"
     label = f"Jaccard similarity; the vertical line is the threshold, {plan.equal_jaccard:.4g}"
-    others = {library.name: _curve(library) for library in libraries}
-    drawn = histogram(
+    library_curves = {library.name: _curve(library) for library in libraries}
+    curves = histogram(
         [],
         title,
         axis=(0.0, 1.0),
         x_label=label,
         curve=_curve(plan.bands),
         mark=plan.equal_jaccard,
-        others=others,
+        others=library_curves,
     )
-    return Drawing([Panel(title, drawn, HEIGHT)])
+    return Drawing([Panel(title, curves, HEIGHT)])
 
 
 def _curve(bands: Bands | LibraryDefaults) -> list[tuple[float, float]]:
@@ -155,9 +151,7 @@ def _funnel(summary: Summary) -> Any:
 
 
 def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str) -> Any:
-    """Return the histogram of similarities, or of distances, and over it the probability that a
-    pair is found.
-    """
+    """Return the histogram of similarities or distances, below the curve of the plan."""
     edges = np.arange(COLUMNS + 1, dtype=np.float64) / COLUMNS
     radius = radius_of(plan)
     rows = counts[:-1]
@@ -202,27 +196,25 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
 
 
 def _sources(summary: Summary, evidence: Evidence) -> Iterator[tuple[str, list[InputRows]]]:
-    """Yield what rows are told apart by, and the rows: the inputs if there are several, and the
-    values of a column.
-    """
+    """Yield what distinguishes rows, and their numbers: several inputs, and values of a column."""
     if len(evidence.inputs) > 1:
         yield "input", _inputs(evidence.inputs)
     if summary.by is not None:
-        yield summary.by.column, [InputRows(*one) for one in summary.by.shown()]
+        yield summary.by.column, [InputRows(*row_counts) for row_counts in summary.by.shown()]
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
     """Return the inputs of which most rows were removed, and the sum of the others."""
     if len(inputs) <= MOST_SOURCES:
         return list(inputs)
-    ordered = sorted(inputs, key=lambda one: -one.removed)
-    rest = ordered[MOST_SOURCES - 1 :]
-    others = InputRows(
-        counted(len(rest), "other input"),
-        sum(one.read for one in rest),
-        sum(one.removed for one in rest),
+    ordered = sorted(inputs, key=lambda row_counts: -row_counts.removed)
+    small_inputs = ordered[MOST_SOURCES - 1 :]
+    sum_of_small = InputRows(
+        counted(len(small_inputs), "other input"),
+        sum(row_counts.read for row_counts in small_inputs),
+        sum(row_counts.removed for row_counts in small_inputs),
     )
-    return [*ordered[: MOST_SOURCES - 1], others]
+    return [*ordered[: MOST_SOURCES - 1], sum_of_small]
 
 
 def _options(options: Mapping[str, Any], plan: AnyPlan) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ SHOWN_SUFFIXES = 8
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Account(Shown):
-    """What became of the rows of a run, and how long it took: what all summaries have in common.
+    """The base of all summaries: the numbers of rows of a run, and its times.
 
     Two accounts are equal if all attributes except `stages` and `seconds` are. A notebook shows a
     table.
@@ -94,16 +94,16 @@ class Account(Shown):
 
     @property
     def finding_more(self) -> str:
-        """What finds less similar pairs, as options of the command."""
+        """The options of the command that find less similar pairs."""
         return "a lower --threshold, or larger --radius, finds less similar ones"
 
     @property
     def parts(self) -> str:
-        """What became of the rows, as a sum."""
+        """The numbers of rows by result, as a sum."""
         return " + ".join(f"{getattr(self, name):,} {name}" for name in self.PARTS)
 
     def figures(self) -> Iterator[Figure]:
-        """Yield the lines of a table, without those of the inputs and times."""
+        """Yield the lines of a table, without inputs and times."""
         raise NotImplementedError
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
@@ -118,17 +118,17 @@ class Account(Shown):
 def input_figures(
     delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]
 ) -> list[Figure]:
-    """Return lines for delimiters that are not those of a format, files that were not read, and
-    texts of many lines.
-    """
+    """Return lines for unusual delimiters, files that were not read, and texts of many lines."""
     figures = [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
     if left_out:
-        named = [f"{count:,} {suffix or 'without a suffix'}" for suffix, count in left_out.items()]
-        if len(named) > SHOWN_SUFFIXES:
-            named[SHOWN_SUFFIXES:] = [
-                counted(len(named) - SHOWN_SUFFIXES, "more suffix", "more suffixes")
+        suffix_counts = [
+            f"{count:,} {suffix or 'without a suffix'}" for suffix, count in left_out.items()
+        ]
+        if len(suffix_counts) > SHOWN_SUFFIXES:
+            suffix_counts[SHOWN_SUFFIXES:] = [
+                counted(len(suffix_counts) - SHOWN_SUFFIXES, "more suffix", "more suffixes")
             ]
-        note = f"files of folders that are not read: {', '.join(named)}"
+        note = f"files of folders that are not read: {', '.join(suffix_counts)}"
         figures.append(figure("left out", sum(left_out.values()), note))
     if lines:
         name, count = next(iter(lines.items()))
@@ -142,9 +142,7 @@ def input_figures(
 
 
 def groups_figure(groups: int, largest: int, noun: str) -> Figure:
-    """Return the line for groups, and for the number of rows, or of what else they hold, of the
-    largest.
-    """
+    """Return the line for the number of groups and the size of the largest."""
     return figure("groups", groups, f"the largest has {counted(largest, noun)}" if groups else "")
 
 
@@ -154,7 +152,7 @@ def empty_note(number: int, measure: ItemMeasure = "jaccard") -> str:
 
 
 def contents_of(measure: ItemMeasure) -> str:
-    """Return what an empty row lacks."""
+    """Return the noun for the content that an empty row lacks."""
     if measure in ("jaccard", "containment"):
         return "shingles"
     if measure in ("hamming", "tanimoto"):
@@ -163,7 +161,7 @@ def contents_of(measure: ItemMeasure) -> str:
 
 
 def bound_name(measure: ItemMeasure) -> str:
-    """Return what the bound of a measure is called."""
+    """Return the name of the bound of a measure."""
     return "radius" if SIMILARITY_NAMES[measure] == "distance" else "threshold"
 
 
@@ -175,20 +173,18 @@ def place_of_recall(measure: ItemMeasure) -> str:
 
 
 def delimiter_notes(delimiters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each delimiter, and how many files have it; `delimiters` are those of files, by
-    name.
-    """
+    """Yield each delimiter and its number of files; `delimiters` has one for each file name."""
     for delimiter in dict.fromkeys(delimiters.values()):
-        files = [name for name, other in delimiters.items() if other == delimiter]
-        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-        yield "tab" if delimiter == "\t" else delimiter, f"separates the cells of {files[0]}{more}"
+        files = [file for file, other in delimiters.items() if other == delimiter]
+        more_files = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        name = "tab" if delimiter == "\t" else delimiter
+        yield name, f"separates the cells of {files[0]}{more_files}"
 
 
 def removed_as_html(
     removals: Iterator[tuple[Any, Any, float]], count: int, measure: ItemMeasure
 ) -> str:
-    """Return the first of `count` removed rows as a table in HTML, or an empty string if there is
-    none.
+    """Return an HTML table of the first of `count` removed rows, or "" without any.
 
     A removal is the key of a row, that of the row kept instead, and their similarity.
     """
@@ -197,12 +193,12 @@ def removed_as_html(
         return ""
     names = f"<tr><th>removed</th><th>kept</th><th>{SIMILARITY_NAMES[measure]}</th></tr>"
     rows = "".join(
-        f"<tr><td>{_shown(key)}</td><td>{_shown(kept)}</td><td>{similarity:.4f}</td></tr>"
-        for key, kept, similarity in removed
+        f"<tr><td>{_shown(key)}</td><td>{_shown(kept_key)}</td><td>{similarity:.4f}</td></tr>"
+        for key, kept_key, similarity in removed
     )
-    left = count - len(removed)
-    more = f"<p>and {left:,} more in <code>removed</code></p>" if left else ""
-    return f"<table>{names}{rows}</table>{more}"
+    unshown_count = count - len(removed)
+    note = f"<p>and {unshown_count:,} more in <code>removed</code></p>" if unshown_count else ""
+    return f"<table>{names}{rows}</table>{note}"
 
 
 def _shown(key: Any) -> str:

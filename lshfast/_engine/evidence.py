@@ -1,6 +1,4 @@
-"""What the page of a deduplication shows besides its account: counts, and some rows with their
-texts.
-"""
+"""The counts and the example rows that the page of a deduplication shows with its account."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ OVER_RANGE = 8
 LARGE_GROUPS = 6
 OF_GROUP = 2
 
-# Characters that are kept of a text, a multiple of what `compare` looks at.
+# Characters that are kept of a text, several times as many as `compare` compares.
 TEXT_CHARACTERS = 1 << 20
 
 COLUMNS = 40  # of the histogram, from 0 to 1
@@ -38,7 +36,7 @@ WHOLE_RANGE = {
 
 
 class Decided(Protocol):
-    """What a run decided for n rows: a `DedupResult`, or a part of it."""
+    """The decisions of a run for n rows: a `DedupResult`, or a part of it."""
 
     @property
     def keep(self) -> BoolArray: ...
@@ -62,7 +60,7 @@ class Compared(NamedTuple):
 
 
 class ExamplePair(NamedTuple):
-    """Two rows beside each other: their keys, similarity, and texts if they are shown."""
+    """Two rows side by side: their keys, similarity, and texts if they are shown."""
 
     key: str
     other_key: str
@@ -86,7 +84,7 @@ class InputRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the page shows besides the summary.
+    """The parts of a page that do not come from the summary.
 
     Attributes
     ----------
@@ -115,7 +113,7 @@ def evidence_of(
     inputs: Sequence[InputRows] = (),
     radius: float | None = None,
 ) -> Evidence:
-    """Return what the page shows of the removed rows of a result.
+    """Return the evidence of the removed rows of a result.
 
     Parameters
     ----------
@@ -129,14 +127,14 @@ def evidence_of(
     removed = np.flatnonzero(~result.keep)
     similarity = closeness(np.nan_to_num(result.similarity[removed]), radius)
     sizes = np.bincount(result.labels, minlength=1)
-    chosen = {
+    pairs_by_reason = {
         reason: [
             Compared(row, int(result.keeper[row]), float(result.similarity[row]))
             for row in rows.tolist()
         ]
         for reason, rows in _choices(result, removed, similarity, sizes)
     }
-    return _evidence(result, counts_of(similarity), chosen, texts_of, inputs)
+    return _evidence(result, counts_of(similarity), pairs_by_reason, texts_of, inputs)
 
 
 def evidence_of_pairs(
@@ -145,24 +143,22 @@ def evidence_of_pairs(
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows] = (),
 ) -> Evidence:
-    """Return what the page shows of similar pairs; parameters as for `evidence_of`."""
+    """Return the evidence of similar pairs; parameters as for `evidence_of`."""
     return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
 
 
 def texts_of_column(column: Sequence[Any]) -> TextsOf:
-    """Return what looks up texts or sets in a sequence, or in a column of Arrow, pandas or
-    polars.
-    """
+    """Return a function that looks up texts or sets in a sequence or a column."""
     checked_column(column, "texts")
 
     def texts_of(rows: Int64Array) -> dict[int, str]:
         if hasattr(column, "take") and not isinstance(column, np.ndarray):
-            taken = column.take(rows)
+            items = column.take(rows)
         elif hasattr(column, "gather"):
-            taken = column.gather(rows)
+            items = column.gather(rows)
         else:
-            taken = [column[row] for row in rows.tolist()]
-        return dict(zip(rows.tolist(), map(_text, objects_of(taken, "texts")), strict=True))
+            items = [column[row] for row in rows.tolist()]
+        return dict(zip(rows.tolist(), map(_text, objects_of(items, "texts")), strict=True))
 
     return texts_of
 
@@ -177,8 +173,7 @@ def _text(item: Any) -> str:
 
 
 class SampledPairs:
-    """A sample of similar pairs that are looked at in batches: the least similar ones, and some of
-    each similarity.
+    """A sample of similar pairs, taken in batches: the least similar, and some of each band.
 
     Parameters
     ----------
@@ -202,13 +197,13 @@ class SampledPairs:
     def of(self, batches: Iterable[PairArray]) -> Iterator[PairArray]:
         """Yield the batches, and look at them."""
         for pairs in batches:
-            near = closeness(pairs["similarity"], self._radius)
-            self.counts += counts_of(near)
+            nearness = closeness(pairs["similarity"], self._radius)
+            self.counts += counts_of(nearness)
             least = np.concatenate((self._least, pairs))
             self._least = least[
                 np.argsort(closeness(least["similarity"], self._radius), kind="stable")[:LEAST]
             ]
-            columns, first = np.unique(columns_of(near), return_index=True)
+            columns, first = np.unique(columns_of(nearness), return_index=True)
             for column, place in zip(columns.tolist(), first.tolist(), strict=True):
                 self._of_column.setdefault(column, Compared(*pairs[place].tolist()))
             yield pairs
@@ -217,10 +212,11 @@ class SampledPairs:
         """Return the pairs that are shown."""
         least = [Compared(*pair) for pair in self._least.tolist()]
         columns = sorted(self._of_column)
-        others = [self._of_column[columns[place]] for place in spread(len(columns)).tolist()]
+        places = spread(len(columns)).tolist()
+        pairs_of_columns = [self._of_column[columns[place]] for place in places]
         return {
             LEAST_SIMILAR[False]: least,
-            WHOLE_RANGE[False]: [pair for pair in others if pair not in least],
+            WHOLE_RANGE[False]: [pair for pair in pairs_of_columns if pair not in least],
         }
 
 
@@ -230,9 +226,7 @@ def spread(n: int) -> Int64Array:
 
 
 def of_large_group(size: int, first: object) -> str:
-    """Return what rows are examples of that are shown of a large group; `first` is the key of its
-    first row.
-    """
+    """Return the heading of example rows of a large group, named by its first row's key."""
     return f"Of the group of {size:,} rows that begins with {short(first, 60)}"
 
 
@@ -259,28 +253,23 @@ def columns_of(similarity: Float64Array) -> Int64Array:
 def _evidence(
     result: Decided,
     counts: Int64Array,
-    chosen: Mapping[str, list[Compared]],
+    pairs_by_reason: Mapping[str, list[Compared]],
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows],
 ) -> Evidence:
-    rows = {
-        row
-        for some in chosen.values()
-        for pair in some
-        for row in (pair.row, pair.other)
-        if row >= 0
+    rows = set[int]()
+    for pairs in pairs_by_reason.values():
+        for pair in pairs:
+            rows.update(row for row in (pair.row, pair.other) if row >= 0)
+    texts: Mapping[int, str] | None = None
+    if texts_of is not None:
+        texts = texts_of(np.array(sorted(rows), np.int64)) if rows else {}
+    examples = {
+        reason: [_example(result, pair, texts) for pair in pairs]
+        for reason, pairs in pairs_by_reason.items()
+        if pairs
     }
-    texts = None if texts_of is None else texts_of(np.array(sorted(rows), np.int64)) if rows else {}
-    return Evidence(
-        counts,
-        group_sizes_of(result),
-        {
-            reason: [_example(result, pair, texts) for pair in some]
-            for reason, some in chosen.items()
-            if some
-        },
-        inputs,
-    )
+    return Evidence(counts, group_sizes_of(result), examples, inputs)
 
 
 def group_sizes_of(result: Decided) -> dict[int, int]:
@@ -293,20 +282,19 @@ def group_sizes_of(result: Decided) -> dict[int, int]:
 def _choices(
     result: Decided, removed: Int64Array, similarity: Float64Array, sizes: Int64Array
 ) -> Iterator[tuple[str, Int64Array]]:
-    """Yield why rows are shown, and the rows: no more than one of each group, except of the largest
-    groups.
-    """
+    """Yield reasons and rows to show: one row of each group at most, except of the largest."""
     order = removed[np.argsort(similarity, kind="stable")]
     _, first = np.unique(result.labels[order], return_index=True)
-    apart = order[np.sort(first)]  # the least similar row of each group
-    yield LEAST_SIMILAR[True], apart[:LEAST]
-    rest = order[~np.isin(order, apart[:LEAST])]
-    yield WHOLE_RANGE[True], rest[spread(len(rest))]
+    one_of_each_group = order[np.sort(first)]  # the least similar row of each group
+    yield LEAST_SIMILAR[True], one_of_each_group[:LEAST]
+    further_rows = order[~np.isin(order, one_of_each_group[:LEAST])]
+    yield WHOLE_RANGE[True], further_rows[spread(len(further_rows))]
     largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
     for group in largest[sizes[largest] > 2].tolist():
-        own = removed[result.labels[removed] == group]
+        rows_of_group = removed[result.labels[removed] == group]
         key = result.keys[group] if result.keys is not None else group
-        yield of_large_group(int(sizes[group]), key), own[places_in_group(len(own))]
+        places = places_in_group(len(rows_of_group))
+        yield of_large_group(int(sizes[group]), key), rows_of_group[places]
 
 
 def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> ExamplePair:

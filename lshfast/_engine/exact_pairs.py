@@ -27,8 +27,7 @@ BATCH_ROW_PAIRS = 16
 
 
 class ExactPairs:
-    """The similar pairs of different rows, ascending, in batches; it has the interface of
-    `AllPairs`.
+    """The similar pairs of different rows, ascending, in batches, like `AllPairs`.
 
     Up to a number of pairs for each row they are one batch, which one exact join finds. More are
     found row by row, so that memory does not grow with the number of pairs. This takes about twice
@@ -119,9 +118,9 @@ def collection_of(sketches: SketchedRows, threads: int) -> Collection:
         return Collection(tokens, sketches.copies, np.flatnonzero(first))
     set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
     rows = np.flatnonzero(first & ~set_aside)
-    some = tokens_of(sketches.rows, rows, threads)
+    token_sets = tokens_of(sketches.rows, rows, threads)
     offsets = np.zeros(len(sketches) + 1, np.int64)
-    offsets[rows + 1] = some.counts
+    offsets[rows + 1] = token_sets.counts
     return Collection(
-        TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), sketches.copies, rows
+        TokenSets(np.cumsum(offsets, dtype=np.int64), token_sets.tokens), sketches.copies, rows
     )

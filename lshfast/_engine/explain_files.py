@@ -21,7 +21,7 @@ from lshfast._io.whole_tables import read_whole
 
 
 class Removed(NamedTuple):
-    """What the table of removed rows says of a row.
+    """The data on a row in the table of removed rows.
 
     Attributes
     ----------
@@ -60,30 +60,21 @@ def look_up(path: str, key: str) -> Removed:
             path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)"
         )
     keys, kept_keys = (list(map(str, table.columns[name])) for name in ("key", "kept_key"))
-    place = keys.index(key) if key in keys else None
-    kept = key if place is None else kept_keys[place]
-    members = [
-        other
-        for other, keeper in zip(keys, kept_keys, strict=True)
-        if keeper == kept and other != key
-    ]
-    found: float | None = None
-    earlier = False
-    if place is not None:
-        values = next(
-            (table.columns[name] for name in SIMILARITY_NAMES.values() if name in table.columns),
-            None,
-        )
-        found = None if values is None else float(values[place])
-        earlier = str(table.columns.get("earlier", ["false"] * len(keys))[place]).lower() == "true"
-    size = len(members) + (1 if place is None else 2)
-    return Removed(None if place is None else kept, found, earlier, members[:MOST_ROWS], size)
+    if key not in keys:
+        members = [other for other, keeper in zip(keys, kept_keys, strict=True) if keeper == key]
+        return Removed(None, None, False, members[:MOST_ROWS], len(members) + 1)
+    place = keys.index(key)
+    kept_key = kept_keys[place]
+    members = [other for other, keeper in zip(keys, kept_keys, strict=True) if keeper == kept_key]
+    members = [other for other in members if other != key]
+    names = [name for name in SIMILARITY_NAMES.values() if name in table.columns]
+    similarity = float(table.columns[names[0]][place]) if names else None
+    earlier = "earlier" in table.columns and str(table.columns["earlier"][place]).lower() == "true"
+    return Removed(kept_key, similarity, earlier, members[:MOST_ROWS], len(members) + 2)
 
 
 def _parts(path: str) -> dict[str, Any]:
-    """Return how the parts of a folder are read that Spark wrote as lines of JSON: it names them
-    part-*.json.
-    """
+    """Return the options to read a folder of JSONL files (part-*.json) that Spark wrote."""
     lines = path.rstrip(os.sep).endswith(".jsonl") and os.path.exists(os.path.join(path, OF_FOLDER))
     return {"glob": "part-*", "format": "jsonl"} if lines else {}
 
@@ -123,30 +114,27 @@ def explain(
     """
     kept_key = key if removed is None or removed.kept_key is None else removed.kept_key
     second = other if other is not None else kept_key
-    wanted = (
-        [key]
-        if second == key or (removed is not None and removed.earlier and other is None)
-        else [key, second]
-    )
-    texts = (
-        _texts_of(inputs, wanted, progress)
-        if isinstance(plan, Plan) and inputs.kind_of_items() == "text"
-        else []
-    )
+    is_entry = removed is not None and removed.earlier and other is None
+    row_keys = [key] if second == key or is_entry else [key, second]
+    texts: list[str] = []
+    if isinstance(plan, Plan) and inputs.kind_of_items() == "text":
+        texts = _texts_of(inputs, row_keys, progress)
     shared = differences = None
     if len(texts) == 2 and isinstance(plan, Plan):
-        own, second_text = texts
-        shared = shared_of(own, second_text, plan)
-        differences = compare(own, second_text)
+        row_text, second_text = texts
+        shared = shared_of(row_text, second_text, plan)
+        differences = compare(row_text, second_text)
     compared = other is not None and other != kept_key
+    if removed is None or compared:
+        removed = Removed(None, None, False, [], 1)
     return Explanation(
         key,
         second,
         kept=not compared and kept_key == key,
-        similarity=None if removed is None or compared else removed.similarity,
+        similarity=removed.similarity,
         threshold=plan.threshold,
-        group=[] if removed is None or compared else removed.members,
-        group_size=1 if removed is None or compared else removed.size,
+        group=removed.members,
+        group_size=removed.size,
         shared=shared,
         differences=differences,
         measure=plan.measure,
@@ -155,28 +143,26 @@ def explain(
 
 
 def _texts_of(inputs: Inputs, keys: Sequence[str], progress: Progress | None) -> list[str]:
-    """Return the texts of the rows with these keys; of several rows with one key, that of the
-    first.
-    """
+    """Return the texts of the rows with these keys; the first row of a repeated key."""
     corpus = inputs.open(unique_ids=False)
-    found: dict[str, str] = {}
-    seen = 0
+    texts_by_key: dict[str, str] = {}
+    first_row = 0
     for texts in text_batches(corpus, progress):
         for place in range(len(texts)):
-            name = str(corpus.key(seen + place))
+            name = str(corpus.key(first_row + place))
             if name in keys:
-                found.setdefault(name, texts[place].decode("utf-8", "replace"))
-        seen += len(texts)
-        if len(found) == len(set(keys)):
-            return [found[key] for key in keys]
-    missing = next(key for key in keys if key not in found)
+                texts_by_key.setdefault(name, texts[place].decode("utf-8", "replace"))
+        first_row += len(texts)
+        if len(texts_by_key) == len(set(keys)):
+            return [texts_by_key[key] for key in keys]
+    missing = next(key for key in keys if key not in texts_by_key)
     raise ValueError(f"no row of the inputs has the key {shortened(missing)}")
 
 
-def with_stored(inputs: Inputs, stored: StoredOptions | None, given: Sequence[str]) -> Inputs:
+def with_stored(inputs: Inputs, stored: StoredOptions | None, given_names: Sequence[str]) -> Inputs:
     """Return inputs that are read as in the run, except for options that are given."""
     if stored is None:
         return inputs
     return replace(
-        inputs, **{name: value for name, value in stored.reading.items() if name not in given}
+        inputs, **{name: value for name, value in stored.reading.items() if name not in given_names}
     )

@@ -36,7 +36,7 @@ MARKS = {"same": ("", ""), "gap": ("", ""), "moved": ("<", ">")}
 
 
 class SharedShingles(NamedTuple):
-    """What two texts have in common.
+    """The common shingles of two texts.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Explanation(Shown):
         return "\n".join([super().__repr__(), *self.lines()])
 
     def lines(self) -> Iterator[str]:
-        """Yield what follows the table: passages that both have, and the differences."""
+        """Yield the lines after the table: common passages, and the differences."""
         if self.shared is not None and self.shared.passages:
             yield "\n  Passages that both have:"
             yield from (
@@ -113,14 +113,14 @@ class Explanation(Shown):
                 for passage in self.shared.passages
             )
         if self.differences is not None:
-            left, right = self.differences
+            row_spans, other_spans = self.differences
             legend = "words of this row only are between [- and -], moved ones between < and >"
             yield f"\n  {_shown_key(self.key)}  ({legend})"
-            yield _indented(marked(left, "[-", "-]"))
+            yield _indented(marked(row_spans, "[-", "-]"))
             yield (
                 f"\n  {_shown_key(self.kept_key)}  (words of this row only are between {{+ and +}})"
             )
-            yield _indented(marked(right, "{+", "+}"))
+            yield _indented(marked(other_spans, "{+", "+}"))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         what = "kept" if self.kept else f"removed; {_shown_key(self.kept_key)} is kept instead"
@@ -137,13 +137,15 @@ class Explanation(Shown):
                 f"the {bound_name(self.measure)} is {self.threshold:g}",
             )
         if self.group_size > 1:
-            others = self.group_size - 1 - (not self.kept) - len(self.group)  # that are not named
-            named = [*map(_shown_key, self.group), *([f"{others:,} more"] if others > 0 else [])]
-            kept = "this row is kept" if self.kept else f"{_shown_key(self.kept_key)} is kept"
+            names = [_shown_key(key) for key in self.group]
+            unnamed_count = self.group_size - 1 - (not self.kept) - len(self.group)
+            if unnamed_count > 0:
+                names.append(f"{unnamed_count:,} more")
+            decision = "this row is kept" if self.kept else f"{_shown_key(self.kept_key)} is kept"
             also = (
-                f"also removed: {', '.join(named)}" if named else "no other row was removed for it"
+                f"also removed: {', '.join(names)}" if names else "no other row was removed for it"
             )
-            yield figure("group", counted(self.group_size, "row"), kept, also)
+            yield figure("group", counted(self.group_size, "row"), decision, also)
         elif self.kept:
             yield figure("group", "1 row", "no row was removed for this one")
         if self.shared is not None:
@@ -168,15 +170,13 @@ def _shown_key(key: object) -> str:
 
 
 def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:
-    """Explain what a run decided for a row; `texts_of` returns the texts of some ascending rows, by
-    row.
-    """
+    """Explain the decision for a row; `texts_of` returns the texts of ascending rows, by row."""
     keeper = int(result.keeper[row])
     members = np.flatnonzero(result.labels == result.labels[row])
-    others = members[(members != row) & (members != keeper)]
-    keys = [
+    other_members = members[(members != row) & (members != keeper)]
+    other_keys = [
         int(other) if result.keys is None else result.keys[other]
-        for other in others[:MOST_ROWS].tolist()
+        for other in other_members[:MOST_ROWS].tolist()
     ]
     shared = differences = None
     if texts_of is not None and isinstance(plan, Plan) and keeper >= 0 and keeper != row:
@@ -189,7 +189,7 @@ def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | No
         kept=bool(result.keep[row]),
         similarity=float(result.similarity[row]),
         threshold=plan.threshold,
-        group=keys,
+        group=other_keys,
         group_size=len(members) + (keeper < 0),
         shared=shared,
         differences=differences,
@@ -199,25 +199,22 @@ def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | No
 
 
 def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
-    """Return what two texts have in common under the shingles and the measure of a run."""
+    """Return the common shingles of two texts, by the shingles and the measure of a run."""
     texts = Texts([text.encode("utf-8", "replace"), other.encode("utf-8", "replace")])
     tokens = plan.shingles.all_tokens_of(texts, draw_hash_key())
     rows = [tokens.tokens[tokens.offsets[row] : tokens.offsets[row + 1]] for row in (0, 1)]
-    own, second = map(np.unique, rows)
-    common = np.intersect1d(own, second)
-    least = (
-        min(len(own), len(second))
-        if plan.measure == "containment"
-        else len(own) + len(second) - len(common)
-    )
-    similarity = len(common) / least if least else 0.0
-    jaccard = len(common) / max(len(own) + len(second) - len(common), 1)
-    found = 1.0 if plan.exact else float(plan.bands.probability(jaccard))
+    first_set, second_set = map(np.unique, rows)
+    common = np.intersect1d(first_set, second_set)
+    union = len(first_set) + len(second_set) - len(common)
+    base = min(len(first_set), len(second_set)) if plan.measure == "containment" else union
+    similarity = len(common) / base if base else 0.0
+    jaccard = len(common) / max(union, 1)
+    probability = 1.0 if plan.exact else float(plan.bands.probability(jaccard))
     passages: list[str] = []
     if plan.shingles.unit != "stopword":
         passages = _passages(texts, np.isin(rows[0], common), plan.shingles)
     return SharedShingles(
-        len(own), len(second), len(common), similarity, found, passages, plan.exact
+        len(first_set), len(second_set), len(common), similarity, probability, passages, plan.exact
     )
 
 
@@ -234,12 +231,13 @@ def _passages(texts: Texts, shared: BoolArray, shingles: Shingles) -> list[str]:
     first = first[longest]
     # A short text has one shingle with fewer words.
     last = np.minimum(end[longest] + shingles.size - 2, units - 1)
-    wanted, places = np.unique(np.concatenate((first, last)), return_inverse=True)
-    bounds = locate(texts, np.zeros(len(wanted), np.int64), wanted, shingles.unit == "word")[places]
+    border_units, places = np.unique(np.concatenate((first, last)), return_inverse=True)
+    first_text = np.zeros(len(border_units), np.int64)
+    bounds = locate(texts, first_text, border_units, shingles.unit == "word")[places]
     begins = bounds[: len(first), 0].copy()
     ends = bounds[len(first) :, 1].copy()
-    found = slices(texts, np.zeros(len(first), np.int64), begins, ends)
-    return [passage.decode("utf-8", "replace") for passage in found]
+    texts_of_runs = slices(texts, np.zeros(len(first), np.int64), begins, ends)
+    return [passage.decode("utf-8", "replace") for passage in texts_of_runs]
 
 
 def marked(spans: Sequence[Span], begin: str, end: str) -> str:

@@ -1,5 +1,4 @@
-"""What jobs over files have in common: their outputs are checked first, and written all or none; an
-account at the end.
+"""The frame of jobs over files: checked outputs, written all or none, and an account.
 
 A job opens its inputs, checks its outputs, works, writes, and gives an account::
 
@@ -80,7 +79,7 @@ class RowSource(Protocol):
 
     @property
     def delimiters(self) -> dict[str, str]:
-        """The delimiters that are not those of the formats, by the names of the files."""
+        """The delimiters that differ from the default of the format, by file name."""
         ...
 
 
@@ -96,7 +95,7 @@ class Job:
     outputs : iterable of path or None
         None stands for an output that is not wanted.
     on_error : {"stop", "skip"}
-        If bad rows are skipped, they are written beside the first output, or beside the page.
+        If bad rows are skipped, they are written to a file next to the first output, or the page.
     overwrite : bool
         Whether existing files are replaced.
     rejects : path, optional
@@ -133,13 +132,11 @@ class Job:
         if self._rejects is not None:
             self.paths.append(self._rejects)
 
-    def open(self, inputs: Inputs, rows: str | None = None, **others: Any) -> Corpus:
-        """Open files as a corpus; `rows` is the output for its rows, and `others` are arguments of
-        `Inputs.open`.
-        """
+    def open(self, inputs: Inputs, rows: str | None = None, **options: Any) -> Corpus:
+        """Open files as a corpus; `rows` is the output for rows, `options` go to `Inputs.open`."""
         if rows is None:
-            return self.add(inputs.open(**others))
-        corpus = self.add(inputs.open(output=output_format(rows)[0], **others))
+            return self.add(inputs.open(**options))
+        corpus = self.add(inputs.open(output=output_format(rows)[0], **options))
         self._rows.append((corpus, rows))
         return corpus
 
@@ -148,11 +145,12 @@ class Job:
         self.sources.append(source)
         return source
 
-    def check(self, *others: str) -> None:
-        """Check that the outputs can be written and are different, and neither inputs nor these
-        `others`.
-        """
-        inputs = [*others, *(file.location for source in self.sources for file in source.files)]
+    def check(self, *other_files: str) -> None:
+        """Check that the outputs can be written, and differ from each other and the inputs."""
+        inputs = [
+            *other_files,
+            *(file.location for source in self.sources for file in source.files),
+        ]
         check_outputs(self.paths, inputs, self._overwrite)
         if self._page is not None:
             check_page_output(self._page, inputs, self._overwrite)
@@ -162,9 +160,7 @@ class Job:
 
     @contextmanager
     def reading(self, corpus: Corpus) -> Iterator[None]:
-        """Work on the texts of a corpus in this block; errors name the file and the line of
-        a text.
-        """
+        """Work on the texts of a corpus in this block; errors name the file and line of a text."""
         with faults_of(corpus), quick_switches():
             yield
 
@@ -181,9 +177,7 @@ class Job:
 
     @contextmanager
     def writing(self, stage: str | None = None) -> Iterator[None]:
-        """Write the outputs in this block, all or none; `stage` is for the time, if it is
-        measured.
-        """
+        """Write the outputs in this block, all or none; `stage` names the measured time."""
         with self.clock.stage(stage) if stage else naming_stage("write"), all_or_none():
             yield
             self.write_rejects()
@@ -216,13 +210,13 @@ class Job:
         """
         for corpus, path in self._rows:
             self.write_rejects()
-            done = 0
+            written_bytes = 0
 
             def tell(more: int, total: int = corpus.total_bytes) -> None:
-                nonlocal done
-                done += more
+                nonlocal written_bytes
+                written_bytes += more
                 if progress:
-                    progress("write", done, total)
+                    progress("write", written_bytes, total)
 
             write_rows(
                 corpus,
@@ -242,9 +236,7 @@ class Job:
             self._rejects = None
 
     def account(self, kind: Callable[..., AccountT], /, **figures: Any) -> AccountT:
-        """Return an account of all inputs; `figures` are its other attributes, or replace those of
-        all accounts.
-        """
+        """Return an account of all inputs; `figures` adds to the common attributes."""
         common = {
             "read": sum(source.read for source in self.sources),
             "rejected": sum(len(source.rejected) for source in self.sources),

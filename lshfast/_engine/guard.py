@@ -1,6 +1,4 @@
-"""The guard against runs that remove more than was expected: it compares shares of removed rows
-with a limit.
-"""
+"""The guard against runs that remove more rows than expected: a limit on shares of rows."""
 
 from __future__ import annotations
 
@@ -36,8 +34,7 @@ def check_max_removed(limit: float | None) -> None:
 def check_removed(
     limit: float | None, read: int, removed: int, counts: CountsByValue | None, groups_of: GroupsOf
 ) -> None:
-    """Raise `TooManyRemovedError` if more than a share of all rows, or of the rows of a value, were
-    removed.
+    """Raise `TooManyRemovedError` if the removed share of all rows, or of a value, is too high.
 
     Parameters
     ----------
@@ -46,25 +43,25 @@ def check_removed(
     read, removed : int
         Good rows, and removed rows.
     counts : CountsByValue or None
-        The rows of each value. Values with fewer than LEAST_ROWS are not compared, nor those that
-        are not told apart.
+        The rows of each value. Values with fewer than LEAST_ROWS rows, and those without
+        counts of their own, are not compared.
     groups_of : callable
         See `GroupsOf`.
     """
     if limit is None:
         return
-    found = []
+    excesses = []
     if removed > 0 and removed / read > limit:
-        found.append(Excess(None, None, read, removed, tuple(groups_of(None))))
+        excesses.append(Excess(None, None, read, removed, tuple(groups_of(None))))
     if counts is not None:
         large = counts.read >= LEAST_ROWS
         places = counts.order(large & (counts.removed / np.maximum(counts.read, 1) > limit))
         for number, place in enumerate(places):
-            value, of_value, gone = counts.rows(place)
+            value, rows_of_value, removed_of_value = counts.rows(place)
             groups = tuple(groups_of(place)) if number < MOST_EXAMPLES else ()
-            found.append(Excess(counts.column, value, of_value, gone, groups))
-    if found:
-        raise TooManyRemovedError(limit, tuple(found))
+            excesses.append(Excess(counts.column, value, rows_of_value, removed_of_value, groups))
+    if excesses:
+        raise TooManyRemovedError(limit, tuple(excesses))
 
 
 def check_result(limit: float | None, result: DedupResult, by: ValueCodes | None) -> None:
@@ -72,14 +69,16 @@ def check_result(limit: float | None, result: DedupResult, by: ValueCodes | None
     if limit is None:
         return
     codes = None if by is None else by.codes
-    gone = ~result.keep
+    is_removed = ~result.keep
 
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
-        rows = gone if place is None or codes is None else gone & (codes == place + MISSING)
+        rows = is_removed
+        if place is not None and codes is not None:
+            rows = is_removed & (codes == place + MISSING)
         _, first, sizes = np.unique(result.labels[rows], return_index=True, return_counts=True)
         places = np.flatnonzero(rows)[first]
         largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS].tolist()
         return [(result.kept_key(int(places[i])), int(sizes[i])) for i in largest]
 
     counts = None if by is None else CountsByValue.of(by, result.keep)
-    check_removed(limit, len(result), int(gone.sum()), counts, groups_of)
+    check_removed(limit, len(result), int(is_removed.sum()), counts, groups_of)

@@ -1,5 +1,4 @@
-"""Indexes of the texts, sets, weighted or not, vectors or codes in files: create, add and remove
-entries.
+"""Indexes of the items in files: create them, and add or remove entries.
 
 Rows are processed in batches, so that memory holds only the new entries and the current batches,
 not all texts. The file of an index keeps its old state until the end: a run that ends early changes
@@ -54,9 +53,7 @@ EXPECTED = "mean number of entries in the buckets of a query, counted in each ba
 def opened_any(
     path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[OpenedIndex]:
-    """Open the index in a file, of texts, sets, vectors or codes; the end of the block writes
-    nothing.
-    """
+    """Open the index in a file, of any kind; nothing is written at the end of the block."""
     from lshfast.index.index_file import any_index
     from lshfast.index.lsh_index import LSHIndex
 
@@ -154,8 +151,8 @@ class IndexSummary(Account):
 
 def plan_of_build(
     inputs: Inputs,
-    given: Mapping[str, Any],
-    others: Mapping[str, Any],
+    plan_options: Mapping[str, Any],
+    run_options: Mapping[str, Any],
     radius: float | None,
     k: int | None,
 ) -> AnyPlan:
@@ -166,21 +163,16 @@ def plan_of_build(
     """
     if k is None:
         kind = inputs.kind_of_items()
-        measure = usual_measure(given.get("measure"))
-        if (
-            kind == "vector"
-            and radius is None
-            and measure in MEASURES_OF[kind]
-            and is_distance(measure)
-        ):
+        measure = usual_measure(plan_options.get("measure"))
+        needs_radius = measure in MEASURES_OF["vector"] and is_distance(measure)
+        if kind == "vector" and radius is None and needs_radius:
             raise ValueError(
                 f"radius is needed for the measure {measure}: a distance; or k (-k), the number "
-                "of neighbors of "
-                "queries, by which one is chosen"
+                "of neighbors of queries, by which one is chosen"
             )
-        return plan_of_items(inputs, {**given, **others, "radius": radius})
+        return plan_of_items(inputs, {**plan_options, **run_options, "radius": radius})
     check_int("k", k, 1)
-    bounds = {"threshold": given.get("threshold"), "radius": radius}
+    bounds = {"threshold": plan_options.get("threshold"), "radius": radius}
     for name, value in bounds.items():
         if value is not None:
             raise ValueError(f"k chooses the bound by the vectors: leave out k or {name} ({value})")
@@ -189,9 +181,9 @@ def plan_of_build(
         raise ValueError(
             f"k chooses a bound for vectors, not for {plural(kind)}, whose bound queries may choose"
         )
-    measure = check_item_measure(kind, given.get("measure"))
+    measure = check_item_measure(kind, plan_options.get("measure"))
     bound = 1.0 if is_distance(measure) else None
-    return plan_of_items(inputs, {**given, **others, "radius": bound})
+    return plan_of_items(inputs, {**plan_options, **run_options, "radius": bound})
 
 
 def build_index(
@@ -241,12 +233,12 @@ def build_index(
     if isinstance(plan, Plan):
         check_indexed(plan)
         index = new_index(plan, on_duplicate)
-        made: type[AnyIndex] = type(index)
+        index_class: type[AnyIndex] = type(index)
     elif plan.kind == "weighted":
         from lshfast._engine.weighted_indexes import new_weighted_index
 
         index = new_weighted_index(path, plan, on_duplicate)
-        made = type(index.index)
+        index_class = type(index.index)
         format = index.format
     else:
         from lshfast._engine.point_indexes import class_for, new_point_index
@@ -256,12 +248,12 @@ def build_index(
                 "recall is for vectors: an index of codes finds all entries within the bound"
             )
         index = new_point_index(path, plan, on_duplicate)
-        made = class_for(plan)
+        index_class = class_for(plan)
     job = _job(path, inputs, overwrite)
     corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")
     job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
-    check_index_target(path, overwrite, made)
+    check_index_target(path, overwrite, index_class)
     job.check()
     empty = _fill(index, path, corpus, plan, points, job, progress, k)
     overwritten = os.path.exists(path)
@@ -285,7 +277,7 @@ def add_to_index(
 ) -> IndexSummary:
     """Add all rows of the inputs to the index in a file, which determines their kind.
 
-    Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected
+    Parameters and errors are as for `build_index`; `overwrite` refers to the file of rejected
     rows. The file of the index keeps its old state until all rows are added.
     """
     job = _job(path, inputs, overwrite)
@@ -303,9 +295,7 @@ def add_to_index(
 
 
 def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
-    """Return the plan of rows that are added to an index or looked up in it; `kind` is what the
-    user says they are.
-    """
+    """Return the plan of rows that are added or looked up; `kind` is the user's choice."""
     from lshfast.index.lsh_index import LSHIndex
 
     if isinstance(index, LSHIndex):
@@ -315,10 +305,10 @@ def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int |
 
 
 def open_for(
-    index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **others: Any
+    index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **options: Any
 ) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **others)
+    corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **options)
     if isinstance(index, ItemIndex) and points is not None:
         index.check_reader(points)
     return corpus, points
@@ -352,25 +342,14 @@ def _fill_sets(
     index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None
 ) -> int:
     """Insert the signatures of all rows, and return the number of rows without shingles."""
+    texts = text_batches(corpus, progress)
+    sketches = sketched(texts, plan, job.clock, lambda piece: piece.signatures, progress)
     row = empty = 0
-    with closing(
-        sketched(
-            text_batches(corpus, progress),
-            plan,
-            job.clock,
-            lambda piece: piece.signatures,
-            progress,
-        )
-    ) as found:
-        for signatures in found:
+    with closing(sketches) as pieces:
+        for signatures in pieces:
+            rows = np.arange(row, row + len(signatures), dtype=np.int64)
             with job.clock.stage("insert"):
-                add_rows(
-                    index,
-                    name,
-                    corpus,
-                    np.arange(row, row + len(signatures), dtype=np.int64),
-                    signatures,
-                )
+                add_rows(index, name, corpus, rows, signatures)
             row += len(signatures)
             empty += int((signatures[:, 0] == EMPTY).sum())
     return empty
@@ -391,16 +370,17 @@ def _fill_points(
     """
     batches = job.points(corpus, progress)
     if index.index is None:
-        held = list(batches)
+        waiting = list(batches)
         if points.format is None:
             raise ValueError(
                 f"there is no {plan.kind} in the inputs, of which an index could be made"
             )
         with job.clock.stage("plan"):
             if k is not None:
-                plan = index.choose_bound([batch.words for batch in held], points.format, plan, k)
-            index.begin(points.format, plan, sum(len(batch.words) for batch in held))
-        batches = (held.pop(0) for _ in range(len(held)))
+                words = [batch.words for batch in waiting]
+                plan = index.choose_bound(words, points.format, plan, k)
+            index.begin(points.format, plan, sum(len(batch.words) for batch in waiting))
+        batches = (waiting.pop(0) for _ in range(len(waiting)))
     row = empty = 0
     for batch in batches:
         numbers = row + np.flatnonzero(~batch.missing)
@@ -439,8 +419,7 @@ def _summary(
 def remove_keys(
     path: str, keys: Iterable[str], missing: Literal["error", "skip"] = "error"
 ) -> tuple[int, int]:
-    """Remove entries from the index in a file, and return the number of removed and of remaining
-    entries.
+    """Remove entries from the index in a file; return the numbers removed and remaining.
 
     Parameters
     ----------
@@ -456,13 +435,13 @@ def remove_keys(
         If a key is not in the index, or has the wrong type; nothing is removed.
     """
     with opened_any(path, "r+") as index:
-        wanted = _own_keys(path, index, keys)
-        known = (index if isinstance(index, ItemIndex) else index.store).contains(wanted)
-        if missing == "error" and not known.all():
-            key = listed(take(wanted, np.flatnonzero(~known)[:1]))[0]
+        index_keys = _own_keys(path, index, keys)
+        is_present = (index if isinstance(index, ItemIndex) else index.store).contains(index_keys)
+        if missing == "error" and not is_present.all():
+            key = listed(take(index_keys, np.flatnonzero(~is_present)[:1]))[0]
             raise DataError(path, None, f"there is no key {key!r}; nothing was removed")
         before = len(index)
-        index.remove(take(wanted, np.flatnonzero(known)))
+        index.remove(take(index_keys, np.flatnonzero(is_present)))
         index.commit()
         return before - len(index), len(index)
 
@@ -506,9 +485,7 @@ def verify_index(path: str) -> tuple[int, int]:
 
 
 def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Rewrite the file of an index without deleted entries and unused space; return its bytes
-    before and after.
-    """
+    """Rewrite an index file without deleted entries; return its bytes before and after."""
     before = os.path.getsize(path)
     with opened_any(path, "r+") as index:
         index.compact(progress=progress)

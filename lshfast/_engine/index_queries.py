@@ -24,8 +24,7 @@ from lshfast._items.measures import is_distance
 
 
 class Answers(NamedTuple):
-    """The matches of some rows as columns: the key of the row, the key of the entry, their
-    similarity or distance.
+    """The matches of rows as columns: keys of row and entry, and their similarity or distance.
 
     Of texts and sets, the similarity is estimated. `name` is "similarity" or "distance".
     """
@@ -87,14 +86,13 @@ class QuerySummary(Account):
 def query_one(
     path: str,
     text: str,
-    wanted: NearQuery,
+    query: NearQuery,
     *,
     kind: Kind | None = None,
     output: str | None = None,
     overwrite: bool = False,
 ) -> tuple[list[Any], list[float], str]:
-    """Look up one text, or a set, vector or code in a text, and write a table if `output` is given;
-    see `query_files`.
+    """Look up one item in a text, and write the table to `output` if given; see `query_files`.
 
     Returns
     -------
@@ -107,21 +105,21 @@ def query_one(
     job = Job([output], "stop", overwrite)
     with opened_any(path) as index:
         job.check(path)
-        search = search_of(index, path, wanted, kind, None)
-        found = search.one(text)
+        search = search_of(index, path, query, kind, None)
+        entries = search.one(text)
         name = SIMILARITY_NAMES[search.plan.measure]
         kinds = {name: "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
         with job.writing():
-            job.write(output, {"match": found.keys, name: found.values}, kinds)
-    return found.keys, found.values, name
+            job.write(output, {"match": entries.keys, name: entries.values}, kinds)
+    return entries.keys, entries.values, name
 
 
 def query_files(
     path: str,
     inputs: Inputs,
     show: Callable[[Answers], object],
-    wanted: NearQuery,
+    query: NearQuery,
     *,
     output: str | None = None,
     overwrite: bool = False,
@@ -138,10 +136,10 @@ def query_files(
     show : callable
         Called with `Answers` in pieces, in the order of the rows, with the best match of each row
         first.
-    wanted : NearQuery
+    query : NearQuery
     output : path, optional
         The file for a table of the answers, which are then not shown. Skipped rows are recorded in
-        a file beside it.
+        a file next to it.
     overwrite : bool
         Whether an existing file is replaced.
     threads, progress
@@ -149,26 +147,27 @@ def query_files(
     """
     job = Job([output], inputs.on_error, overwrite)
     with opened_any(path) as index:
-        search = search_of(index, path, wanted, inputs.kind, threads)
+        search = search_of(index, path, query, inputs.kind, threads)
         corpus = job.add(open_for(index, inputs, search.plan)[0])
         job.check(path)
         name = SIMILARITY_NAMES[search.plan.measure]
         table = Answers([], [], [], name)
         row = empty = matched = matches = 0
         with job.reading(corpus), closing(search.every(corpus, job, progress)) as pieces:
-            for found in pieces:
-                counts = np.diff(found.offsets)
+            for entries in pieces:
+                counts = np.diff(entries.offsets)
                 rows = np.repeat(np.arange(row, row + len(counts), dtype=np.int64), counts).tolist()
-                answers = Answers([corpus.key(row) for row in rows], found.keys, found.values, name)
+                keys = [corpus.key(row) for row in rows]
+                answers = Answers(keys, entries.keys, entries.values, name)
                 if output is None:
                     show(answers)
                 else:
-                    for column, more in zip(table[:3], answers[:3], strict=True):
-                        column += more
+                    for column, new_values in zip(table[:3], answers[:3], strict=True):
+                        column += new_values
                 row += len(counts)
-                empty += found.empty
+                empty += entries.empty
                 matched += int(np.count_nonzero(counts))
-                matches += len(found.keys)
+                matches += len(entries.keys)
         if output:
             columns = {"key": table.keys, "match": table.matches, name: table.values}
             kinds = {"key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], name: "double"}

@@ -1,6 +1,4 @@
-"""The search of an index for texts, sets, vectors or codes: what is wanted, and what is found for
-some rows.
-"""
+"""The search of an index of any kind: its options, and the matches of rows."""
 
 from __future__ import annotations
 
@@ -34,15 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NearQuery:
-    """What is wanted of the entries near to a row.
+    """The options of a search for the entries near to a row.
 
     Attributes
     ----------
     k : int, optional
         Only the k most similar entries.
     threshold, radius : float, optional
-        Only entries with this least similarity, or greatest distance. By default those of the
-        index; none with `k`.
+        Only entries with this least similarity, or greatest distance. By default the
+        bound of the index; none with `k`.
     measure : str, optional
         One of the measures of the index, by default the first one.
     """
@@ -61,8 +59,7 @@ class NearQuery:
 
 
 class FoundEntries(NamedTuple):
-    """The matches of consecutive rows: those of row i have the numbers ``offsets[i]:offsets[i +
-    1]``.
+    """The matches of consecutive rows: row i has matches offsets[i] to offsets[i + 1].
 
     `values` are similarities or distances, and `empty` is the number of rows that have nothing to
     be looked up.
@@ -85,17 +82,17 @@ class SetSearch:
     """
 
     def __init__(
-        self, index: LSHIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+        self, index: LSHIndex, path: str, query: NearQuery, kind: Kind | None, threads: int | None
     ) -> None:
-        if wanted.radius is not None:
-            raise ValueError(f"radius is for distances: give a threshold, not {wanted.radius}")
-        if wanted.measure not in (None, "jaccard"):
-            raise ValueError(f"measure must be jaccard for this index, not {wanted.measure!r}")
+        if query.radius is not None:
+            raise ValueError(f"radius is for distances: give a threshold, not {query.radius}")
+        if query.measure not in (None, "jaccard"):
+            raise ValueError(f"measure must be jaccard for this index, not {query.measure!r}")
         self.plan: Any = plan_of_any(index, path, kind, threads)
         self._index = index
-        self._k = wanted.k
-        self._least = wanted.threshold
-        if wanted.k is None and wanted.threshold is None:
+        self._k = query.k
+        self._least = query.threshold
+        if query.k is None and query.threshold is None:
             self._least = index.parameters.threshold or 0.0
         self.bound: float | None = self._least or None
 
@@ -116,32 +113,33 @@ class SetSearch:
         pieces = sketched(
             texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress
         )
-        with closing(pieces) as found:
-            yield from found
+        with closing(pieces) as entries:
+            yield from entries
 
     def _found(self, signatures: UInt64Array) -> FoundEntries:
-        found: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
+        matches: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
         empty = int((signatures[:, 0] == EMPTY).sum())
-        return FoundEntries(found.offsets, listed(found.keys), found.similarity.tolist(), empty)
+        similarities = matches.similarity.tolist()
+        return FoundEntries(matches.offsets, listed(matches.keys), similarities, empty)
 
 
 class PointSearch:
     """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
 
     def __init__(
-        self, index: ItemIndex[Any], wanted: NearQuery, kind: Kind | None, threads: int | None
+        self, index: ItemIndex[Any], query: NearQuery, kind: Kind | None, threads: int | None
     ) -> None:
         self.plan = index.plan(
             kind,
-            wanted.measure,
-            wanted.threshold,
-            wanted.radius,
-            unbounded=wanted.unbounded,
+            query.measure,
+            query.threshold,
+            query.radius,
+            unbounded=query.unbounded,
             threads=threads,
         )
         self._index = index
-        self._k = wanted.k
-        self.bound: float | None = None if wanted.unbounded else self.plan.bound
+        self._k = query.k
+        self.bound: float | None = None if query.unbounded else self.plan.bound
 
     @property
     def recall(self) -> float:
@@ -159,8 +157,8 @@ class PointSearch:
         """Look up the rows of a corpus, some at a time."""
         for batch in job.points(corpus, progress):
             with job.clock.stage("query", batch.nbytes):
-                found = self._found(batch)
-            yield found
+                entries = self._found(batch)
+            yield entries
 
     def _found(self, batch: PointBatch) -> FoundEntries:
         offsets, keys, values = self._index.answers(
@@ -176,14 +174,14 @@ Search: TypeAlias = SetSearch | PointSearch
 
 
 def search_of(
-    index: OpenedIndex, path: str, wanted: NearQuery, kind: Kind | None, threads: int | None
+    index: OpenedIndex, path: str, query: NearQuery, kind: Kind | None, threads: int | None
 ) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     from lshfast.index.lsh_index import LSHIndex
 
     if isinstance(index, LSHIndex):
-        return SetSearch(index, path, wanted, kind, threads)
-    return PointSearch(index, wanted, kind, threads)
+        return SetSearch(index, path, query, kind, threads)
+    return PointSearch(index, query, kind, threads)
 
 
 def _read_one(text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]) -> Any:

@@ -1,7 +1,6 @@
-"""What the default settings of other libraries find: their bands and rows, each once, with where
-they are set.
+"""The bands and rows of other libraries' default settings, and where these are set.
 
-`lshfast tune --like` prints them beside a plan. They were read in the released packages of these
+`lshfast tune --like` prints them next to a plan. They were read in the released packages of these
 versions.
 """
 

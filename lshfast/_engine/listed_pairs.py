@@ -1,6 +1,4 @@
-"""Which of the similar pairs of a run are listed: all, those below an upper bound, or the most
-similar of each row.
-"""
+"""The similar pairs that are listed: all, pairs below a bound, or the most similar of a row."""
 
 from __future__ import annotations
 
@@ -17,11 +15,11 @@ PairArray: TypeAlias = npt.NDArray[np.void]
 
 
 class Listing(Protocol):
-    """What the plan of a run says of the pairs that are listed."""
+    """The options of a plan that choose the listed pairs."""
 
     @property
     def top(self) -> int | None:
-        """Of the pairs of a row, only so many of the most similar ones."""
+        """List at most this number of the most similar pairs of a row."""
 
     @property
     def most(self) -> float | None:
@@ -52,19 +50,19 @@ def renumbered(pairs: PairArray, numbers: Int64Array) -> PairArray:
     """Return pairs of rows of a part with other numbers, which need not ascend."""
     i = numbers[pairs["i"]]
     j = numbers[pairs["j"]]
-    found = pairs.copy()
-    found["i"], found["j"] = np.minimum(i, j), np.maximum(i, j)
-    return found
+    new_pairs = pairs.copy()
+    new_pairs["i"] = np.minimum(i, j)
+    new_pairs["j"] = np.maximum(i, j)
+    return new_pairs
 
 
 def listed(
-    batches: Iterable[PairArray], plan: Listing, held: int = HELD_PAIRS
+    batches: Iterable[PairArray], plan: Listing, most_waiting: int = HELD_PAIRS
 ) -> Iterator[PairArray]:
-    """Yield those of the similar pairs of different rows that are listed.
+    """Yield the listed ones of the similar pairs of different rows.
 
-    With `top`, a pair is listed if it is one of so many of either row: of the pairs of a row those
-    of greater similarity, and of equal ones those with smaller numbers of the other row. All are in
-    one batch then, sorted. At most `top` pairs of each row and `held` others are in memory.
+    With `top`, these are the first `top` pairs of either row, by similarity, then row number, in
+    one sorted batch. At most `top` pairs a row and `most_waiting` others are in memory.
     """
     if plan.top is None:
         for pairs in batches:
@@ -72,14 +70,14 @@ def listed(
         return
     best = np.empty(0, PAIR)
     waiting = [np.empty(0, PAIR)]
-    room = held
+    room = most_waiting
     for pairs in batches:
         waiting.append(not_above(pairs, plan))
         room -= len(waiting[-1])
         if room <= 0:
             best = most_similar(np.concatenate([best, *waiting]), plan.top)
             waiting = [np.empty(0, PAIR)]
-            room = max(held, len(best))
+            room = max(most_waiting, len(best))
     best = most_similar(np.concatenate([best, *waiting]), plan.top)
     sort_pairs(best)
     yield best
@@ -89,10 +87,10 @@ def most_similar(pairs: PairArray, k: int) -> PairArray:
     """Return the pairs that are among the k most similar of one of their rows."""
     m = len(pairs)
     rows = np.concatenate([pairs["i"], pairs["j"]])
-    others = np.concatenate([pairs["j"], pairs["i"]])
-    order = np.lexsort((others, np.tile(-pairs["similarity"], 2), rows))
+    other_rows = np.concatenate([pairs["j"], pairs["i"]])
+    order = np.lexsort((other_rows, np.tile(-pairs["similarity"], 2), rows))
     rows = rows[order]
     rank = np.arange(2 * m, dtype=np.int64) - np.searchsorted(rows, rows)
-    chosen = np.zeros(m, np.bool_)
-    chosen[order[rank < k] % max(m, 1)] = True
-    return pairs[chosen]
+    is_listed = np.zeros(m, np.bool_)
+    is_listed[order[rank < k] % max(m, 1)] = True
+    return pairs[is_listed]

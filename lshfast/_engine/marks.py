@@ -1,6 +1,4 @@
-"""What is kept of each row when its text is let go: its length, whether it has shingles, and two
-keyed hashes.
-"""
+"""The marks of each row: its length, whether it has shingles, and two keyed hashes."""
 
 from __future__ import annotations
 
@@ -81,9 +79,7 @@ class RowMarks:
         return np.asarray(self.words[:, 0] % np.uint64(2) == 0)
 
     def first(self) -> Int64Array:
-        """Return the first row with the same bytes as each row; the row itself if it has no
-        shingles.
-        """
+        """Return the first row with the same bytes as each row; itself without shingles."""
         empty = np.flatnonzero(self.empty)
         before = self.words[empty, 0]
         self.words[empty, 0] = 0  # in place: there may be very many rows
@@ -93,16 +89,14 @@ class RowMarks:
 
 
 class MarkedRows(NamedTuple):
-    """What the first reading of a run in parts leaves of some rows: their marks, and their bucket
-    keys (m, b).
-    """
+    """The marks and bucket keys, (m, b), of rows after the first reading of a run in parts."""
 
     marks: RowMarks
     keys: UInt64Array
 
     @classmethod
     def of(cls, piece: Sketched, plan: Plan, secret: Secret) -> Self:
-        """Return what is left of texts that were sketched, and are still held."""
+        """Return the marks and keys of sketched texts that are still in memory."""
         return cls(RowMarks.of(piece, secret), plan.bands.keys(piece.signatures))
 
 

@@ -1,6 +1,4 @@
-"""One or two columns of names from files: tables, or plain text with a name, or a pair of names, on
-each line.
-"""
+"""One or two columns of names in tables, or in text with a name or a pair a line."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass
 class Names:
-    """Consecutive rows of one file: the name of each, the value of the second column, and the
-    number of its line.
-    """
+    """Consecutive rows of a file: their names, their second values, and their line numbers."""
 
     file: File
     first: list[str]
@@ -40,8 +36,7 @@ class Names:
 
 @dataclass
 class ColumnReader:
-    """Reads columns of files, a batch at a time; `accepted` rows were read, and `rejected` ones
-    were refused.
+    """Reads columns of files in batches, and counts `accepted` and `rejected` rows.
 
     In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain
     text (.txt, or the format "lines"), a row is a line: a name, or two names between which there is
@@ -59,7 +54,7 @@ class ColumnReader:
 
     @property
     def delimiters(self) -> dict[str, str]:
-        """The delimiters that are not those of the formats, by the names of the files."""
+        """The delimiters that differ from the default of the format, by file name."""
         return self._corpus.delimiters
 
     @property
@@ -87,11 +82,11 @@ class ColumnReader:
 
     def batches(self, progress: Progress | None = None) -> Iterator[Names]:
         """Read all files once; `progress` is called with ("input", bytes read, total bytes)."""
-        done = 0
+        bytes_read = 0
         total = self._corpus.total_bytes
         for file in self._corpus.files:
-            before = done
-            done = done + file.size
+            before = bytes_read
+            bytes_read = bytes_read + file.size
 
             def tell(position: int, before: int = before) -> None:
                 if progress:
@@ -151,9 +146,7 @@ class ColumnReader:
             yield names
 
     def _plain_pairs(self, file: File, block: bytes, number: int) -> Names | None:
-        """Return the pairs of a block of lines if each line is one; None if some need a closer
-        look.
-        """
+        """Return the pairs of a block of lines if each is plainly one, or else None."""
         if not self._pair or b"#" in block:
             return None
         code = np.frombuffer(block, np.uint8)

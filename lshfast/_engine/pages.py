@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageOutput:
-    """A page to be written: its path, whether it shows texts, the command that it names, and the
-    column that it shows.
+    """A page to write: path, whether it shows texts, the command it names, and its column.
 
-    Without a column it shows that of the items, unless they are vectors.
+    Without a column it shows the column of the items, unless they are vectors.
     """
 
     path: str
@@ -32,16 +31,12 @@ class PageOutput:
 
 
 def refusal_of(error: TooManyRemovedError | None) -> str:
-    """Return what a page says of the error that ends a run before its outputs are written,
-    or "".
-    """
+    """Return the text for an error that ends a run before its outputs are written, or ""."""
     return "" if error is None else f"No rows were written: {error}."
 
 
 def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
-    """Check that a page can be written, before the work: its place, its name, and the packages that
-    it needs.
-    """
+    """Check before the work that a page can be written: its place, name and packages."""
     from lshfast._io.pages.page import check_page
 
     check_page(output.path)
@@ -49,7 +44,7 @@ def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool
 
 
 class NoPage:
-    """What a run tells the page that it writes; this is no page, and nothing is done.
+    """The page of a run that writes none; a run reports to it, and it does nothing.
 
     Attributes
     ----------
@@ -61,9 +56,7 @@ class NoPage:
 
     @contextmanager
     def even_if_refused(self, overwrite: bool) -> Iterator[None]:
-        """Write the page of `refused`, without other outputs, if the block ends because too many
-        rows are removed.
-        """
+        """Write the page of `refused` alone if the block ends because of too many removed rows."""
         try:
             yield
         except TooManyRemovedError as error:
@@ -84,5 +77,5 @@ class NoPage:
 
 def named(names: Sequence[str]) -> str:
     """Return the first names of inputs without the secrets of URLs, and how many more there are."""
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return ", ".join(map(without_secrets, names[:3])) + more
+    more_names = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return ", ".join(map(without_secrets, names[:3])) + more_names

@@ -1,5 +1,4 @@
-"""All similar pairs of a run in parts, as sorted files: a file for each part, and one for the pairs
-of copies.
+"""All similar pairs of a run in parts: a sorted file for each part, and one for copies.
 
 A record is the two rows of a pair, 32 bits each, and the bits of the similarity.
 """
@@ -76,9 +75,7 @@ class PairRuns:
 
 
 def write_copies(folder: str, name: str, first: Int64Array) -> str:
-    """Write the pair of each copy with its first copy to a sorted file, and return the
-    file's name.
-    """
+    """Write the pairs of copies with their first copies to a sorted file; return its name."""
     with PairRuns(folder, name) as runs:
         runs.add_copies(first)
         runs.finish()
@@ -88,15 +85,15 @@ def write_copies(folder: str, name: str, first: Int64Array) -> str:
 def merged_pairs(folder: str, names: Sequence[str], memory: int) -> Iterator[PairArray]:
     """Yield the pairs of all files, sorted by (i, j). The files stay."""
     paths = deque(os.path.join(folder, name) for name in names)
-    made = set[str]()
+    temporary_paths = set[str]()
     while len(paths) > most_files(memory):
-        merged = os.path.join(folder, f"pairs-merged-{len(made)}.run")
-        some = [paths.popleft() for _ in range(most_files(memory))]
-        write_run(merged, merge_runs(some, memory))
+        merged = os.path.join(folder, f"pairs-merged-{len(temporary_paths)}.run")
+        group = [paths.popleft() for _ in range(most_files(memory))]
+        write_run(merged, merge_runs(group, memory))
         paths.append(merged)
-        for path in made.intersection(some):
+        for path in temporary_paths.intersection(group):
             os.unlink(path)
-        made.add(merged)
+        temporary_paths.add(merged)
     for records in merge_runs(paths, memory):
         yield _pairs_of(records)
 

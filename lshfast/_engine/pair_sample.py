@@ -1,6 +1,4 @@
-"""Similar pairs by bands of similarity: how many there are, and some of each band, drawn at
-random.
-"""
+"""The number of similar pairs in each band of similarity, and a random sample of each."""
 
 from __future__ import annotations
 
@@ -37,8 +35,8 @@ def edges_from(least: float) -> Float64Array:
 
 def band_of(similarity: npt.ArrayLike, edges: Float64Array) -> Int64Array:
     """Return the numbers of the bands of similarities; the last band holds 1."""
-    found = np.searchsorted(edges, np.asarray(similarity, np.float64), side="right") - 1
-    return np.clip(found, 0, len(edges) - 2).astype(np.int64)
+    bands = np.searchsorted(edges, np.asarray(similarity, np.float64), side="right") - 1
+    return np.clip(bands, 0, len(edges) - 2).astype(np.int64)
 
 
 class PairSample:
@@ -72,14 +70,14 @@ class PairSample:
         bands = band_of(pairs["similarity"], self._edges)
         self.counts += np.bincount(bands, minlength=len(self.counts))
         for band in np.unique(bands).tolist():
-            every = np.concatenate([self._held[band], pairs[bands == band]])
-            hashes = _hashes(every, self._seed)
-            if len(every) > self._most:  # sorting all of them takes longer
+            band_pairs = np.concatenate([self._held[band], pairs[bands == band]])
+            hashes = _hashes(band_pairs, self._seed)
+            if len(band_pairs) > self._most:  # sorting all of them takes longer
                 first = hashes <= np.partition(hashes, self._most - 1)[self._most - 1]
-                every = every[first]
+                band_pairs = band_pairs[first]
                 hashes = hashes[first]
-            order = np.lexsort((every["j"], every["i"], hashes))
-            self._held[band] = every[order[: self._most]]
+            order = np.lexsort((band_pairs["j"], band_pairs["i"], hashes))
+            self._held[band] = band_pairs[order[: self._most]]
 
     def pairs(self) -> list[PairArray]:
         """Return the sample of each band, in random order."""

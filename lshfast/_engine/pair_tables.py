@@ -44,17 +44,15 @@ def write_pairs(
     overwrite: bool,
     kinds: Mapping[str, str],
 ) -> None:
-    """Write batches of pairs (key_i, key_j, similarity); `similarity` is the name of the third
-    column.
-    """
+    """Write batches of pairs (key_i, key_j, similarity); `similarity` names the third column."""
 
     def tables() -> Iterator[Table]:
-        for found in chain([np.empty(0, PAIR)], batches):
-            for part in portions(keyed, found["i"], found["j"]):
+        for pairs in chain([np.empty(0, PAIR)], batches):
+            for part in portions(keyed, pairs["i"], pairs["j"]):
                 yield {
-                    "key_i": keyed.keys_of(found["i"][part]),
-                    "key_j": keyed.keys_of(found["j"][part]),
-                    similarity: found["similarity"][part],
+                    "key_i": keyed.keys_of(pairs["i"][part]),
+                    "key_j": keyed.keys_of(pairs["j"][part]),
+                    similarity: pairs["similarity"][part],
                 }
 
     with naming_stage("write"):

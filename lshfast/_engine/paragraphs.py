@@ -1,6 +1,4 @@
-"""Deduplication of the paragraphs of rows: similar paragraphs are removed, and the rows put
-together again.
-"""
+"""Deduplication of paragraphs: similar ones are removed, and the rows are joined again."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -54,17 +52,15 @@ def split_paragraphs(text: str) -> list[str]:
     >>> split_paragraphs("One.\nStill one.\n\n \nTwo.")
     ['One.\nStill one.\n\n \n', 'Two.']
     """
-    borders = [0, *(found.end() for found in _BORDER.finditer(text)), len(text)]
+    borders = [0, *(border.end() for border in _BORDER.finditer(text)), len(text)]
     if borders[-2] == len(text) > 0:
         borders.pop()
     return [text[start:end] for start, end in pairwise(borders)]
 
 
 def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
-    """Join the paragraphs that are kept, without white space at the end if the last one is not
-    kept.
-    """
-    text = "".join(paragraph for paragraph, kept in zip(paragraphs, keep, strict=True) if kept)
+    """Join the kept paragraphs; strip white space at the end if the last one is removed."""
+    text = "".join(compress(paragraphs, keep))
     return text if keep[-1] else text.rstrip(_SPACE)
 
 
@@ -93,9 +89,7 @@ class ParagraphsSummary(ShortenedRows):
 
 
 class _Split:
-    """The paragraphs of a corpus; `first` holds the number of the first one of each row, and how
-    many there are.
-    """
+    """The paragraphs of a corpus; row i has paragraphs first[i] to first[i + 1]."""
 
     def __init__(self, corpus: Corpus, progress: Progress | None) -> None:
         self._corpus = corpus
@@ -105,21 +99,19 @@ class _Split:
 
     def batches(self) -> Iterator[Texts]:
         """Read the corpus, and yield its paragraphs without white space at their ends."""
-        done = 0
+        bytes_read = 0
         for batch in self._corpus.batches():
             parts = [split_paragraphs(text) for text in batch.strings()]
             self._counts.extend(np.array([len(part) for part in parts], np.int64))
             yield Texts([paragraph.rstrip(_SPACE) for part in parts for paragraph in part])
-            done += batch.source_bytes
+            bytes_read += batch.source_bytes
             if self._progress:
-                self._progress("read", done, self._corpus.total_bytes)
+                self._progress("read", bytes_read, self._corpus.total_bytes)
         self.first = np.append(np.int64(0), np.cumsum(self._counts.finished(), dtype=np.int64))
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Convert the error of a paragraph that cannot be shingled to an error with the file and
-        line of its row.
-        """
+        """Turn the error of a bad paragraph into an error with the file and line of its row."""
         try:
             yield
         except TextError as error:
@@ -170,12 +162,8 @@ def run_paragraphs(
         )
     if inputs.by is not None or outputs.max_removed is not None:
         raise ValueError("by and max_removed are for rows, not paragraphs")
-    if (
-        outputs.pairs
-        or outputs.annotate
-        or outputs.page
-        or (indexes and (indexes.against or indexes.save))
-    ):
+    has_index = indexes is not None and bool(indexes.against or indexes.save)
+    if outputs.pairs or outputs.annotate or outputs.page or has_index:
         raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
     if outputs.clusters is not None:
         raise ValueError("clusters are groups of rows, not of paragraphs")
@@ -196,15 +184,15 @@ def run_paragraphs(
             job.write(outputs.removed, _removed(corpus, result, split.first, similarity), kinds)
 
         def new_text(row: int, text: str) -> str:
-            own = result.keep[split.first[row] : split.first[row + 1]]
-            return join_paragraphs(split_paragraphs(text), own.tolist())
+            keep_of_row = result.keep[split.first[row] : split.first[row + 1]]
+            return join_paragraphs(split_paragraphs(text), keep_of_row.tolist())
 
         job.write_rows(rows, shortened, new_text, plan.threads, progress)
-    kept = int(rows.sum())
+    kept_rows = int(rows.sum())
     return job.account(
         ParagraphsSummary,
-        kept=kept,
-        removed=corpus.accepted - kept,
+        kept=kept_rows,
+        removed=corpus.accepted - kept_rows,
         shortened=int(shortened.sum()),
         seconds=result.summary.seconds,
         paragraphs=result.summary,
@@ -216,21 +204,21 @@ def _rows_to_keep(
     keep: BoolArray, empty: BoolArray, first: Int64Array
 ) -> tuple[BoolArray, BoolArray]:
     """Return which rows are kept, and which of these have lost paragraphs."""
-    removed = np.append(np.int64(0), np.cumsum(~keep, dtype=np.int64))
-    left = np.append(np.int64(0), np.cumsum(keep & ~empty, dtype=np.int64))
-    changed = removed[first[1:]] > removed[first[:-1]]
-    kept = ~changed | (left[first[1:]] > left[first[:-1]])
-    return kept, changed & kept
+    removed_counts = np.append(np.int64(0), np.cumsum(~keep, dtype=np.int64))
+    content_counts = np.append(np.int64(0), np.cumsum(keep & ~empty, dtype=np.int64))
+    is_changed = removed_counts[first[1:]] > removed_counts[first[:-1]]
+    is_kept = ~is_changed | (content_counts[first[1:]] > content_counts[first[:-1]])
+    return is_kept, is_changed & is_kept
 
 
 def _removed(
     corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str
 ) -> dict[str, Any]:
     """Return the table of the removed paragraphs, and of those that are kept in their places."""
-    gone = np.flatnonzero(~result.keep)
+    removed = np.flatnonzero(~result.keep)
     table: dict[str, Any] = {}
-    for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
+    for prefix, paragraphs in (("", removed), ("kept_", result.keeper[removed])):
         rows = np.searchsorted(first, paragraphs, side="right") - 1
         table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
         table[f"{prefix}paragraph"] = paragraphs - first[rows]
-    return table | {similarity: result.similarity[gone]}
+    return table | {similarity: result.similarity[removed]}

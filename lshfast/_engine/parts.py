@@ -1,5 +1,4 @@
-"""A run in parts: rows of different components of buckets are never compared, so each part is a run
-of its own.
+"""A run in parts: rows of different components of buckets are never compared.
 
 The labels of components are all that has to be known of all rows at once. The rows of a part are
 read again, and go through the same stages as the rows of a run in memory; a row that shares no
@@ -8,7 +7,7 @@ bucket is in no part. Of rows with the same bytes, only the preferred one is com
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from lshfast._engine.pair_runs import PairRuns
 from lshfast._engine.plan import Keep, Plan
 from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.similar_pairs import SimilarPairs
-from lshfast._engine.sketching import SketchedRows
+from lshfast._engine.sketching import RowStore, SketchedRows
 from lshfast._engine.spool import StoredSignatures
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import Groups, best_copies, preferred, smallest
@@ -62,12 +61,12 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     first = np.flatnonzero(size > 1)  # the labels of components of several rows
     cost = total[first]
     del total
-    alone = cost > most / 2
-    shared = np.where(alone, 0.0, cost)
+    is_large = cost > most / 2
+    shared = np.where(is_large, 0.0, cost)
     # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed
     # `most`.
     number = ((np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)).astype(np.int64)
-    number[alone] = number.max(initial=0) + 1 + np.arange(int(alone.sum()), dtype=np.int64)
+    number[is_large] = number.max(initial=0) + 1 + np.arange(int(is_large.sum()), dtype=np.int64)
     part_of_label = np.full(len(size), NO_PART, np.int32)
     part_of_label[first] = np.unique(number, return_inverse=True)[1].reshape(-1)
     return part_of_label[labels]
@@ -93,7 +92,7 @@ def compared_copies(first: Int64Array, keep: str, ranks: Int64Array | None) -> I
 
 @dataclass(frozen=True)
 class PartResult:
-    """What the run of a part has found; rows are numbers in the part.
+    """The findings of a part; rows are numbers in the part.
 
     Attributes
     ----------
@@ -116,13 +115,12 @@ class PartResult:
 
     @classmethod
     def of(cls, part: PartRun) -> Self:
-        """Return what a part leaves of its run."""
-        found = part.found
+        """Return the findings of a part without its rows."""
+        findings = part.found
         copies = part.sketches.copies
-        different = found.pairs[copies[found.pairs["j"]] == found.pairs["j"]]
-        return cls(
-            found.groups.keeper, found.groups.similarity, copies, different, found.candidates
-        )
+        different = findings.pairs[copies[findings.pairs["j"]] == findings.pairs["j"]]
+        groups = findings.groups
+        return cls(groups.keeper, groups.similarity, copies, different, findings.candidates)
 
 
 def compare_part(
@@ -154,14 +152,15 @@ def compare_part(
     progress : callable, optional
     """
 
-    def take(every: SimilarPairs, sketches: SketchedRows) -> None:
+    def take(similar_pairs: SimilarPairs, sketches: SketchedRows) -> None:
         assert pairs is not None
-        kinds = kinds_of(sketches.copies, first)
-        pairs.add_all(listed((renumbered(some, kinds) for some in every.of_different_rows()), plan))
+        numbers = first_rows(sketches.copies, first)
+        batches = (renumbered(batch, numbers) for batch in similar_pairs.of_different_rows())
+        pairs.add_all(listed(batches, plan))
 
-    stored = (
-        nullcontext() if signatures is None else StoredSignatures(signatures, plan.hasher.num_perm)
-    )
+    stored: AbstractContextManager[RowStore | None] = nullcontext()
+    if signatures is not None:
+        stored = StoredSignatures(signatures, plan.hasher.num_perm)
     with stored as store:
         part = run_part(
             [texts],
@@ -176,11 +175,11 @@ def compare_part(
 
 
 class Merged:
-    """What all parts of a run have found together.
+    """The results of all parts of a run together.
 
     Parameters
     ----------
-    chosen : ndarray of int64, shape (n,)
+    compared_rows : ndarray of int64, shape (n,)
         For each row the most preferred row with the same bytes. Only these are in parts.
     first : ndarray of int64, shape (n,)
         The first row with the same bytes.
@@ -191,41 +190,39 @@ class Merged:
         The first row of the run that is known to have the same tokens.
     """
 
-    def __init__(self, chosen: Int64Array, first: Int64Array) -> None:
-        n = len(chosen)
+    def __init__(self, compared_rows: Int64Array, first: Int64Array) -> None:
+        n = len(compared_rows)
         self.first: Int64Array = first.copy()
-        self._chosen, self._keeper, self._similarity = (
-            chosen,
-            np.arange(n, dtype=np.int64),
-            np.ones(n),
-        )
+        self._compared_rows = compared_rows
+        self._keeper = np.arange(n, dtype=np.int64)
+        self._similarity = np.ones(n)
         self._pairs = [np.empty(0, PAIR)]
         self._candidates = 0
 
-    def add(self, own: Int64Array, found: PartResult) -> None:
+    def add(self, rows: Int64Array, result: PartResult) -> None:
         """Add the result of a part that has these rows, in this order."""
         first = self.first
-        self._keeper[own], self._similarity[own] = own[found.keeper], found.similarity
-        first[own] = kinds_of(found.copies, first[own])
-        self._pairs.append(renumbered(found.pairs, first[own]))
-        self._candidates += found.candidates
+        self._keeper[rows] = rows[result.keeper]
+        self._similarity[rows] = result.similarity
+        first[rows] = first_rows(result.copies, first[rows])
+        self._pairs.append(renumbered(result.pairs, first[rows]))
+        self._candidates += result.candidates
 
     def findings(
         self, empty: int = 0, earlier: Earlier | None = None
     ) -> tuple[Findings, Int64Array]:
-        """Return the findings of the run and the first copy of each row; `empty` rows have no
-        shingles.
+        """Return the findings of the run, and first copies; `empty` rows have no shingles.
 
         Rows that were removed for an earlier entry of an index are in no part.
         """
-        self._keeper = self._keeper[self._chosen]
-        self._similarity = self._similarity[self._chosen]
-        self.first = self.first[self._chosen]
+        self._keeper = self._keeper[self._compared_rows]
+        self._similarity = self._similarity[self._compared_rows]
+        self.first = self.first[self._compared_rows]
         pairs = np.concatenate(self._pairs)
         self._pairs = []
         pairs = with_copies(pairs, self.first)
         groups = Groups(self._keeper, self._similarity, smallest(self._keeper))
-        found = Findings.of(
+        findings = Findings.of(
             groups,
             pairs,
             self.first,
@@ -234,10 +231,10 @@ class Merged:
             candidates=self._candidates,
             empty=empty,
         )
-        return found, self.first
+        return findings, self.first
 
 
-def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:
+def first_rows(copies: Int64Array, first: Int64Array) -> Int64Array:
     """Return, for each row of a part, the first row of the run with the same tokens.
 
     `copies` has the first copies in the part, and `first` the first rows of the run with the same

@@ -20,12 +20,10 @@ TIE_SEED = 1
 
 
 def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | None:
-    """Return the preference of each row under a `keep` policy; of two rows, the one with the
-    greater value is kept.
+    """Return the preference of each row under a `keep` policy: the greater value is kept.
 
-    Of two texts with the same length, the one with the greater hash is preferred; of equal texts,
-    the first row. So the texts that are kept do not depend on the order of the input. The author of
-    a text can cause it to be kept, for example by making it longer (shorter).
+    Hashes decide between texts of one length, so the order of the input does not matter. An author
+    can have a text kept, for example by making it longer.
     """
     if not isinstance(keep, str):
         return keep
@@ -41,9 +39,7 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
 def preference_by_length(
     lengths: Int64Array, hashes_of: Callable[[Int64Array], UInt64Array]
 ) -> Int64Array:
-    """Return the preference of rows by their lengths; among equal ones by hashes of some rows, then
-    by their order.
-    """
+    """Return the preference of rows by length; equal ones by hashes, then by order."""
     rows = np.arange(len(lengths), dtype=np.int64)
     _, group, members = np.unique(lengths, return_inverse=True, return_counts=True)
     tied = np.flatnonzero(members[group] > 1)

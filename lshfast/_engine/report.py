@@ -210,14 +210,11 @@ class DedupResult(Shown):
 
     @property
     def removed(self) -> list[Removal]:
-        """One `Removal` for each removed row, in row order; a `DistanceRemoval` if the measure is a
-        distance.
-        """
+        """One `Removal` (for distances, `DistanceRemoval`) for each removed row, in row order."""
         return list(self.iter_removed())
 
     def iter_removed(self) -> Iterator[Removal]:
-        """Yield one `Removal` for each removed row, in row order; a `DistanceRemoval` if the
-        measure is a distance.
+        """Yield a `Removal` (for distances, `DistanceRemoval`) for each removed row, in row order.
 
         Yields
         ------
@@ -333,8 +330,7 @@ class DedupResult(Shown):
         raise KeyError(key)
 
     def plot(self) -> Drawing:
-        """Draw the similarities of removed rows, under the curve of the plan, and the sizes of
-        groups.
+        """Draw the similarities of removed rows, the curve of the plan, and the group sizes.
 
         Returns
         -------
@@ -469,9 +465,7 @@ class DedupResult(Shown):
 
 
 def of_one_kind(keys: list[Any]) -> list[Any]:
-    """Return keys; convert them to strings if they have several types, as ids of a run and keys of
-    an index can.
-    """
+    """Return keys of one type: as strings if they have several, like ids and index keys."""
     return list(map(str, keys)) if len(set(map(type, keys))) > 1 else keys
 
 

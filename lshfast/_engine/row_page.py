@@ -1,6 +1,4 @@
-"""The page of a run over files: what becomes of the rows of each input, and the texts of
-some rows.
-"""
+"""The page of a run over files: the results of each input's rows, and example texts."""
 
 from __future__ import annotations
 
@@ -105,20 +103,20 @@ class RowPage(NoPage):
 
 def texts_by_row(corpus: Corpus, rows: Int64Array) -> dict[int, str]:
     """Read the beginnings of the texts of some ascending rows again."""
-    found: dict[int, str] = {}
-    for some, batch, _ in corpus.texts_of(rows):
-        found |= _beginnings(some, Texts(batch))
-    return found
+    texts: dict[int, str] = {}
+    for batch_rows, batch, _ in corpus.texts_of(rows):
+        texts |= _beginnings(batch_rows, Texts(batch))
+    return texts
 
 
 def values_by_row(corpus: Corpus, column: str, rows: Int64Array) -> dict[int, str]:
     """Read the values of a column of some ascending rows again, as they are shown."""
-    found: dict[int, str] = {}
-    for some, values in corpus.values_of(rows, column):
-        found |= dict(
-            zip(some.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True)
+    values_of_rows: dict[int, str] = {}
+    for batch_rows, values in corpus.values_of(rows, column):
+        values_of_rows |= dict(
+            zip(batch_rows.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True)
         )
-    return found
+    return values_of_rows
 
 
 def _beginnings(rows: Int64Array, texts: Texts) -> dict[int, str]:

@@ -32,9 +32,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 
 def has_places(corpus: Corpus) -> bool:
-    """Return whether lines of all inputs can be read at any place: local, uncompressed JSONL in
-    UTF-8.
-    """
+    """Return whether any line can be read by its place: local, uncompressed JSONL in UTF-8."""
     return not corpus.held and all(
         map(is_plain, corpus.files[:: len(corpus.files) // MOST_CHECKED + 1])
     )
@@ -46,7 +44,7 @@ def place_count(corpus: Corpus) -> int:
 
 
 def spread(count: int, most: int) -> Int64Array:
-    """Return numbers below `count`, at most so many, at equal distances."""
+    """Return at most `most` numbers below `count`, at equal distances."""
     return np.unique(np.linspace(0, max(0, count - 1), min(count, most)).astype(np.int64))
 
 
@@ -98,12 +96,12 @@ def corpora_of_places(
     """Yield some places at a time, and a corpus of which each file has the lines of one."""
     pieces = lines_of(corpus, places)
     for at in range(0, len(places), PLACES_AT_ONCE):
-        some = places[at : at + PLACES_AT_ONCE]
-        paths = [os.path.join(folder, f"place-{number}.jsonl") for number in range(len(some))]
+        batch = places[at : at + PLACES_AT_ONCE]
+        paths = [os.path.join(folder, f"place-{number}.jsonl") for number in range(len(batch))]
         for path in paths:
             with open(path, "wb") as out:
                 out.write(next(pieces))
-        yield some, corpus_of(paths, corpus)
+        yield batch, corpus_of(paths, corpus)
 
 
 def corpus_of(paths: list[str], corpus: Corpus) -> Corpus:
@@ -114,7 +112,7 @@ def corpus_of(paths: list[str], corpus: Corpus) -> Corpus:
 
 
 class Beginning:
-    """About so many bytes of the first texts of a file, in batches.
+    """The first texts of a file, about `nbytes`, in batches.
 
     Attributes
     ----------
@@ -132,13 +130,13 @@ class Beginning:
         self.complete: bool = False
 
     def __iter__(self) -> Iterator[Texts]:
-        left = self._nbytes
+        remaining_bytes = self._nbytes
         for batch in self._corpus.batches():
-            if left <= 0:
+            if remaining_bytes <= 0:
                 return
             texts = Texts(batch.texts)
             self.source_bytes += batch.source_bytes
-            left -= texts.nbytes
+            remaining_bytes -= texts.nbytes
             yield texts
         self.complete = True
 

@@ -1,5 +1,6 @@
-"""Rows of crowds that are similar to no other row, as their slots show: their texts need not be
-read again.
+"""Rows of crowds whose slots show that they are similar to no other row.
+
+Their texts need not be read again.
 """
 
 from __future__ import annotations
@@ -29,8 +30,7 @@ def alone_in_crowds(
     plan: Plan,
     read_again: Callable[[Int64Array], Iterable[Texts]],
 ) -> BoolArray:
-    """Return which rows of large components share too few slots with all others to be similar to
-    any of them.
+    """Return which rows of large components share too few slots with any other to be similar.
 
     Rows with the same bytes count as one. A component is screened if most of its rows have hashes
     of slots, and many of those share too few slots with each other. Its other rows are read again
@@ -41,30 +41,30 @@ def alone_in_crowds(
     labels, first : ndarray of int64, shape (n,)
         The smallest row of each row's component, and the first row with the same bytes.
     slots : SlotFile
-        Hashes of the slots of rows in crowded buckets; those of rows that are read again are added.
+        Hashes of the slots of rows in crowded buckets; rows that are read again are added.
     plan : Plan
     read_again : callable
         Returns the texts of some rows, in batches.
     """
-    own = first == np.arange(len(first), dtype=np.int64)
-    size = np.bincount(labels[own], minlength=1)
+    is_searched = first == np.arange(len(first), dtype=np.int64)
+    size = np.bincount(labels[is_searched], minlength=1)
     if size.max() <= SCREENED:
-        return np.zeros(len(own), np.bool_)
-    held = slots.held(len(own)) & own & (size > SCREENED)[labels]
-    known = np.bincount(labels[held], minlength=len(size))
-    held &= (known >= MOST_HELD * size)[labels]
-    unlike = np.bincount(labels[slots.unlike(held)], minlength=len(size))
-    own &= ((unlike > 0) & (unlike >= MOST_UNLIKE * known))[labels]
-    missing = np.flatnonzero(own & ~held)
+        return np.zeros(len(is_searched), np.bool_)
+    has_slots = slots.held(len(is_searched)) & is_searched & (size > SCREENED)[labels]
+    slot_counts = np.bincount(labels[has_slots], minlength=len(size))
+    has_slots &= (slot_counts >= MOST_HELD * size)[labels]
+    unlike = np.bincount(labels[slots.unlike(has_slots)], minlength=len(size))
+    is_searched &= ((unlike > 0) & (unlike >= MOST_UNLIKE * slot_counts))[labels]
+    missing = np.flatnonzero(is_searched & ~has_slots)
     if len(missing):
 
         def hashes(piece: Sketched) -> UInt32Array:
             return slots.hashes(piece.signatures, np.arange(len(piece.signatures), dtype=np.int64))
 
-        done = 0
-        for found in sketched(read_again(missing), plan, Clock(), hashes):
-            slots.add(missing[done : done + found.shape[1]], found)
-            done += found.shape[1]
-    alone = np.zeros(len(own), np.bool_)
-    alone[slots.unlike(own)] = True
-    return alone[first]
+        start = 0
+        for slot_hashes in sketched(read_again(missing), plan, Clock(), hashes):
+            slots.add(missing[start : start + slot_hashes.shape[1]], slot_hashes)
+            start += slot_hashes.shape[1]
+    is_alone = np.zeros(len(is_searched), np.bool_)
+    is_alone[slots.unlike(is_searched)] = True
+    return is_alone[first]

@@ -1,5 +1,4 @@
-"""Shingles for short texts: `recommend`, and the warning about shingles that are too long for the
-texts of a run.
+"""Shingles for short texts: `recommend`, and the warning about shingles that are too long.
 
 A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The
 similarity is then (m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the
@@ -118,7 +117,7 @@ class Lengths:
 def sample_of(n: int) -> Int64Array:
     """Return the rows of n that are measured."""
     rows = np.linspace(0, n - 1, SAMPLE_ROWS if n else 0).astype(np.int64)
-    # Np.unique would import numpy.ma, which takes 9 ms.
+    # np.unique would import numpy.ma, which takes 9 ms.
     return np.asarray(rows[np.diff(rows, prepend=-1) > 0])
 
 
@@ -135,9 +134,7 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
 
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
-    """Measure the texts of a sample, given their rows and lengths, and those of at most LONG_BYTES
-    themselves.
-    """
+    """Measure the texts of a sample, given their lengths; those up to LONG_BYTES are read."""
     counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
@@ -150,9 +147,7 @@ def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Len
 
 
 def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
-    """Return the similarity of a text of `length` words (characters) to a copy with `changes` words
-    changed.
-    """
+    """Return the similarity of a text of `length` units to its copy with `changes` changed."""
     shingles = max(length - size + 1, 1)
     changed = min(changes * (size + CHANGED[unit] - 1), shingles)
     return (shingles - changed) / (shingles + changed)
@@ -218,9 +213,7 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return advice if most texts are too short for the shingles and the threshold of a run;
-    otherwise "".
-    """
+    """Return advice if most texts are too short for the shingles of a run, or else ""."""
     if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
         return ""
     return advice_of(lengths_of(column.texts), plan)
@@ -230,36 +223,33 @@ def advice_of(lengths: Lengths, plan: Plan) -> str:
     """Return the advice of `advice_for` for a sample of texts with these lengths."""
     if plan.shingles.unit == "stopword":  # the number of shingles does not follow from the length
         return ""
-    wanted = min(plan.equal_jaccard, HIGHEST)
+    target = min(plan.equal_jaccard, HIGHEST)
     if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
         return ""
     reached = similarity_after(
         1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size
     )
-    if reached >= wanted:
+    if reached >= target:
         return ""
     better = recommendation(lengths)
     gained = (
         similarity_after(1, lengths.median(better.unit), better.unit, better.size)
         - better.threshold
     )
-    if gained <= reached - wanted:
+    if gained <= reached - target:
         return ""
-    left = reached if plan.measure == "jaccard" else 2 * reached / (1 + reached)
+    similarity = reached if plan.measure == "jaccard" else 2 * reached / (1 + reached)
     return (
         f"most texts are short: half of them have at most {lengths.median('word')} words. In such "
-        "a text one changed "
-        f"word leaves a {SIMILARITY_NAMES[plan.measure]} of about {left:.2f}, below the threshold "
-        f"{plan.threshold:g}. "
+        f"a text one changed word leaves a {SIMILARITY_NAMES[plan.measure]} of about "
+        f"{similarity:.2f}, below the threshold {plan.threshold:g}. "
         f"Better for these texts: unit {better.unit}, size {better.size}, "
         f"threshold {threshold_for(plan.measure, better):g}"
     )
 
 
 def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
-    """Return the recommended threshold of a measure; containment is 2 J / (1 + J) for two texts of
-    one size.
-    """
+    """Return the recommended threshold; equal-sized texts have containment 2 J / (1 + J)."""
     if measure == "jaccard":
         return better.threshold
     return floor(40 * better.threshold / (1 + better.threshold) + 1e-9) / 20

@@ -51,14 +51,14 @@ class SimilarPairs:
         comparison = Comparison(
             threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure
         )
+        self._pairs: ExactPairs | AllPairs
         with clock.stage("match", 0):
-            self._pairs = (
-                _exact_pairs(sketches, plan)
-                if plan.exact
-                else AllPairs(
+            if plan.exact:
+                self._pairs = _exact_pairs(sketches, plan)
+            else:
+                self._pairs = AllPairs(
                     sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies
                 )
-            )
         self._copies = copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
         sort_pairs(self._copies)
         self._nbytes = int(sketches.rows.column.nbytes.sum())
@@ -76,37 +76,35 @@ class SimilarPairs:
     def batches(self) -> Iterator[PairArray]:
         """Yield the pairs, copies included."""
         for pairs in listed(self._noted(), self._plan):
-            whole = self._with_copies(pairs)
-            self.found += len(whole)
-            yield whole
+            all_pairs = self._with_copies(pairs)
+            self.found += len(all_pairs)
+            yield all_pairs
 
     def of_different_rows(self) -> Iterator[PairArray]:
-        """Yield all similar pairs of rows that are not copies, those that are not listed too."""
+        """Yield all similar pairs of rows that are not copies, listed or not."""
         while not self._ended:
             yield self._next()
 
     def _noted(self) -> Iterator[PairArray]:
-        """Yield the same, and set `only`."""
-        found = self._next()
-        self.only = found if self._ended else None
-        yield found
+        """Yield the pairs of `of_different_rows`, and set `only`."""
+        pairs = self._next()
+        self.only = pairs if self._ended else None
+        yield pairs
         yield from self.of_different_rows()
 
     def _next(self) -> PairArray:
-        """Return the next similar pairs of rows that are not copies; they are complete up to the
-        pair `_upto`.
-        """
+        """Return the next similar pairs without copies; they are complete up to `_upto`."""
         with self._clock.stage("match", 0):
             i, j = self._pairs.next_candidates()
         self._ended = self._pairs.done
         nbytes = self._nbytes
         self._nbytes = 0
         with self._clock.stage("verify", nbytes):
-            found = self._pairs.verified(i, j, self._tell)
+            pairs = self._pairs.verified(i, j, self._tell)
         self._done += len(i)
         n = len(self._sketches)
         self._upto = (n, n) if self._ended else (int(i[-1]), int(j[-1]))
-        return found
+        return pairs
 
     def _tell(self, done: int, total: int) -> None:
         if self._progress:

@@ -1,6 +1,4 @@
-"""One pass over batches of rows: each piece is hashed, sketched and processed while its tokens are
-in the cache.
-"""
+"""One pass over batches of rows: a piece is hashed and sketched while it is in the cache."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from lshfast.tokens import TokenSets
 
 Result = TypeVar("Result")
 
-# A shorter text counts as so many bytes of a piece: its signature takes memory too, 1 KB by
+# The least bytes that a text counts in a piece: its signature takes memory too, 1 KB by
 # default.
 LEAST_ROW_BYTES = 512
 
@@ -50,9 +48,7 @@ def sketched(
     finish: Callable[[Sketched], Result],
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
-    """Yield finish(piece) for each sketched piece of the rows, in order; several threads process
-    pieces at once.
-    """
+    """Yield finish(piece) for each sketched piece, in order; threads share the pieces."""
 
     def process(column: Column) -> Result:
         tokens = column.tokens(plan.hasher.seed)
@@ -75,21 +71,16 @@ def processed(
     that the caller itself takes between results is not included.
     """
     row = 0
-    done = 0
+    bytes_done = 0
     elsewhere = 0.0
     reading = 0.0
     start = time.perf_counter()
     # These come first, even if the caller measures a stage between results.
-    for name in (
-        "read",
-        stage,
-    ):
-        clock.add(name, 0.0, 0)
+    clock.add("read", 0.0, 0)
+    clock.add(stage, 0.0, 0)
 
     def portions() -> Iterator[tuple[int, Column]]:
-        """Split the batches into pieces of work, and yield each with the number of its
-        first row.
-        """
+        """Split the batches into pieces, and yield each with the number of its first row."""
         nonlocal row, reading
         source = iter(batches)
         while True:
@@ -112,17 +103,16 @@ def processed(
             except text.TextError as error:
                 raise text.TextError(error.row + first_row, error.reason) from None
 
-    for nbytes, made in ordered_map(
-        work, portions(), plan.threads, is_long if plan.capped else None
-    ):
-        done += nbytes
+    runs_alone = is_long if plan.capped else None
+    for nbytes, result in ordered_map(work, portions(), plan.threads, runs_alone):
+        bytes_done += nbytes
         if progress:
-            progress(stage, done, None)
+            progress(stage, bytes_done, None)
         before = time.perf_counter()
-        yield made
+        yield result
         elsewhere += time.perf_counter() - before
-    clock.add("read", reading, done)
-    clock.add(stage, time.perf_counter() - start - reading - elsewhere, done)
+    clock.add("read", reading, bytes_done)
+    clock.add(stage, time.perf_counter() - start - reading - elsewhere, bytes_done)
 
 
 def is_long(portion: tuple[int, Column]) -> bool:
@@ -131,9 +121,7 @@ def is_long(portion: tuple[int, Column]) -> bool:
 
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
-    """Return a batch as a column; texts are packed sets, or are split into the shingles of the
-    plan.
-    """
+    """Return a batch as a column of packed sets, or of texts split into shingles."""
     if not isinstance(batch, text.Texts):
         return batch
     return PackedSets(batch) if plan.sets else ShingledTexts(batch, plan.shingles)
@@ -166,19 +154,18 @@ class SketchedRows:
         return np.asarray(members[(buckets >= 0).any(axis=1)])
 
     def set_sizes(self, of: Int64Array, threads: int) -> Int64Array:
-        """Return the number of different tokens of some first copies and their copies, as
-        verification counts them.
+        """Return the number of tokens of first copies and their copies, as `verify` counts.
 
         Other rows have 0. The tokens are made with the key of the run, so nobody can choose texts
         whose sets appear larger or smaller.
         """
         sizes = np.zeros(len(self), np.int64)
-        done = 0
+        start = 0
         for counts in self.rows.in_pieces(
             lambda rows: self.rows.take(rows).distinct().counts, of, threads
         ):
-            sizes[of[done : done + len(counts)]] = counts
-            done += len(counts)
+            sizes[of[start : start + len(counts)]] = counts
+            start += len(counts)
         return np.asarray(sizes[self.copies])
 
     def set_aside(self, rows: Int64Array) -> None:
@@ -187,16 +174,14 @@ class SketchedRows:
         self.copies[rows] = rows
 
     def take_tokens(self) -> TokenSets | None:
-        """Return the sets of all rows, and do not hold them any longer; None if they are
-        not held.
-        """
+        """Return and drop the token sets of all rows; None if they are not in memory."""
         tokens = self.tokens
         self.tokens = None
         return tokens
 
 
 class RowStore(Protocol):
-    """What holds rows that come in parts, as `GrowingArray` does."""
+    """A container of rows that come in parts, such as `GrowingArray`."""
 
     def extend(self, part: UInt64Array, /) -> None:
         """Add rows at the end."""
@@ -221,24 +206,23 @@ def sketch_rows(
     grouped: bool = False,
     store: RowStore | None = None,
 ) -> SketchedRows:
-    """Hash, sketch and band each row, and find the copies.
+    """Hash, sketch and band each row, and find the copies; `store` may hold the signatures.
 
-    `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures,
-    so with such a plan the rows are only hashed, unless they are `indexed`. If `grouped` is true,
-    the same holds for a crowd of short rows, which `find_duplicates` sketches if necessary.
+    Rows are only hashed, unless they are `indexed`, for an exact join and, if `grouped`, for a
+    crowd of short rows, which `find_duplicates` sketches if necessary.
     """
-    held: list[Column] = []
+    columns: list[Column] = []
     if plan.exact and not indexed:
-        hashed = _hashed_rows(batches, plan, clock, progress, held)
+        hashed = _hashed_rows(batches, plan, clock, progress, columns)
     elif grouped and not indexed:
         batches, is_crowd = _peeked(batches, plan, clock)
         stops = not isinstance(batches, list)
         hashed = (
-            _hashed_rows(batches, plan, clock, progress, held, stops=stops) if is_crowd else None
+            _hashed_rows(batches, plan, clock, progress, columns, stops=stops) if is_crowd else None
         )
         if is_crowd and hashed is None:
-            batches = chain(held, batches)
-            held = []
+            batches = chain(columns, batches)
+            columns = []
     else:
         hashed = None
     if hashed is not None:
@@ -252,12 +236,12 @@ def sketch_rows(
         GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
     )
     keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
-    for piece in sketched(noted(batches, plan, held), plan, clock, finish, progress):
+    for piece in sketched(noted(batches, plan, columns), plan, clock, finish, progress):
         with naming_stage("sketch"):
-            for whole, part in zip((signatures, keys, marks), piece, strict=True):
-                whole.extend(part)
+            for array, part in zip((signatures, keys, marks), piece, strict=True):
+                array.extend(part)
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        rows = KeyedRows(_joined(held, plan), RunKey.draw())
+        rows = KeyedRows(_joined(columns, plan), RunKey.draw())
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         slots = signatures.finished()
         return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
@@ -266,9 +250,7 @@ def sketch_rows(
 def _peeked(
     batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock
 ) -> tuple[Iterable[text.Texts | Column], bool]:
-    """Return the batches, and whether the first one is a crowd of short rows; that of a list must
-    be the only one.
-    """
+    """Return the batches, and whether the first, if a list's only one, is a short crowd."""
     if isinstance(batches, list):
         return batches, len(batches) == 1 and _are_short_crowd(as_column(batches[0], plan), plan)
     source = iter(batches)
@@ -282,9 +264,7 @@ def _peeked(
 
 
 def _are_short_crowd(column: Column, plan: Plan) -> bool:
-    """Return whether rows are short, and so similar by bands that nearly all of them are
-    one crowd.
-    """
+    """Return whether rows are short, and nearly all form one crowd by their bands."""
     if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped:
         return False
     n = len(column)
@@ -301,21 +281,19 @@ def _hashed_rows(
     plan: Plan,
     clock: Clock,
     progress: Progress | None,
-    held: list[Column],
+    columns: list[Column],
     *,
     stops: bool = False,
 ) -> SketchedRows | None:
     """Hash each row with the key of the run, and find the copies.
 
-    The batches are appended to `held`. If `stops` is true and the rows so far are not short, None
-    is returned, and no batch is taken after those in `held`.
+    The batches are appended to `columns`. If `stops` is true and the rows so far are not short,
+    None is returned, and no further batch is taken.
     """
     key = RunKey.draw()
-    room = (
-        sum(int(as_column(batch, plan).sizes.sum()) for batch in batches)
-        if isinstance(batches, list)
-        else 0
-    )
+    room = 0
+    if isinstance(batches, list):
+        room = sum(int(as_column(batch, plan).sizes.sum()) for batch in batches)
 
     def process(column: Column) -> tuple[TokenSets, UInt64Array]:
         tokens = column.tokens(key.tokens)
@@ -325,7 +303,7 @@ def _hashed_rows(
     counts = GrowingArray(np.int64)
     marks = GrowingArray(np.uint64, 2)
     for part, marks_of_part in processed(
-        noted(batches, plan, held), plan, clock, process, progress
+        noted(batches, plan, columns), plan, clock, process, progress
     ):
         with naming_stage("sketch"):
             tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
@@ -334,7 +312,7 @@ def _hashed_rows(
         if stops and not are_short(counts.rows()):
             return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        rows = KeyedRows(_joined(held, plan), key)
+        rows = KeyedRows(_joined(columns, plan), key)
         sizes = counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         none = np.empty((len(sizes), 0), np.uint64)
@@ -345,14 +323,14 @@ def _hashed_rows(
 
 
 def noted(
-    batches: Iterable[text.Texts | Column], plan: Plan, held: list[Column]
+    batches: Iterable[text.Texts | Column], plan: Plan, columns: list[Column]
 ) -> Iterator[Column]:
-    """Yield batches as columns, and append each to `held`, without texts that can be read again."""
+    """Yield batches as columns; append each to `columns` without texts that can be read again."""
     for batch in batches:
         column = as_column(batch, plan)
-        held.append(column.released())
+        columns.append(column.released())
         yield column
 
 
-def _joined(held: list[Column], plan: Plan) -> Column:
-    return joined(held or [ShingledTexts(text.Texts([]), plan.shingles)])
+def _joined(columns: list[Column], plan: Plan) -> Column:
+    return joined(columns or [ShingledTexts(text.Texts([]), plan.shingles)])

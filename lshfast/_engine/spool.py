@@ -1,6 +1,4 @@
-"""Texts and signatures that wait in files: the texts of parts, of one task, and the signatures of a
-large part.
-"""
+"""Texts and signatures in temporary files: of parts, of a task, and of a large part."""
 
 from __future__ import annotations
 
@@ -77,8 +75,7 @@ def part_path(folder: str, number: int) -> str:
 
 
 def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
-    """Return the texts of a part, which have these lengths; the file is mapped as long as they
-    exist.
+    """Return the texts of a part with these lengths; the file is mapped while they exist.
 
     Raises
     ------
@@ -91,8 +88,7 @@ def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
 
 
 class SpooledTexts:
-    """Texts of a task: in memory, or in an unnamed temporary file if they have more bytes than
-    `most`.
+    """Texts of a task, in memory, or above `most` bytes in an unnamed temporary file.
 
     The file is mapped when the texts are used, so that the system may take their memory.
 

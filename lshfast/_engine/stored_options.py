@@ -40,7 +40,7 @@ READING: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class StoredOptions:
-    """The options of a run: the arguments of `make_plan` and `keep`, and those of reading."""
+    """The options of a run: the arguments of `make_plan`, `keep`, and the options of reading."""
 
     options: dict[str, Any]
     reading: dict[str, Any]
@@ -58,16 +58,12 @@ class StoredOptions:
 
 
 def beside(path: str) -> str | None:
-    """Return the file beside a table for its options; None for Parquet, which holds them, and for
-    streams.
-    """
+    """Return the path of a table's options file; None for Parquet and for streams."""
     return None if is_stream(path) or output_format(path)[0] == "parquet" else f"{path}{BESIDE}"
 
 
 def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
-    """Write the options of the run whose table of removed rows this is, unless the table holds
-    them.
-    """
+    """Write the options of a run next to its table, unless the table holds them."""
     name = beside(path)
     if name is not None:
         with open_file(name, overwrite) as stream:
@@ -75,8 +71,7 @@ def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
 
 
 def read_options(path: str) -> StoredOptions | None:
-    """Return the options that are stored with a table, or in a folder of tables; None if there are
-    none.
+    """Return the options stored with a table or in a folder of tables, or None.
 
     Raises
     ------
@@ -84,16 +79,16 @@ def read_options(path: str) -> StoredOptions | None:
         If they are damaged.
     """
     if os.path.isdir(path):
-        own = os.path.join(path, OF_FOLDER)
-        if os.path.exists(own):
-            return _parsed(_read(own), printable(own))
+        options_path = os.path.join(path, OF_FOLDER)
+        if os.path.exists(options_path):
+            return _parsed(_read(options_path), printable(options_path))
         tables = [
             name.removesuffix(BESIDE)
             for name in sorted(os.listdir(path))
             if name.endswith((".parquet", BESIDE))
         ]
-        found = (read_options(os.path.join(path, name)) for name in tables)
-        return next((stored for stored in found if stored is not None), None)
+        options_of_tables = (read_options(os.path.join(path, name)) for name in tables)
+        return next((stored for stored in options_of_tables if stored is not None), None)
     if output_format(path)[0] == "parquet":
         data = _metadata(path).get(KEY.encode())
         return None if data is None else _parsed(data, printable(path))

@@ -170,25 +170,17 @@ class Summary(Account):
             yield figure("", "", f"{self.parts} = {self.read:,} read")
         if self.indexed is not None:
             yield figure("indexed", self.indexed, self.index_change or INDEXED)
-        found = (
-            "recall"
-            if self.verify != "signature"
-            else "recall of candidates, before estimates are compared,"
-        )
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
-        copies = (
-            f"{self.copies:,} with exact copies" if self.copies and self.most in (None, 1) else ""
-        )
-        most = "" if self.most is None else f"of at most {self.most:g}"
-        top = "" if self.top is None else f"those with the {self.top} most similar of a row"
-        yield figure("pairs", self.pairs, most, top, copies, kind)
+        yield figure("pairs", self.pairs, *self._pair_notes, kind)
         if removing or self.largest_group:  # not of a run on Spark that finds pairs only
             yield groups_figure(self.groups, self.largest_group, "row")
         if self.clusters is not None:
             yield from self.clusters.figures()
         if self.bands:
-            recall = f"{found} {place_of_recall(self.measure)}: {self.recall:.4f}"
+            of_candidates = " of candidates, before estimates are compared,"
+            of = of_candidates if self.verify == "signature" else ""
+            recall = f"recall{of} {place_of_recall(self.measure)}: {self.recall:.4f}"
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
@@ -198,6 +190,14 @@ class Summary(Account):
             yield figure("limited", self.limits.rows, self.limits.note)
         if removing and self.by is not None:
             yield from self.by.figures()
+
+    @property
+    def _pair_notes(self) -> tuple[str, str, str]:
+        """The bound, the number for a row, and the copies of the listed pairs, each may be ""."""
+        most = "" if self.most is None else f"of at most {self.most:g}"
+        top = "" if self.top is None else f"those with the {self.top} most similar of a row"
+        lists_copies = self.copies and self.most in (None, 1)
+        return most, top, f"{self.copies:,} with exact copies" if lists_copies else ""
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         return "Summary", short_figures(self), self.advice

@@ -1,1 +1,10 @@
-"""Kinds of items other than texts and sets: vectors and codes, their measures, and their joins."""
+"""Kinds of items other than texts: their readers, their measures, and their joins.
+
+Reading: `kind` decides the kind of a column, and `reading` has the reader of each: `items` for
+vectors and codes, `weighted` for weighted sets, `sets` for sets, which `packed_sets` stores as
+bytes. `measures` has the measures of each kind and the plan of a run.
+
+Joins: `held_points` holds the points of a run, `buckets` chooses their bands, and `bucket_join`
+compares the points of a bucket. `rare_elements` and `split_buckets` divide crowded buckets of
+weighted sets; `crowds` divides crowds into cells.
+"""

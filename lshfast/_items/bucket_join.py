@@ -1,5 +1,6 @@
-"""Similar points by buckets: candidates share a bucket, are screened by codes, and verified by
-exact distances.
+"""Similar points by buckets.
+
+Candidates share a bucket, are screened by codes, and are verified by exact distances.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class JoinSizes:
         Points of a crowd that one thread compares at a time with all points before them.
     pairs : int or None
         Similar pairs of a batch for each of its points, above which the batch is halved. By default
-        half of `least_batch`, at least 1: the smallest batch never has so many.
+        half of `least_batch`, at least 1: the smallest batch never has more.
     """
 
     candidates: int = 1 << 16
@@ -102,9 +103,9 @@ class Meeting:
         )
         return cls(left, right, np.concatenate([part.value for part in parts]))
 
-    def of(self, chosen: npt.NDArray[Any]) -> Meeting:
+    def of(self, places: npt.NDArray[Any]) -> Meeting:
         """Return some of the pairs."""
-        return Meeting(self.left[chosen], self.right[chosen], self.value[chosen])
+        return Meeting(self.left[places], self.right[places], self.value[places])
 
     def different(self) -> Meeting:
         """Return the pairs without repetitions, sorted."""
@@ -117,9 +118,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class _Search:
-    """Rows that are compared with others: those of their buckets in a band, or all if the band is
-    None.
-    """
+    """Rows that are compared with the rows of their buckets in a band; with all rows for None."""
 
     band: int | None
     rows: Int32Array
@@ -140,12 +139,11 @@ class BucketJoin:
         Returns the bucket keys of some rows in a band, given the band and the rows: uint64 (k,).
     bands : int
     codes : ndarray of uint64, shape (n, c)
-        Codes that differ in at most `most` bits are those of candidates; c may be 0.
+        The codes of candidates differ in at most `most` bits; c may be 0.
     most, threads : int
     sizes : JoinSizes, default SIZES
     crowded : bool, default False
-        Whether all points are compared as those of one bucket. The pairs are still those that share
-        a bucket.
+        Whether all points are compared as if in one bucket. Reported pairs still share a bucket.
     crowd : Crowd, optional
         Rows that are compared with each other in its cells, where they have too many candidates.
 
@@ -219,149 +217,148 @@ class BucketJoin:
                 yield meeting
                 continue
             new = np.ones(len(meeting.left), np.bool_)
-            left = self._order[meeting.left]
-            right = self._order[meeting.right]
+            left_rows = self._order[meeting.left]
+            right_rows = self._order[meeting.right]
             for earlier in self._bands_before(band):
-                new &= self._keys_in(earlier, left) != self._keys_in(earlier, right)
+                new &= self._keys_in(earlier, left_rows) != self._keys_in(earlier, right_rows)
             yield meeting.of(new)
 
     # ---- groups ----
 
     def stars(self) -> Meeting:
-        """Return a pair for each row that is similar to a kept row before it: with the most
-        preferred of these.
+        """Return each row that is similar to a kept row before it, with the most preferred one.
 
-        Rows are taken in batches. A batch is compared with the rows kept before it, and what is
-        left of it with itself, so that a crowd of n similar rows takes n comparisons, and not n²/2.
+        Rows of a batch are compared with the rows kept before it, then the rest with each other:
+        a crowd of n similar rows takes n comparisons, and not n²/2.
         """
         n = len(self)
         sizes = self._sizes
         keeper = np.arange(n, dtype=np.int32)
-        value = np.zeros(n)
-        kept = GrowingArray(np.int32)
-        done = 0
+        values = np.zeros(n)
+        kept_rows = GrowingArray(np.int32)
+        start = 0
         size = sizes.first_batch
-        while done < n:
-            batch = np.arange(done, min(n, done + size), dtype=np.int32)
-            self._compare_with_kept(kept.rows(), batch, keeper, value)
+        while start < n:
+            batch = np.arange(start, min(n, start + size), dtype=np.int32)
+            self._compare_with_kept(kept_rows.rows(), batch, keeper, values)
             while len(batch):
                 if self._crowd is not None:
-                    self._settle(batch[keeper[batch] == batch], keeper, value)
+                    self._settle(batch[keeper[batch] == batch], keeper, values)
                     break
-                left = batch[keeper[batch] == batch]
+                open_rows = batch[keeper[batch] == batch]
                 try:
-                    found = self._among(left, sizes.most_pairs * max(len(left), sizes.least_batch))
+                    stars = self._among(
+                        open_rows, sizes.most_pairs * max(len(open_rows), sizes.least_batch)
+                    )
                 except _TooManyError:
                     batch = batch[: max(sizes.least_batch, len(batch) // 2)]
                     continue
-                keeper[found.right] = found.left
-                value[found.right] = found.value
+                keeper[stars.right] = stars.left
+                values[stars.right] = stars.value
                 break
-            kept.extend(batch[keeper[batch] == batch])
-            halved = done + size > done + len(batch) and done + len(batch) < n
-            done += len(batch)
-            size = (
-                max(sizes.least_batch, len(batch))
-                if halved
-                else min(2 * size, max(sizes.first_batch, n // BATCHES))
-            )
+            kept_rows.extend(batch[keeper[batch] == batch])
+            is_halved = len(batch) < size and start + len(batch) < n
+            start += len(batch)
+            if is_halved:
+                size = max(sizes.least_batch, len(batch))
+            else:
+                size = min(2 * size, max(sizes.first_batch, n // BATCHES))
             if self._progress:
-                self._progress("verify", done, n)
+                self._progress("verify", start, n)
         removed = np.flatnonzero(keeper != np.arange(n, dtype=np.int32)).astype(np.int32)
-        return Meeting(keeper[removed], removed, value[removed])
+        return Meeting(keeper[removed], removed, values[removed])
 
     def _compare_with_kept(
-        self, kept: Int32Array, batch: Int32Array, keeper: Int32Array, value: Float64Array
+        self, kept_rows: Int32Array, batch: Int32Array, keeper: Int32Array, values: Float64Array
     ) -> None:
-        """Write the first of the kept rows that is similar to each row of the batch, in place of
-        its keeper.
+        """Set the keeper of each row of the batch to its first similar kept row.
 
-        Rows are compared in 1, 2, 4... bands at a time, whatever the number of threads, and in the
-        next ones with rows before their keeper only.
+        Rows are compared in 1, 2, 4... bands at a time, for any number of threads; in later bands
+        only with rows before their keeper.
         """
-        if len(kept):
-            self._limit(kept, batch)
+        if len(kept_rows):
+            self._limit(kept_rows, batch)
         searches = self._searches(batch)
-        done = 0
-        while len(kept) and done < len(searches):
-            some = searches if self._crowded else searches[done : 2 * done + 1]
-            done += len(some)
-            first_of = partial(self._first_of, kept, batch, keeper[batch])
-            for parts, compared in ordered_map(first_of, some, self._threads):
+        search_count = 0
+        while len(kept_rows) and search_count < len(searches):
+            next_searches = (
+                searches if self._crowded else searches[search_count : 2 * search_count + 1]
+            )
+            search_count += len(next_searches)
+            first_of = partial(self._first_of, kept_rows, batch, keeper[batch])
+            for parts, compared in ordered_map(first_of, next_searches, self._threads):
                 self.compared += compared
-                for found in parts:
-                    new = found.of(found.left < keeper[found.right])
+                for meeting in parts:
+                    new = meeting.of(meeting.left < keeper[meeting.right])
                     keeper[new.right] = new.left
-                    value[new.right] = new.value
+                    values[new.right] = new.value
 
-    def _settle(self, rows: Int32Array, keeper: Int32Array, value: Float64Array) -> None:
-        """Write the keepers of rows among them, where some are in a crowd.
+    def _settle(self, rows: Int32Array, keeper: Int32Array, values: Float64Array) -> None:
+        """Set the keepers of rows that are similar to each other, where some are in a crowd.
 
-        If they have too many candidates or similar pairs among them, the second half is compared
-        with what is kept of the first. Rows that had too many among those kept before are compared
-        in cells.
+        The rows are halved while they have too many candidates or similar pairs. Rows with too many
+        candidates among the kept rows are compared in cells.
         """
         assert self._crowd is not None
         least = self._sizes.least_batch
         members = rows[self._members[rows]]
-        others = self._count(members, members)
-        if len(rows) <= least or not (others[~self._in_cells[members]] > self._crowd.most).any():
+        other_counts = self._count(members, members)
+        if (
+            len(rows) <= least
+            or not (other_counts[~self._in_cells[members]] > self._crowd.most).any()
+        ):
             try:
-                found = self._among(rows, self._sizes.most_pairs * max(len(rows), least))
+                stars = self._among(rows, self._sizes.most_pairs * max(len(rows), least))
             except _TooManyError:
                 pass
             else:
-                keeper[found.right] = found.left
-                value[found.right] = found.value
-                self.left_out += self._left_out(members, members, others) // 2
+                keeper[stars.right] = stars.left
+                values[stars.right] = stars.value
+                self.left_out += self._left_out(members, members, other_counts) // 2
                 return
         first = rows[: len(rows) // 2]
         second = rows[len(rows) // 2 :]
-        self._settle(first, keeper, value)
-        self._compare_with_kept(first[keeper[first] == first], second, keeper, value)
-        self._settle(second[keeper[second] == second], keeper, value)
+        self._settle(first, keeper, values)
+        self._compare_with_kept(first[keeper[first] == first], second, keeper, values)
+        self._settle(second[keeper[second] == second], keeper, values)
 
     def _first_of(
-        self, kept: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
+        self, kept_rows: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
     ) -> tuple[list[Meeting], int]:
-        """Return, of the rows of a search, pairs with ever earlier similar kept rows, and how many
-        were compared.
-        """
+        """Return pairs of searched rows with ever earlier kept rows, and the number compared."""
         limits = np.empty(len(self), np.int32)
         firsts = list[Meeting]()
         compared = 0
         limits[batch] = keepers
-        for found, count in self._meetings(search.band, kept, search.rows, limits, None):
+        for meeting, count in self._meetings(search.band, kept_rows, search.rows, limits, None):
             compared += count
-            if not len(found):
+            if not len(meeting):
                 continue
-            order = np.lexsort((found.left, found.right))
-            new = found.of(order[np.diff(found.right[order], prepend=-1) != 0])
+            order = np.lexsort((meeting.left, meeting.right))
+            new = meeting.of(order[np.diff(meeting.right[order], prepend=-1) != 0])
             new = new.of(new.left < limits[new.right])
             limits[new.right] = new.left
             firsts.append(new)
         return firsts, compared
 
     def _among(self, rows: Int32Array, most: int) -> Meeting:
-        """Return the star of each of these rows that is similar to one of them; too many pairs
-        raise an error.
-        """
-        found = Meeting.none()
+        """Return the stars among these rows; raise `_TooManyError` for more than `most` pairs."""
+        similar_pairs = Meeting.none()
         waiting = [Meeting.none()]
         room = most
         for _, meeting in self._among_bands(rows, most):
             waiting.append(meeting)
             room -= len(meeting)
             if room <= 0:
-                found = Meeting.joined([found, *waiting]).different()
+                similar_pairs = Meeting.joined([similar_pairs, *waiting]).different()
                 waiting = [Meeting.none()]
                 room = most
-                if len(found) > most:
+                if len(similar_pairs) > most:
                     raise _TooManyError
-        found = Meeting.joined([found, *waiting]).different()
-        left = np.searchsorted(rows, found.left)
-        right = np.searchsorted(rows, found.right)
-        groups = star_groups(len(rows), as_pairs(left, right, found.value))
+        similar_pairs = Meeting.joined([similar_pairs, *waiting]).different()
+        left_places = np.searchsorted(rows, similar_pairs.left)
+        right_places = np.searchsorted(rows, similar_pairs.right)
+        groups = star_groups(len(rows), as_pairs(left_places, right_places, similar_pairs.value))
         removed = np.flatnonzero(groups.keeper != np.arange(len(rows), dtype=np.int64))
         return Meeting(rows[groups.keeper[removed]], rows[removed], groups.similarity[removed])
 
@@ -371,48 +368,42 @@ class BucketJoin:
         n = len(self)
         rows = np.arange(n, dtype=np.int32)
         labels = np.arange(n, dtype=np.int32)
-        chosen = [Meeting.none()]
+        forest_pairs = [Meeting.none()]
         # Bands are compared one after the other, while the labels change, so that what is joined is
         # not compared.
         for band in self._every_band:
-            for found, compared in self._meetings(band, rows, rows, rows, labels):
+            for meeting, compared in self._meetings(band, rows, rows, rows, labels):
                 self.compared += compared
-                new = _spanning(found, labels)
+                new = _spanning(meeting, labels)
                 if len(new):
-                    joined = set_kernels.components(
+                    components = set_kernels.components(
                         new.left.astype(np.int64), new.right.astype(np.int64), n
                     )
-                    labels[:] = joined[labels]
-                    chosen.append(new)
-        return Meeting.joined(chosen)
+                    labels[:] = components[labels]
+                    forest_pairs.append(new)
+        return Meeting.joined(forest_pairs)
 
-    def rows_of(self, found: Meeting) -> npt.NDArray[np.void]:
-        """Return pairs of places in the order as sorted pairs of rows, whose similarity is the
-        value of the measure.
-        """
-        return sorted_pairs(self._order[found.left], self._order[found.right], found.value)
+    def rows_of(self, meeting: Meeting) -> npt.NDArray[np.void]:
+        """Return pairs of places as sorted pairs of rows, with values of the measure."""
+        return sorted_pairs(self._order[meeting.left], self._order[meeting.right], meeting.value)
 
     # ---- crowds ----
 
     def _count(self, left: Int32Array, right: Int32Array) -> Float64Array:
-        """Return for each row of `right` how many others of `left` are in its buckets, counted in
-        each.
-        """
+        """Count, over the buckets of each row of `right`, the other rows that are in `left`."""
         return count_others(
             self._keys, self._bands, self._order[left], self._order[right], self._threads
         )
 
     def _limit(self, left: Int32Array, right: Int32Array) -> None:
-        """Choose which rows of `right` are compared with members of the crowd among `left` in
-        cells, from now on.
-        """
+        """Mark the members in `right` that are compared with the members in `left` in cells."""
         if self._crowd is None:
             return
         left = left[self._members[left]]
         right = right[self._members[right]]
-        others = self._count(left, right)
-        self._compare_in_cells(right[others > self._crowd.most])
-        self.left_out += self._left_out(left, right, others)
+        other_counts = self._count(left, right)
+        self._compare_in_cells(right[other_counts > self._crowd.most])
+        self.left_out += self._left_out(left, right, other_counts)
 
     def _limit_members(self) -> None:
         """Compare members of the crowd with each other in cells."""
@@ -425,18 +416,16 @@ class BucketJoin:
     def _compare_in_cells(self, rows: Int32Array) -> None:
         self._in_cells[rows] = self._limited[rows] = True
 
-    def _left_out(self, left: Int32Array, right: Int32Array, others: Float64Array) -> int:
-        """Return about how many comparisons cells leave out, given how many others are in the
-        buckets of each row.
-        """
+    def _left_out(self, left: Int32Array, right: Int32Array, other_counts: Float64Array) -> int:
+        """Estimate the comparisons that cells save, given the other rows in each row's buckets."""
         assert self._crowd is not None
-        chosen = self._in_cells[right]
+        is_in_cells = self._in_cells[right]
         in_cells = self._crowd.count_in_cells(
-            self._order[left], self._order[right[chosen]], self._threads
+            self._order[left], self._order[right[is_in_cells]], self._threads
         )
-        return max(0, round(float(others[chosen].sum() - in_cells.sum())))
+        return max(0, round(float(other_counts[is_in_cells].sum() - in_cells.sum())))
 
-    # ---- the work ----
+    # ---- searches ----
 
     @property
     def _every_band(self) -> range:
@@ -444,9 +433,7 @@ class BucketJoin:
         return range(self._bands + (0 if self._crowd is None else self._crowd.trees))
 
     def _bands_before(self, band: int) -> range:
-        """The bands before one in which its pairs were compared; those of two rows of a crowd are
-        the trees.
-        """
+        """Return the bands that compared a pair before this one; for two members, the trees."""
         return range(0 if band < self._bands else self._bands, band)
 
     def _keys_in(self, band: int, rows: Int64Array) -> UInt64Array:
@@ -457,9 +444,7 @@ class BucketJoin:
         return self._crowd.keys(band - self._bands, rows)
 
     def _searches(self, rows: Int32Array) -> list[_Search]:
-        """Return the searches that find the similar pairs of rows: one for each band, or parts of a
-        crowd.
-        """
+        """Return searches for the similar pairs of rows: one a band, or one a part of a crowd."""
         if not self._crowded:
             return [_Search(band, rows) for band in self._every_band]
         size = self._sizes.part
@@ -468,17 +453,15 @@ class BucketJoin:
     def _among_bands(
         self, rows: Int32Array, most: int | None = None
     ) -> Iterator[tuple[int | None, Meeting]]:
-        """Yield (band, similar pairs) of rows, each row with those before it; of a crowd, band is
-        None.
-        """
+        """Yield similar pairs among rows, after their band number; None for crowded points."""
         searches = self._searches(rows)
         among = partial(self._found_by, rows, most)
         for search, (parts, compared) in zip(
             searches, ordered_map(among, searches, self._threads), strict=True
         ):
             self.compared += compared
-            for found in parts:
-                yield search.band, found
+            for meeting in parts:
+                yield search.band, meeting
 
     def _found_by(
         self, rows: Int32Array, most: int | None, search: _Search
@@ -488,13 +471,13 @@ class BucketJoin:
         parts = list[Meeting]()
         compared = 0
         total = 0
-        for found, count in self._meetings(search.band, rows, search.rows, numbers, None):
+        for meeting, count in self._meetings(search.band, rows, search.rows, numbers, None):
             compared += count
-            total += len(found)
+            total += len(meeting)
             if most is not None and total > most:
                 raise _TooManyError
-            if len(found):
-                parts.append(found)
+            if len(meeting):
+                parts.append(meeting)
         return _joined_parts(parts, self._room), compared
 
     def _meetings(
@@ -505,11 +488,10 @@ class BucketJoin:
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
-        """Yield similar pairs of two lists of rows in a band, or in any band, and how many were
-        compared for them.
+        """Yield similar pairs of two lists in a band (None: any), and the number compared.
 
-        A row of `right` is paired with those of `left` below its limit, and with another label.
-        Limits and labels may change between two of them.
+        A row of `right` is paired with the rows of `left` below its limit and with another label.
+        The caller may change limits and labels between two results.
         """
         for left_rows, right_rows in self._sides(band, left, right):
             if len(left_rows) and len(right_rows):
@@ -523,13 +505,13 @@ class BucketJoin:
             yield left, right
             return
         members = left[self._members[left]]
-        others = left[~self._members[left]]
+        non_members = left[~self._members[left]]
         in_cells = right[self._in_cells[right]]
         in_buckets = right[~self._in_cells[right]]
         if band >= self._bands:
             yield members, in_cells
             return
-        yield others, right
+        yield non_members, right
         yield members, in_buckets
 
     def _met(
@@ -540,7 +522,7 @@ class BucketJoin:
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
-        """Yield what `_meetings` does, whether rows are in a crowd or not."""
+        """Yield the pairs of `_meetings` for two lists of rows that are compared in a band."""
         sorted_left = self._sorted(band, left)
         sorted_right = sorted_left if right is left else self._sorted(band, right)
         if self._rare is None:
@@ -551,14 +533,12 @@ class BucketJoin:
             yield from self._compared(band, sorted_left, sorted_right, limits, labels)
             return
         sides = sorted_left, sorted_right
-        others = [of_buckets(side, ~are_in(side[0], crowded)) for side in sides]
-        yield from self._compared(band, others[0], others[1], limits, labels)
+        small_sides = [of_buckets(side, ~are_in(side[0], crowded)) for side in sides]
+        yield from self._compared(band, small_sides[0], small_sides[1], limits, labels)
         left_crowd = of_buckets(sorted_left, are_in(sorted_left[0], crowded))
-        right_crowd = (
-            left_crowd
-            if right is left
-            else of_buckets(sorted_right, are_in(sorted_right[0], crowded))
-        )
+        right_crowd = left_crowd
+        if right is not left:
+            right_crowd = of_buckets(sorted_right, are_in(sorted_right[0], crowded))
         yield from self._looked_up(band, left_crowd, right_crowd, limits, labels)
 
     def _looked_up(
@@ -569,9 +549,7 @@ class BucketJoin:
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
-        """Yield what `_meetings` does for rows of crowded buckets, which rare elements split where
-        that helps.
-        """
+        """Yield the pairs of `_meetings` for crowded buckets, split by rare elements if useful."""
         assert self._rare is not None
         lefts = self._blocks(left)
         rights = lefts if left is right else self._blocks(right)
@@ -581,11 +559,11 @@ class BucketJoin:
                 for start in range(0, len(pairs), self._room):
                     part = pairs[start : start + self._room]
                     yield self._verified(part), len(part)
-            rest = [
+            unsplit_sides = [
                 of_buckets(side, ~are_in(side[0], buckets.split))
                 for side in (left_side, right_side)
             ]
-            yield from self._compared(band, rest[0], rest[1], limits, labels)
+            yield from self._compared(band, unsplit_sides[0], unsplit_sides[1], limits, labels)
 
     def _blocks(self, side: SortedRows) -> list[SortedRows]:
         """Return the rows of a side in parts whose rare elements are in memory at once."""
@@ -600,9 +578,7 @@ class BucketJoin:
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
-        """Yield what `_meetings` does for sorted rows, each of which is compared with all rows of
-        its bucket.
-        """
+        """Yield the pairs of `_meetings` for sorted rows, comparing all rows of a bucket."""
         points, measure = self._points.points or (None, None)
         meetings = Meetings(
             *left,
@@ -620,9 +596,9 @@ class BucketJoin:
         screened = 0
         while not meetings.done:
             pairs = out[: meetings.find(out)]
-            found = self._verified(pairs)
+            similar_pairs = self._verified(pairs)
             compared = len(pairs) + meetings.screened - screened
-            yield found if band is not None else self._sharing(found), compared
+            yield similar_pairs if band is not None else self._sharing(similar_pairs), compared
             screened = meetings.screened
 
     def _sorted(self, band: int | None, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
@@ -635,53 +611,55 @@ class BucketJoin:
     def _verified(self, pairs: UInt64Array) -> Meeting:
         if not len(pairs):
             return Meeting.none()
-        left = (pairs & LOW32).astype(np.int32)
-        right = (pairs >> np.uint64(32)).astype(np.int32)
-        rows = self._order[right].astype(np.uint64) << np.uint64(32) | self._order[left].astype(
-            np.uint64
-        )
+        left_places = (pairs & LOW32).astype(np.int32)
+        right_places = (pairs >> np.uint64(32)).astype(np.int32)
+        rows = self._order[right_places].astype(np.uint64) << np.uint64(32) | self._order[
+            left_places
+        ].astype(np.uint64)
         values = self._points.values(rows)
-        near = values <= self._value
-        return Meeting(left[near], right[near], values[near])
+        is_similar = values <= self._value
+        return Meeting(left_places[is_similar], right_places[is_similar], values[is_similar])
 
-    def _sharing(self, found: Meeting) -> Meeting:
+    def _sharing(self, meeting: Meeting) -> Meeting:
         """Return the pairs that share a bucket of a band."""
-        left = self._order[found.left]
-        right = self._order[found.right]
-        shared = np.zeros(len(found), np.bool_)
-        rest = np.arange(len(found), dtype=np.int64)
+        left_rows = self._order[meeting.left]
+        right_rows = self._order[meeting.right]
+        shared = np.zeros(len(meeting), np.bool_)
+        open_pairs = np.arange(len(meeting), dtype=np.int64)
         for band in range(self._bands):
-            if not len(rest):
+            if not len(open_pairs):
                 break
-            equal = self._keys(band, left[rest]) == self._keys(band, right[rest])
-            shared[rest[equal]] = True
-            rest = rest[~equal]
-        return found.of(shared)
+            equal = self._keys(band, left_rows[open_pairs]) == self._keys(
+                band, right_rows[open_pairs]
+            )
+            shared[open_pairs[equal]] = True
+            open_pairs = open_pairs[~equal]
+        return meeting.of(shared)
 
 
 def _joined_parts(parts: list[Meeting], least: int) -> list[Meeting]:
-    """Return the pairs of many parts in parts of at least so many, but for the last one."""
-    joined = list[Meeting]()
+    """Return the pairs of many parts in parts of at least `least` pairs, except the last."""
+    joined_parts = list[Meeting]()
     waiting = list[Meeting]()
     count = 0
     for part in parts:
         waiting.append(part)
         count += len(part)
         if count >= least:
-            joined.append(Meeting.joined(waiting))
+            joined_parts.append(Meeting.joined(waiting))
             waiting = []
             count = 0
     if waiting:
-        joined.append(Meeting.joined(waiting))
-    return joined
+        joined_parts.append(Meeting.joined(waiting))
+    return joined_parts
 
 
-def _spanning(found: Meeting, labels: Int32Array) -> Meeting:
+def _spanning(meeting: Meeting, labels: Int32Array) -> Meeting:
     """Return the first of the pairs of each two components, without pairs of one component."""
-    left = labels[found.left].astype(np.uint64)
-    right = labels[found.right].astype(np.uint64)
-    low = np.minimum(left, right)
-    high = np.maximum(left, right)
+    left_labels = labels[meeting.left].astype(np.uint64)
+    right_labels = labels[meeting.right].astype(np.uint64)
+    low = np.minimum(left_labels, right_labels)
+    high = np.maximum(left_labels, right_labels)
     _, first = np.unique(low << np.uint64(32) | high, return_index=True)
     first = first[low[first] != high[first]]
-    return found.of(first)
+    return meeting.of(first)

@@ -1,6 +1,4 @@
-"""The buckets of points for a join: the family, bands and rows that cost least at the promised
-recall.
-"""
+"""Choose the family, bands and rows with the least cost at the promised recall."""
 
 from __future__ import annotations
 
@@ -28,20 +26,20 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.group_pairs import CROWD
 from lshfast.kernels.sketch import MAX_NUM_PERM
 
-# Bits of the codes by which candidates for angles are screened, and the share of the misses that
-# the screen may have.
+# Bits of the codes that screen candidates for angles, and the share of all misses that the screen
+# may cause.
 SCREEN_BITS = 256
 SCREEN_MISSES = 0.1
 
-# Pairs of points whose distances show how many candidates there will be.
+# Random pairs whose distances estimate the number of candidates.
 SAMPLE_PAIRS = 1 << 15
 
 # Similar pairs of codes for each row, above which the components of all codes are found without a
 # list of the pairs.
 LISTED_PAIRS = 64
 
-# What is tried; and nanoseconds: of a row in a band, of a bit or a slot of its key, of a pair that
-# is screened, or verified.
+# The most rows and bands that are tried; and nanoseconds of a row in a band, of a bit or a slot of
+# its key, and of a pair that is screened or verified.
 MOST_ROWS = 63
 MOST_BANDS = 4096
 ENTRY_NS = 90.0
@@ -50,18 +48,16 @@ SLOT_NS = 20.0
 SCREENED_NS = 2.0
 VERIFIED_NS = 150.0
 
-# Of these the pairs of weighted sets for which it is seen whether they would be compared; the
-# others are alike.
+# Near pairs of the sample whose rare elements are looked up; the other near pairs repeat these.
 LOOKED_UP_PAIRS = 1 << 11
 
-# Weighted sets of which fewer are compared in seconds, whatever they are.
+# Fewer weighted sets than this are compared within seconds in any case.
 LEAST_CROWD = 1024
 
-# Buckets that a random pair shares on average, if its codes are near, from which points are
-# crowded. A pair of a crowd takes 8 ns if all rows are in one bucket, and 16 ns in each of many
-# small ones.
+# Points are crowded if a random pair with near codes shares at least this many buckets on average.
+# A pair of a crowd takes 8 ns if all rows are in one bucket, and 16 ns in each of many small ones.
 CROWDED = 0.5
-ANGLES = 256  # at which it is computed how often codes are near
+ANGLES = 256  # angles for which the probability of near codes is computed
 
 # Points whose buckets are computed at once, if they are copied for it.
 PIECE_POINTS = 1 << 16
@@ -121,14 +117,12 @@ def one_bucket(n: int) -> PointBuckets:
 def crowded_codes(
     codes: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array
 ) -> PointBuckets | None:
-    """Return a single bucket with all codes if a list of all similar pairs would be long; None if
-    it would not be.
-    """
-    near = (
+    """Return one bucket of all codes if the list of similar pairs would be long, or else None."""
+    near_share = (
         np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound)
         / SAMPLE_PAIRS
     )
-    if near * len(rows) / 2 <= LISTED_PAIRS:
+    if near_share * len(rows) / 2 <= LISTED_PAIRS:
         return None
     return replace(one_bucket(len(codes)), codes=codes, most=int(plan.bound))
 
@@ -142,10 +136,10 @@ class BucketPlan:
     family : Family
     bands : Bands
     most : int
-        Bits in which the codes of candidates may differ; for vectors and angles, those of
-        SCREEN_BITS signs.
+        Bits in which the codes of candidates may differ; for vectors and angles, of SCREEN_BITS
+        signs.
     screened : bool
-        Whether candidates are screened by such signs, of which some may miss the pair.
+        Whether candidates are screened by such signs, which may miss some pairs.
     """
 
     family: Family[Any]
@@ -155,8 +149,8 @@ class BucketPlan:
 
     def probability(self, distance: float) -> float:
         """Return the probability that a pair at a distance is found."""
-        met = float(self.family.collision_probability(distance)) ** self.bands.rows_per_band
-        return self._passing(distance) * (1 - (1 - met) ** self.bands.bands)
+        shared_band = float(self.family.collision_probability(distance)) ** self.bands.rows_per_band
+        return self._passing(distance) * (1 - (1 - shared_band) ** self.bands.bands)
 
     def _passing(self, distance: float) -> float:
         """Return the probability that the codes of a pair at a distance are near."""
@@ -166,8 +160,10 @@ class BucketPlan:
         """Return whether pairs at these distances are crowded: see `PointBuckets`."""
         if not self.screened or not len(distances):
             return False
-        met = np.minimum(usual_probability(self.family, distances), 1.0) ** self.bands.rows_per_band
-        shared = self.bands.bands * met
+        shared_band = (
+            np.minimum(usual_probability(self.family, distances), 1.0) ** self.bands.rows_per_band
+        )
+        shared = self.bands.bands * shared_band
         if shared.mean() < CROWDED:
             return False
         angles, places = np.unique(np.ceil(distances * (ANGLES / math.pi)), return_inverse=True)
@@ -188,7 +184,7 @@ class CostedPlan:
 def plan_buckets(
     format: PointFormat, plan: PointPlan, n: int, distances: Float64Array
 ) -> BucketPlan:
-    """Choose the buckets of n points; `distances` are those of random pairs of them."""
+    """Choose the buckets of n points, given the distances of random pairs of them."""
     distance = plan.distance_of(format)
     misses = 1 - plan.recall
     most = 0
@@ -212,15 +208,13 @@ def plan_buckets(
 def choose_buckets(
     points: UInt64Array, format: PointFormat, plan: PointPlan, rows: Int64Array
 ) -> PointBuckets:
-    """Choose and compute the buckets of points, (n, words), of which the given rows are to be
-    compared.
-    """
+    """Choose and compute the buckets of points, (n, words); `rows` are those to be compared."""
     distances = sampled_distances(points, format, rows, plan.seed)
-    chosen = plan_buckets(format, plan, len(rows), distances)
-    family = chosen.family
-    bands = chosen.bands
+    bucket_plan = plan_buckets(format, plan, len(rows), distances)
+    family = bucket_plan.family
+    bands = bucket_plan.bands
     codes = np.empty((len(points), 0), np.uint64)
-    if chosen.screened:
+    if bucket_plan.screened:
         # Another seed, so that the screen is independent of the buckets.
         codes = _computed(
             Hyperplanes(format.dim, (plan.seed + 1) % 2**64),
@@ -236,16 +230,21 @@ def choose_buckets(
         words = _computed(family, points, format, count, plan.threads)
         keys: KeysOf = partial(_bits_of_band, words, bands.rows_per_band)
     else:
-        every = np.empty((bands.bands, len(points)), np.uint64)
+        keys_of_bands = np.empty((bands.bands, len(points)), np.uint64)
         for piece in _pieces(points):
-            some = format.points_of(points[piece])
-            every[:, piece] = family.buckets(
-                some, bands.bands, bands.rows_per_band, threads=plan.threads
+            piece_points = format.points_of(points[piece])
+            keys_of_bands[:, piece] = family.buckets(
+                piece_points, bands.bands, bands.rows_per_band, threads=plan.threads
             ).T
-        keys = partial(_keys_of_band, every)
-    crowded = format.nonzeros is None and chosen.is_crowded(distances)
+        keys = partial(_keys_of_band, keys_of_bands)
+    crowded = format.nonzeros is None and bucket_plan.is_crowded(distances)
     return PointBuckets(
-        bands, chosen.probability(plan.distance_of(format)), keys, codes, chosen.most, crowded
+        bands,
+        bucket_plan.probability(plan.distance_of(format)),
+        keys,
+        codes,
+        bucket_plan.most,
+        crowded,
     )
 
 
@@ -268,11 +267,13 @@ class SampledSets:
     def of(cls, sets: HeldSets, rows: Int64Array, plan: PointPlan) -> SampledSets:
         """Draw pairs of some rows."""
         pairs = _sampled_pairs(rows, plan.seed)
-        left = (pairs & _LOW).astype(np.int64)
-        right = (pairs >> _HALF).astype(np.int64)
+        left_rows = (pairs & _LOW).astype(np.int64)
+        right_rows = (pairs >> _HALF).astype(np.int64)
 
-        def are_shared(chosen: Int64Array) -> BoolArray:
-            return sets.rare_elements(-plan.bound).are_shared(left[chosen], right[chosen])
+        def are_shared(numbers: Int64Array) -> BoolArray:
+            return sets.rare_elements(-plan.bound).are_shared(
+                left_rows[numbers], right_rows[numbers]
+            )
 
         return cls(1 + sets.values(pairs), are_shared)
 
@@ -291,12 +292,12 @@ def plan_set_buckets(plan: PointPlan, n: int, sample: SampledSets) -> BucketPlan
     usual = _cheapest_of_sets(plan, n, sample.distances)
     if n < LEAST_CROWD:
         return usual.plan
-    near = np.flatnonzero(sample.distances <= 1 - plan.bound / 2)
-    if n / 2 * len(near) <= CROWD * len(sample.distances):
+    near_pairs = np.flatnonzero(sample.distances <= 1 - plan.bound / 2)
+    if n / 2 * len(near_pairs) <= CROWD * len(sample.distances):
         return usual.plan
     distances = sample.distances.copy()
-    are_shared = np.resize(sample.are_shared(near[:LOOKED_UP_PAIRS]), len(near))
-    distances[near[~are_shared]] = 1.0
+    are_shared = np.resize(sample.are_shared(near_pairs[:LOOKED_UP_PAIRS]), len(near_pairs))
+    distances[near_pairs[~are_shared]] = 1.0
     looked_up = _cheapest_of_sets(plan, n, distances)
     return looked_up.plan if 2 * looked_up.cost < usual.cost else usual.plan
 
@@ -316,20 +317,22 @@ def _cheapest_of_sets(plan: PointPlan, n: int, distances: Float64Array) -> Coste
 
 
 def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
-    """Choose and compute the buckets of weighted sets, of which the given rows are to be
-    compared.
-    """
-    chosen = plan_set_buckets(plan, len(rows), SampledSets.of(sets, rows, plan))
-    family = chosen.family
-    bands = chosen.bands
+    """Choose and compute the buckets of weighted sets; `rows` are those to be compared."""
+    bucket_plan = plan_set_buckets(plan, len(rows), SampledSets.of(sets, rows, plan))
+    family = bucket_plan.family
+    bands = bucket_plan.bands
     keys = np.empty((bands.bands, len(sets)), np.uint64)
-    for piece, some in sets.weighted(8 * bands.slots):
+    for piece, piece_sets in sets.weighted(8 * bands.slots):
         keys[:, piece] = family.buckets(
-            some, bands.bands, bands.rows_per_band, threads=plan.threads
+            piece_sets, bands.bands, bands.rows_per_band, threads=plan.threads
         ).T
     no_codes = np.empty((len(sets), 0), np.uint64)
     return PointBuckets(
-        bands, chosen.probability(plan.distance_of(None)), partial(_keys_of_band, keys), no_codes, 0
+        bands,
+        bucket_plan.probability(plan.distance_of(None)),
+        partial(_keys_of_band, keys),
+        no_codes,
+        0,
     )
 
 
@@ -344,9 +347,7 @@ def _computed(
 
 
 def _bits_of_band(words: UInt64Array, width: int, band: int, rows: Int64Array) -> UInt64Array:
-    """Return the packed bits of some rows in a band, `width` of them, as numbers, as
-    `BitFamily.buckets` does.
-    """
+    """Return the `width` packed bits of rows in a band as numbers, as `BitFamily.buckets` does."""
     word, shift = divmod(band * width, 64)
     bits = words[rows, word] >> np.uint64(shift)
     if shift + width > 64:
@@ -382,9 +383,11 @@ def _sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
     if len(rows) < 2:
         return np.empty(0, np.uint64)
     rng = np.random.default_rng(seed)
-    left = rng.integers(0, len(rows), SAMPLE_PAIRS)
-    right = (left + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
-    return np.asarray(rows[right].astype(np.uint64) << _HALF | rows[left].astype(np.uint64))
+    left_places = rng.integers(0, len(rows), SAMPLE_PAIRS)
+    right_places = (left_places + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
+    return np.asarray(
+        rows[right_places].astype(np.uint64) << _HALF | rows[left_places].astype(np.uint64)
+    )
 
 
 def _cheapest(
@@ -400,17 +403,21 @@ def _cheapest(
     """Return the least expected time in nanoseconds, and the family and the bands that have it."""
     best: tuple[float, Family[Any], Bands] | None = None
     for family in families:
-        one = float(family.collision_probability(distance))
+        bound_probability = float(family.collision_probability(distance))
         allowed = misses * MISSES.get(family.name, 1.0)
-        others = np.minimum(usual_probability(family, sample), 1.0)
+        sample_probability = np.minimum(usual_probability(family, sample), 1.0)
         for rows in range(1, MOST_ROWS + 1):
-            met = one**rows
-            if met < 1e-9:
+            band_probability = bound_probability**rows
+            if band_probability < 1e-9:
                 break
-            bands = 1 if met >= 1 - 1e-12 else math.ceil(math.log(allowed) / math.log1p(-met))
+            bands = (
+                1
+                if band_probability >= 1 - 1e-12
+                else math.ceil(math.log(allowed) / math.log1p(-band_probability))
+            )
             if bands > MOST_BANDS or bands * rows > most_slots:
                 break
-            sharing = float(np.mean(others**rows)) if len(others) else 0.0
+            sharing = float(np.mean(sample_probability**rows)) if len(sample_probability) else 0.0
             pair_ns = SCREENED_NS if screened else VERIFIED_NS
             cost = bands * (n * (ENTRY_NS + rows * bit_ns) + n * n / 2 * sharing * pair_ns)
             if best is None or cost < best[0]:
@@ -426,7 +433,7 @@ def _cheapest(
 
 
 def _screen_bits(share: float, misses: float) -> int:
-    """Return the least number of different bits that more differ with at most this probability."""
+    """Return the least bound on differing bits that a pair exceeds with at most `misses`."""
     most = int(share * SCREEN_BITS)
     while _missed(share, most) > misses:
         most += 1
@@ -434,9 +441,7 @@ def _screen_bits(share: float, misses: float) -> int:
 
 
 def _missed(share: float, most: int) -> float:
-    """Return the probability that more than `most` of SCREEN_BITS independent bits differ, each
-    with this share.
-    """
+    """Return the probability that over `most` of SCREEN_BITS bits differ, each with `share`."""
     if share <= 0:
         return 0.0
     if share >= 1:

@@ -1,5 +1,4 @@
-"""Rows that share buckets with more others than a run may compare them with: they are compared in
-small cells.
+"""Cells in which rows are compared that share buckets with too many other rows.
 
 A cell holds rows that are near to one pivot, a row drawn at random, as in a forest of random trees
 (Bernhardsson's Annoy) with several children for each node. Near rows are mostly in the same cell of
@@ -65,9 +64,7 @@ class Crowd:
         return np.asarray(self.cells[tree][rows].astype(np.uint64))
 
     def count_in_cells(self, left: Int64Array, right: Int64Array, threads: int) -> Float64Array:
-        """Return for each row of `right` how many of `left` are in its cells; a row may be
-        in both.
-        """
+        """Count for each row of `right` the rows of `left` in its cells; lists may overlap."""
         return count_others(self.keys, self.trees, left, right, threads)
 
 
@@ -83,9 +80,7 @@ def find_crowd(
     seed: int,
     threads: int,
 ) -> Crowd | None:
-    """Return the rows that share buckets with more than `most` others, counted in each bucket, or
-    None.
-    """
+    """Return the rows with over `most` other rows in their buckets, counted in each, or None."""
     crowd = rows[count_others(keys, bands, rows, rows, threads) > most]
     if not len(crowd):
         return None
@@ -93,36 +88,35 @@ def find_crowd(
     members[crowd] = True
     cells = np.full((TREES, len(points)), -1, np.int32)
     plant = partial(_cells, points, crowd, max(2, most // TREES))
-    for tree, found in enumerate(
+    for tree, cells_of_tree in enumerate(
         ordered_map(plant, np.random.SeedSequence(seed).spawn(TREES), threads)
     ):
-        cells[tree, crowd] = found
+        cells[tree, crowd] = cells_of_tree
     return Crowd(members, cells, most)
 
 
 def count_others(
-    keys: KeysOf, bands: int, left: Int64Array, right: Int64Array, threads: int
+    keys: KeysOf, bands: int, left_rows: Int64Array, right_rows: Int64Array, threads: int
 ) -> Float64Array:
-    """Return for each row of `right` how many of `left` are in its buckets, counted in each; itself
-    does not count.
+    """Count, over the buckets of each row of `right`, the other rows that are in `left`.
 
     Of many bands, COUNTED_BANDS are counted for all.
     """
-    chosen = np.unique(
+    counted_bands = np.unique(
         np.linspace(0, bands - 1, min(bands, COUNTED_BANDS)).astype(np.int64)
     ).tolist()
-    itself = np.isin(right, left)
+    itself = np.isin(right_rows, left_rows)
 
     def count(band: int) -> Int64Array:
-        in_left = np.sort(keys(band, left))
-        of_right = keys(band, right)
+        in_left = np.sort(keys(band, left_rows))
+        of_right = keys(band, right_rows)
         low, high = (np.searchsorted(in_left, of_right, side=side) for side in ("left", "right"))
         return np.asarray(high - low - itself)
 
-    others = np.zeros(len(right))
-    for counts in ordered_map(count, chosen, threads):
-        others += counts
-    return others * (bands / len(chosen))
+    other_counts = np.zeros(len(right_rows))
+    for counts in ordered_map(count, counted_bands, threads):
+        other_counts += counts
+    return other_counts * (bands / len(counted_bands))
 
 
 def _cells(
@@ -147,11 +141,11 @@ def _cells(
         node_of = np.repeat(np.arange(len(large), dtype=np.int64), counts[large])
         # Cells that are small enough keep their numbers; children have the numbers after them.
         cells[members] = len(counts) + PIVOTS * node_of + children
-        used, cells, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+        cell_numbers, cells, sizes = np.unique(cells, return_inverse=True, return_counts=True)
         cells = cells.reshape(-1)
-        parents = (used - len(counts)) // PIVOTS
-        is_child = used >= len(counts)
-        undivided = np.zeros(len(used), np.bool_)
+        parents = (cell_numbers - len(counts)) // PIVOTS
+        is_child = cell_numbers >= len(counts)
+        undivided = np.zeros(len(cell_numbers), np.bool_)
         undivided[is_child] = 2 * sizes[is_child] > counts[large[parents[is_child]]]
 
 
@@ -182,9 +176,9 @@ def _children(
     return np.asarray(children)
 
 
-def _values(points: HeldItems, left: Int64Array, right: Int64Array) -> Float64Array:
+def _values(points: HeldItems, left_rows: Int64Array, right_rows: Int64Array) -> Float64Array:
     """Return the values of many pairs of rows."""
-    pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+    pairs = right_rows.astype(np.uint64) << np.uint64(32) | left_rows.astype(np.uint64)
     parts = [
         points.values(pairs[at : at + PIECE_VALUES]) for at in range(0, len(pairs), PIECE_VALUES)
     ]

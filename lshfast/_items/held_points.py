@@ -1,5 +1,8 @@
-"""The points of a run, held in memory, or in a file that is mapped: then only what is in use takes
-memory.
+"""The points of a run, in memory, or in a mapped file of which only pages in use take memory.
+
+`HeldPoints` and `HeldSets` measure pairs of them. Nearer pairs have smaller values: the value of
+points is the one of the kernel, and weighted sets have their negative similarity, which is not
+rounded.
 
 `HeldPoints` and `HeldSets` measure pairs of them. The value of a pair is less for nearer ones: that
 of the kernels' measure of points, and for weighted sets the negative similarity, which needs no
@@ -48,17 +51,13 @@ class HeldItems(Protocol):
 
     @property
     def points(self) -> tuple[UInt64Array, tuple[str, str, int]] | None:
-        """The words of points and their measure, as `Meetings` takes them; None if items are no
-        points.
-        """
+        """The words of points and their measure, as `Meetings` takes them; None for sets."""
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         """Return the values of pairs of rows, right << 32 | left."""
 
     def rare_elements(self, value: float) -> RareElementsOf | None:
-        """Return what finds elements of which similar rows share one, up to this value; None for
-        points.
-        """
+        """Return a finder of elements that rows similar up to this value share; None for points."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +90,7 @@ class HeldPoints:
 
 @dataclass(frozen=True)
 class HeldSets:
-    """Weighted sets: row i has the elements from offsets[i] to offsets[i + 1], of `ELEMENT_WORDS`
-    words each.
-    """
+    """Weighted sets: row i has elements offsets[i] to offsets[i + 1], of `ELEMENT_WORDS` words."""
 
     offsets: Int64Array
     elements: UInt64Array
@@ -132,8 +129,7 @@ class HeldSets:
         return HeldSets(offsets, self.elements[places])
 
     def weighted(self, row_bytes: int) -> Iterator[tuple[slice, WeightedSets]]:
-        """Yield consecutive rows with the sets of their public hashes, from which signatures are
-        made.
+        """Yield consecutive rows with the sets of their public hashes, to be sketched.
 
         With `row_bytes` more bytes a row, these are about PIECE_BYTES at a time.
         """
@@ -150,9 +146,7 @@ class HeldSets:
         return np.diff(self.offsets)
 
     def hashes(self, rows: Int64Array) -> UInt64Array:
-        """Return hashes of some sets under a public seed, which do not depend on the order of their
-        elements.
-        """
+        """Return hashes of some sets under a public seed; the order of elements does not matter."""
         offsets, places = places_of_rows(self.offsets, rows)
         elements = self.elements[places]
         sums = np.zeros(len(places) + 1, np.uint64)
@@ -180,9 +174,7 @@ class PointFile:
         words.tofile(self._file)
 
     def finished(self) -> UInt64Array:
-        """Return the rows, mapped; the file is removed, and its space is free when nothing refers
-        to the rows.
-        """
+        """Return the mapped rows; the file is removed, and the last reference frees its space."""
         with self._file as file:
             file.flush()
             size = file.tell()
@@ -193,12 +185,10 @@ class PointFile:
 
 
 def release(points: UInt64Array) -> None:
-    """Let go of the memory of what was read of points in a file; those in memory stay as
-    they are.
-    """
-    held = _map_of(points)
-    if held is not None and hasattr(mmap, "MADV_DONTNEED"):
-        held.madvise(mmap.MADV_DONTNEED)
+    """Free the pages of points that were read from a mapped file; points in memory stay."""
+    map_of_file = _map_of(points)
+    if map_of_file is not None and hasattr(mmap, "MADV_DONTNEED"):
+        map_of_file.madvise(mmap.MADV_DONTNEED)
 
 
 def _map_of(points: UInt64Array) -> mmap.mmap | None:
@@ -206,10 +196,10 @@ def _map_of(points: UInt64Array) -> mmap.mmap | None:
     base = points
     while isinstance(base, np.ndarray):
         base = base.base  # type: ignore[assignment]
-    held = base.obj if isinstance(base, memoryview) else base
-    return held if isinstance(held, mmap.mmap) else None
+    owner = base.obj if isinstance(base, memoryview) else base
+    return owner if isinstance(owner, mmap.mmap) else None
 
 
 def holder(path: str | None, width: int) -> GrowingArray | PointFile:
-    """Return what rows of so many words are added to: an array, or a file."""
+    """Return a growing array, or a file at `path`, for rows of `width` words."""
     return GrowingArray(np.uint64, width) if path is None else PointFile(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,15 +72,14 @@ class PointBatch:
 
 
 class PointReader:
-    """Converts columns of vectors or codes to batches of points of one format, which the first row
-    decides.
+    """Converts columns of vectors or codes to batches of points; the first row sets the format.
 
     Parameters
     ----------
     kind : {"vector", "code"}
     measure : str
     format : PointFormat, optional
-        The format that all rows must have, that of an index.
+        The format that all rows must have: the one of an index.
 
     Attributes
     ----------
@@ -97,15 +97,15 @@ class PointReader:
     ) -> None:
         self.format = format
         self._like = "as the rows before" if format is None else "as the index has"
-        self._kind, self._metric = kind, METRICS.get(measure, measure)
-        self._form = _CodeForm(
-            None if format is None or kind == "vector" else format.measure.words, self._like
-        )
+        self._kind = kind
+        self._metric = METRICS.get(measure, measure)
+        words = None if format is None or kind == "vector" else format.measure.words
+        self._form = _CodeForm(words, self._like)
         self._set_bits = measure == "tanimoto"
 
     @property
     def advice(self) -> str:
-        """What may be meant otherwise by the rows that were read, or ""."""
+        """Advice if the rows that were read can have another meaning, or ""."""
         return self._form.decimal.advice
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
@@ -113,31 +113,31 @@ class PointReader:
         if hasattr(column, "buffers"):
             column = stored_lists(column)
         if self._kind == "vector":
-            values, given, bad = _vectors(
+            values, has_point, bad = _vectors(
                 column, None if self.format is None else self.format.dim, self._like
             )
         else:
-            values, given, bad = _codes(column, self._form)
+            values, has_point, bad = _codes(column, self._form)
         if len(values) and self.format is None:
             self.format = self._format_of(values)
         if self.format is None:
-            return PointBatch(np.empty((0, 1), np.uint64), ~given), bad
+            return PointBatch(np.empty((0, 1), np.uint64), ~has_point), bad
         if len(values):
-            rows = np.flatnonzero(given)
+            rows = np.flatnonzero(has_point)
             squares = self._squares_of(values)
             reasons = self._unsuitable(values, squares)
             bad |= {int(rows[place]): reason for place, reason in reasons.items()}
             suitable = self._have_content(values, squares)
             suitable[list(reasons)] = False
             if not suitable.all():
-                given[rows[~suitable]] = False
+                has_point[rows[~suitable]] = False
                 values = values[suitable]
         words = (
             self._words_of(values)
             if len(values)
             else np.empty((0, self.format.measure.words), np.uint64)
         )
-        return PointBatch(words, ~given), bad
+        return PointBatch(words, ~has_point), bad
 
     def _squares_of(self, values: npt.NDArray[Any]) -> Float64Array:
         """Return the sums of squares of vectors in the type of the format; zeros for codes."""
@@ -149,11 +149,10 @@ class PointReader:
             return np.asarray(np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64))
 
     def _have_content(self, values: npt.NDArray[Any], squares: Float64Array) -> BoolArray:
-        """Return which points can be like others: as empty sets, points without content are like
-        none.
+        """Return which points can be similar to others: those with content.
 
-        By Tanimoto similarity, these are codes without ones; by angles, vectors of zeros, which
-        have no direction, and those that are too short to have one.
+        By Tanimoto similarity, codes without ones have none; by angles, vectors of zeros and
+        vectors too short to have a direction.
         """
         assert self.format is not None
         if self._set_bits:
@@ -208,7 +207,7 @@ class PointReader:
         return reasons
 
 
-# The values of the rows that are given, (k, dim) or (k, words); which rows these are, (n,); the
+# The values of the rows that have an item, (k, dim) or (k, words); which rows these are, (n,); the
 # reasons of bad rows.
 Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
@@ -217,9 +216,7 @@ Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
 
 
 def _vectors(column: Any, dim: int | None, like: str) -> Read:
-    """Return the vectors of a column; `dim` are the coordinates of rows before, or of an index, as
-    `like` says.
-    """
+    """Return the vectors of a column with `dim` coordinates, as `like` describes in messages."""
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -241,9 +238,9 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
     types = optional("pyarrow").types
     if not types.is_nested(column.type) or not hasattr(column.type, "value_type"):
         items, undecodable = python_values(column)
-        values, given, bad = _vectors_of_values(items, dim, like)
-        return values, given, bad | undecodable
-    given = column.is_valid().to_numpy(zero_copy_only=False)
+        values, has_vector, bad = _vectors_of_values(items, dim, like)
+        return values, has_vector, bad | undecodable
+    has_vector = column.is_valid().to_numpy(zero_copy_only=False)
     column = column.drop_null() if column.null_count else column
     if types.is_fixed_size_list(column.type):
         width = column.type.list_size
@@ -258,20 +255,20 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
             np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}"
         )
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
-    return _ragged(_floats(flat.to_numpy(zero_copy_only=False)), offsets, given, dim, like, holes)
+    return _ragged(
+        _floats(flat.to_numpy(zero_copy_only=False)), offsets, has_vector, dim, like, holes
+    )
 
 
 def _ragged(
     numbers: npt.NDArray[Any],
     offsets: Int64Array,
-    given: BoolArray,
+    has_vector: BoolArray,
     dim: int | None,
     like: str,
     holes: BoolArray | None,
 ) -> Read:
-    """Return rows as an array; the i-th one that is given is ``numbers[offsets[i]:offsets[i +
-    1]]``.
-    """
+    """Return rows as an array; valid row i has numbers offsets[i] to offsets[i + 1]."""
     widths = np.diff(offsets)
     most = _most_coordinates(numbers)
     bad = dict[int, str]()
@@ -287,13 +284,13 @@ def _ragged(
         for place in np.flatnonzero(marks[offsets[1:]] > marks[offsets[:-1]]).tolist():
             reasons.setdefault(place, "a coordinate is null")
     if not reasons:
-        return numbers.reshape(len(widths), dim or 1), given, bad
-    rows = np.flatnonzero(given)
+        return numbers.reshape(len(widths), dim or 1), has_vector, bad
+    rows = np.flatnonzero(has_vector)
     places = np.delete(np.arange(len(widths), dtype=np.int64), list(reasons))
     bad |= {int(rows[place]): reason for place, reason in reasons.items()}
-    given = given.copy()
-    given[list(bad)] = False
-    return numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)], given, bad
+    has_vector = has_vector.copy()
+    has_vector[list(bad)] = False
+    return numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)], has_vector, bad
 
 
 def _most_coordinates(values: npt.NDArray[Any]) -> int:
@@ -301,12 +298,12 @@ def _most_coordinates(values: npt.NDArray[Any]) -> int:
     return (MOST_WORDS - 1) * 8 // values.itemsize
 
 
-def _all_bad(given: BoolArray, reason: str) -> Read:
+def _all_bad(has_item: BoolArray, reason: str) -> Read:
     """Return no values, and the reason for each row that is given."""
     return (
         np.empty((0, 1)),
-        np.zeros(len(given), np.bool_),
-        dict.fromkeys(np.flatnonzero(given).tolist(), reason),
+        np.zeros(len(has_item), np.bool_),
+        dict.fromkeys(np.flatnonzero(has_item).tolist(), reason),
     )
 
 
@@ -319,14 +316,12 @@ def _other_width(width: int, dim: int, most: int, like: str) -> str:
 
 
 def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read:
-    """Return vectors that are Python values: lists or arrays of numbers, JSON texts of them, or
-    None.
-    """
+    """Return vectors from Python values: lists or arrays of numbers, their JSON texts, or None."""
     rows = list[npt.NDArray[Any]]()
-    given = list[bool]()
+    has_vector = list[bool]()
     bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(items)):
-        given.append(item is not None)
+        has_vector.append(item is not None)
         if item is None:
             continue
         try:
@@ -336,14 +331,16 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read
                 raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
             bad[row] = f"not a list of numbers: {shortened(item)}"
-            given[row] = False
+            has_vector[row] = False
         else:
             rows.append(array)
     wide = any(array.dtype.itemsize > 4 for array in rows if len(array))
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     numbers = np.concatenate([np.empty(0, np.float64 if wide else np.float32), *map(_floats, rows)])
-    values, found, others = _ragged(numbers, offsets, np.array(given, np.bool_), dim, like, None)
-    return values, found, bad | others
+    values, is_valid, width_faults = _ragged(
+        numbers, offsets, np.array(has_vector, np.bool_), dim, like, None
+    )
+    return values, is_valid, bad | width_faults
 
 
 def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -358,9 +355,7 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass
 class _CodeForm:
-    """What the first code decides for others: words, if no index does; the length of hexadecimal
-    digits or bytes.
-    """
+    """The form that the first code sets for others: words (unless an index does) and length."""
 
     words: int | None
     like: str
@@ -372,50 +367,53 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     """Return the codes of a column."""
     if isinstance(column, Texts):
         column = [column[row].decode("ascii", "replace") or None for row in range(len(column))]
-    given = None
+    has_code = None
     if hasattr(column, "buffers"):
-        given = column.is_valid().to_numpy(zero_copy_only=False)
-        whole = _codes_of_arrow(column.drop_null() if column.null_count else column)
-        if whole is None:
+        has_code = column.is_valid().to_numpy(zero_copy_only=False)
+        array = _codes_of_arrow(column.drop_null() if column.null_count else column)
+        if array is None:
             items, undecodable = python_values(column)
-            words, given, bad = _codes_of_values(items, form)
-            return words, given, bad | undecodable
-        column = whole
+            words, has_code, bad = _codes_of_values(items, form)
+            return words, has_code, bad | undecodable
+        column = array
     if not isinstance(column, np.ndarray):
         return _codes_of_values(column, form)
-    given = np.ones(len(column), np.bool_) if given is None else given
+    has_code = np.ones(len(column), np.bool_) if has_code is None else has_code
+    return _codes_of_array(column, has_code, form)
+
+
+def _codes_of_array(column: npt.NDArray[Any], has_code: BoolArray, form: _CodeForm) -> Read:
+    """Return the codes of an array of words, or of bytes of one length."""
     if column.ndim == 2 and column.dtype in (np.int8, np.uint8):
         length = bytes, column.shape[1]
         if not 1 <= column.shape[1] <= 8 * MAX_WORDS:
             return _all_bad(
-                given, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}"
+                has_code, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}"
             )
         if form.length not in (None, length):
             reason = (
                 f"the code must be {_form_of(form.length)} as the rows before, not "
                 f"{_form_of(length)}"
             )
-            return _all_bad(given, reason)
+            return _all_bad(has_code, reason)
         form.length = length
     try:
         words = codes_of(column, None, decimal=form.decimal)
     except ValueError as error:
         if column.ndim != 2 or not len(column):
             raise
-        return _all_bad(given, _fault_of_code(error))
+        return _all_bad(has_code, _fault_of_code(error))
     if form.words not in (None, words.shape[1]):
         return _all_bad(
-            given,
+            has_code,
             f"the code has {64 * words.shape[1]} bits, not {64 * (form.words or 0)} {form.like}",
         )
     form.words = words.shape[1]
-    return words, given, {}
+    return words, has_code, {}
 
 
 def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
-    """Return a column without nulls of words or of bytes of one length as an array; None for
-    others.
-    """
+    """Return a column of words, or of bytes of one length, without nulls, as an array, or None."""
     types = optional("pyarrow").types
     n = len(column)
     kind = column.type
@@ -446,35 +444,29 @@ def _width_of_lists(column: Any) -> int | None:
 
 
 def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
-    """Return codes that are Python values: hexadecimal texts, bytes, ints, lists of bytes,
-    or None.
-    """
-    given = np.array(
+    """Return codes from Python values: hexadecimal texts, bytes, ints, lists of bytes, or None."""
+    has_code = np.array(
         [not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_
     )
-    rows = np.flatnonzero(given)
+    rows = np.flatnonzero(has_code)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
     length = _length_of(codes[0]) if codes else None
-    try:
-        words = (
-            codes_of(codes, None, decimal=form.decimal)
-            if codes and form.length in (None, length)
-            else None
-        )
-    except (TypeError, ValueError, RecursionError):
-        words = None
+    words = None
+    if codes and form.length in (None, length):
+        with suppress(TypeError, ValueError, RecursionError):
+            words = codes_of(codes, None, decimal=form.decimal)
     if words is not None and form.words in (None, words.shape[1]):
         form.words = words.shape[1]
         form.length = length
-        return words, given, {}
-    return _codes_one_by_one(codes, rows, given, form)
+        return words, has_code, {}
+    return _codes_one_by_one(codes, rows, has_code, form)
 
 
 def _codes_one_by_one(
-    codes: Sequence[Any], rows: Int64Array, given: BoolArray, form: _CodeForm
+    codes: Sequence[Any], rows: Int64Array, has_code: BoolArray, form: _CodeForm
 ) -> Read:
     """Return codes of which some may be bad, or are ints with fewer words than the first ones."""
-    found = list[UInt64Array]()
+    code_words = list[UInt64Array]()
     bad = dict[int, str]()
     ints = _length_of(0)
     for row, code in zip(rows.tolist(), codes, strict=True):
@@ -499,17 +491,17 @@ def _codes_one_by_one(
         else:
             form.words = form.words or len(word)
             form.length = length
-            found.append(word)
-    words = np.zeros((len(found), form.words or 1), np.uint64)
-    for place, word in enumerate(found):
+            code_words.append(word)
+    words = np.zeros((len(code_words), form.words or 1), np.uint64)
+    for place, word in enumerate(code_words):
         words[place, : len(word)] = word
-    given = given.copy()
-    given[list(bad)] = False
-    return words, given, bad
+    has_code = has_code.copy()
+    has_code[list(bad)] = False
+    return words, has_code, bad
 
 
 def _fault_of_code(error: Exception) -> str:
-    """Return what an error of `codes_of` says of one code."""
+    """Return the message of an error of `codes_of` for one code."""
     return str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
 
 
@@ -521,7 +513,7 @@ def _length_of(code: Any) -> tuple[type, int]:
 
 
 def _form_of(length: tuple[type, int]) -> str:
-    """Return what codes of this type and length are."""
+    """Describe codes of this type and length."""
     kind, units = length
     return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(
         kind, "an array"
@@ -529,9 +521,7 @@ def _form_of(length: tuple[type, int]) -> str:
 
 
 def _bytes_of(item: Any) -> Any:
-    """Return a list of bytes, signed or not, or an array of them, as bytes; other codes as they
-    are.
-    """
+    """Return a list or an array of bytes, signed or not, as bytes; other codes unchanged."""
     if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype in (np.int8, np.uint8):
         return item.tobytes()
     if not isinstance(item, (list, tuple)) or not all(
@@ -540,8 +530,6 @@ def _bytes_of(item: Any) -> Any:
         return item
     if all(0 <= part < 256 for part in item):
         return bytes(item)
-    return (
-        bytes(int(part) % 256 for part in item)
-        if all(-128 <= part < 128 for part in item)
-        else item
-    )
+    if all(-128 <= part < 128 for part in item):
+        return bytes(int(part) % 256 for part in item)
+    return item

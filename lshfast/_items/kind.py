@@ -1,5 +1,4 @@
-"""Which kind of items a column holds: texts, sets, weighted or not, vectors or codes; and the
-values of its lists.
+"""The kind of items of a column: texts, sets, weighted sets, vectors or codes.
 
 One rule, `kinds_of_numbers`, says what lists of numbers can be, in whatever form they come: arrays
 of numpy, Arrow columns of any library, Python values, or columns of files.
@@ -21,7 +20,7 @@ from lshfast.kernels.arrow import checked_source, is_arrow
 from lshfast.kernels.text import Texts
 from lshfast.sketch.weighted import WeightedSets
 
-# How a user says what a column holds that can be several things.
+# Examples of each kind, for messages on columns that can be several kinds.
 _MEANINGS: dict[Kind, str] = {
     "set": "sets of numbers",
     "vector": "such as quantized embeddings",
@@ -65,15 +64,14 @@ def kinds_of_numbers(dtype: npt.DTypeLike, one_length: bool) -> list[Kind]:
 
 
 def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
-    """Return the message that a column, as described, can be several kinds, and how the user says
-    which it is.
+    """Return the message that a column can be several kinds, and how to say which it is.
 
     Parameters
     ----------
     column : str
     kinds : sequence of str
     option : str
-        The option of the command line, if there is one, beside the argument `kind`.
+        The command-line option for the argument `kind`, if there is one.
     """
     choices = [
         f'kind="{kind}"{option and f" or {option} {kind}"} ({_MEANINGS[kind]})' for kind in kinds
@@ -83,9 +81,7 @@ def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
 
 
 def kind_of_arrow(kind: Any) -> Kind | None:
-    """Return the kind of items of a type of Arrow; None if it can be several, or is none of
-    them.
-    """
+    """Return the kind of items of an Arrow type; None if it can be several or none of them."""
     types = optional("pyarrow").types
     kind = _stored_type(kind)
     if types.is_dictionary(kind):
@@ -95,23 +91,27 @@ def kind_of_arrow(kind: Any) -> Kind | None:
     if types.is_map(kind):
         return "weighted" if _is_weighted(kind.key_type, kind.item_type) else None
     if _is_list(kind) or types.is_fixed_size_list(kind):
-        value = kind.value_type
-        if _is_number(value):
-            kinds = _kinds_of_lists(kind)
-            return kinds[0] if len(kinds) == 1 else None
-        if types.is_fixed_size_list(kind):
-            return None
-        if types.is_struct(value) and value.num_fields == 2:
-            return "weighted" if _is_weighted(*(value.field(i).type for i in range(2))) else None
-        return "set" if str(value) in ("string", "large_string") else None
+        return _kind_of_lists(kind)
     texts = types.is_null(kind) or "string" in str(kind) or "binary" in str(kind)
     return "text" if texts and not types.is_nested(kind) else None
 
 
+def _kind_of_lists(kind: Any) -> Kind | None:
+    """Return the kind of items of an Arrow type of lists, as `kind_of_arrow` does."""
+    types = optional("pyarrow").types
+    value = kind.value_type
+    if _is_number(value):
+        kinds = _kinds_of_lists(kind)
+        return kinds[0] if len(kinds) == 1 else None
+    if types.is_fixed_size_list(kind):
+        return None
+    if types.is_struct(value) and value.num_fields == 2:
+        return "weighted" if _is_weighted(value.field(0).type, value.field(1).type) else None
+    return "set" if str(value) in ("string", "large_string") else None
+
+
 def _stored_type(kind: Any) -> Any:
-    """Return the type in which the values of an extension type of Arrow are stored; other types as
-    they are.
-    """
+    """Return the storage type of an Arrow extension type; other types unchanged."""
     return getattr(kind, "storage_type", kind)
 
 
@@ -133,12 +133,16 @@ def _kinds_of_lists(kind: Any) -> list[Kind]:
 
 
 def _is_weighted(element: Any, weight: Any) -> bool:
-    """Return whether types of Arrow are those of an element of a weighted set and of its weight."""
+    """Return whether two Arrow types suit an element of a weighted set and its weight."""
     types = optional("pyarrow").types
     if types.is_dictionary(element):
         element = element.value_type
-    named = types.is_integer(element) or str(element) in ("string", "large_string", "string_view")
-    return named and (
+    is_element = types.is_integer(element) or str(element) in (
+        "string",
+        "large_string",
+        "string_view",
+    )
+    return is_element and (
         types.is_integer(weight) or types.is_floating(weight) or types.is_decimal(weight)
     )
 
@@ -156,9 +160,7 @@ def ambiguous(kind: Any) -> list[Kind]:
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """Return the kind of items that a Python value stands for; None if it can be several, or is
-    none of them.
-    """
+    """Return the kind of items of a Python value; None if it can be several or none of them."""
     kinds = _kinds_of_value(value)
     return kinds[0] if len(kinds) == 1 and kinds != ["code"] else None
 
@@ -172,17 +174,17 @@ def _kinds_of_value(value: Any) -> list[Kind]:
         return ["weighted"] if value and numbers else []
     array = _row_array(value)
     if array is not None and array.dtype.kind != "O":
-        boolean: list[Kind] = ["code"]
-        return (
-            []
-            if array.ndim != 1
-            else boolean
-            if array.dtype.kind == "b"
-            else kinds_of_numbers(array.dtype, False)
-        )
+        if array.ndim != 1:
+            return []
+        if array.dtype.kind == "b":
+            return ["code"]
+        return kinds_of_numbers(array.dtype, False)
     parts = value if array is None else array.tolist()
-    if not isinstance(parts, (list, tuple)) or not parts:
-        return []
+    return _kinds_of_parts(parts) if isinstance(parts, (list, tuple)) and parts else []
+
+
+def _kinds_of_parts(parts: Sequence[Any]) -> list[Kind]:
+    """Return the kinds of items that a list of Python values can be."""
     if all(map(_is_python_number, parts)):
         if any(isinstance(part, (float, np.floating)) for part in parts):
             return ["vector"]
@@ -211,9 +213,7 @@ def _row_array(value: Any) -> npt.NDArray[Any] | None:
 
 
 def collected(items: Any) -> Any:
-    """Return a collection in memory so that it can be read several times; raise ValueError if it
-    has masked values.
-    """
+    """Return a collection that can be read several times; masked values raise ValueError."""
     if isinstance(items, Iterator) and not is_arrow(items):
         return list(items)
     if isinstance(items, np.ndarray) and np.any(getattr(items, "mask", False)):
@@ -226,8 +226,7 @@ def collected(items: Any) -> Any:
 
 
 def kind_of(items: Any) -> Kind:
-    """Return the kind of items of a collection in memory: vectors where it holds floats, else texts
-    or sets.
+    """Return the kind of items of a collection in memory: vectors for floats, else texts or sets.
 
     Raises
     ------
@@ -248,28 +247,21 @@ def kind_of(items: Any) -> Kind:
 
 
 def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
-    """Return what a collection is, for messages, and the kinds of items that it can hold; none if
-    it may hold texts.
-    """
+    """Return the description of a collection for messages, and its possible kinds, if not texts."""
     if isinstance(items, np.ndarray) and items.dtype.kind != "O":
         return f"texts is an array of {items.dtype} of shape {items.shape}", _kinds_of_array(items)
     if _holds_lists(items):
         pa = optional("pyarrow")
         items = checked_source(items)
-        kind = (
-            items.type
-            if isinstance(items, (pa.Array, pa.ChunkedArray))
-            else pa.chunked_array(items).type
-        )
-        only = kind_of_arrow(kind)
-        return f"texts is a column of {kind}", [only] if only in (
-            "vector",
-            "weighted",
-        ) else ambiguous(kind)
-    if (
-        isinstance(items, (list, tuple))
-        or getattr(getattr(items, "dtype", None), "kind", "") == "O"
-    ):
+        if not isinstance(items, (pa.Array, pa.ChunkedArray)):
+            items = pa.chunked_array(items)
+        kinds = ambiguous(items.type)
+        kind = kind_of_arrow(items.type)
+        if kind is not None and kind in ("vector", "weighted"):
+            kinds = [kind]
+        return f"texts is a column of {items.type}", kinds
+    holds_objects = getattr(getattr(items, "dtype", None), "kind", "") == "O"
+    if isinstance(items, (list, tuple)) or holds_objects:
         row = next((row for row, item in enumerate(items) if not is_empty(item)), None)
         if row is not None:
             value = next(item for item in items if not is_empty(item))
@@ -280,9 +272,7 @@ def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
 
 
 def _kinds_of_array(array: npt.NDArray[Any]) -> list[Kind]:
-    """Return the kinds of items that the rows of an array of numpy can be; none if it has no rows
-    of numbers.
-    """
+    """Return the possible kinds of the rows of an array; none if they are not rows of numbers."""
     if array.ndim < 2:
         return []
     if array.dtype.kind == "b":
@@ -294,9 +284,7 @@ def _kinds_of_array(array: npt.NDArray[Any]) -> list[Kind]:
 
 
 def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
-    """Return the kind of a collection in memory, given what the user says or None; sets may be
-    weighted ones.
-    """
+    """Return the kind of a collection, given the user's choice or None; "set" may mean weighted."""
     if kind is None:
         return kind_of(items)
     weighted = kind == "set" and (
@@ -306,9 +294,7 @@ def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
 
 
 def _holds_lists(items: Any) -> bool:
-    """Return whether a column has Arrow's interface and lists or maps in it, so that pyarrow is
-    worth importing.
-    """
+    """Return whether a column with Arrow's interface has lists or maps, which need pyarrow."""
     if not is_arrow(items) or isinstance(getattr(items, "dtype", None), np.dtype):
         return False
     kind = str(getattr(items, "type", getattr(items, "dtype", "")))
@@ -325,9 +311,7 @@ def is_missing(item: Any) -> bool:
 
 
 def is_empty(item: Any) -> bool:
-    """Return whether an item does not say which kind it is: it is missing, or a collection without
-    elements.
-    """
+    """Return whether an item does not show its kind: it is missing, or an empty collection."""
     return is_missing(item) or (
         isinstance(item, Sized) and not isinstance(item, (str, bytes)) and len(item) == 0
     )
@@ -349,12 +333,8 @@ def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
 
 def shortened(value: Any) -> str:
     """Return the beginning of a value as Python writes it."""
-    # A number of too many digits, or too many lists within each other.
     try:
         shown = repr(value)
-    except (
-        ValueError,
-        RecursionError,
-    ):
+    except (ValueError, RecursionError):  # too many digits, or lists nested too deeply
         return f"a {type(value).__name__} that is too large to be shown"
     return shown if len(shown) <= 60 else shown[:57] + "..."

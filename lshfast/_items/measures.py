@@ -1,6 +1,4 @@
-"""The measures of each kind of items, and the plan of a run over points: its threshold or radius,
-and its recall.
-"""
+"""The measures of each kind of items, and the plan of a run over points."""
 
 from __future__ import annotations
 
@@ -51,8 +49,7 @@ THRESHOLDS: dict[ItemMeasure, float] = {"jaccard": 0.8, "cosine": 0.95, "tanimot
 
 
 def is_distance(measure: ItemMeasure) -> bool:
-    """Return whether a measure is a distance, which has a radius, and not a similarity, which has a
-    threshold.
+    """Return whether a measure is a distance, with a radius, or a similarity, with a threshold.
 
     Examples
     --------
@@ -64,8 +61,9 @@ def is_distance(measure: ItemMeasure) -> bool:
 
 @dataclass(frozen=True)
 class PointPlan:
-    """The checked parameters of a run over weighted sets, vectors or codes; `make_point_plan`
-    creates it.
+    """The checked parameters of a run over weighted sets, vectors or codes.
+
+    Use `make_point_plan` to create it.
 
     Attributes
     ----------
@@ -120,9 +118,7 @@ class PointPlan:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `make_point_plan` that give this plan again, as values of JSON, without
-        the threads.
-        """
+        """The arguments of `make_point_plan` for this plan, as JSON values, without the threads."""
         bound = "radius" if is_distance(self.measure) else "threshold"
         values: dict[str, Any] = {
             "kind": self.kind,
@@ -138,46 +134,37 @@ class PointPlan:
         """Return the parameters as the manifest of a work folder has them."""
         return self.arguments
 
-    def memory_for(self, rows: int, words: int, held: bool) -> int:
-        """Estimate the peak memory of a run in bytes, given its rows, their words, and whether
-        these are in memory.
-        """
-        bands, width = (
-            (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
-        )
-        keys = (
-            bands * width // 8 + 8 if self.measure in ("cosine", "angle", "hamming") else 8 * bands
-        )
-        blocks = CODE_BYTES if self.bands is None and self.complete else 0
-        cells = 0 if self.max_candidates is None else CROWD_BYTES
-        row = (
-            ROW_BYTES
-            + keys
-            + cells
-            + blocks
-            + SORT_BYTES * self.threads
-            + (8 * words if held else 0)
-        )
-        return BASE_BYTES + CHUNK_BYTES * self.threads + rows * row
+    def memory_for(self, rows: int, words: int, in_memory: bool) -> int:
+        """Estimate the peak memory of a run in bytes; `in_memory` says where the points are."""
+        bands = 0 if self.bands is None else self.bands.bands
+        bits = 0 if self.bands is None else self.bands.bands * self.bands.rows_per_band
+        has_bits = self.measure in ("cosine", "angle", "hamming")
+        row_bytes = ROW_BYTES + SORT_BYTES * self.threads
+        row_bytes += bits // 8 + 8 if has_bits else 8 * bands
+        if self.bands is None and self.complete:
+            row_bytes += CODE_BYTES
+        if self.max_candidates is not None:
+            row_bytes += CROWD_BYTES
+        if in_memory:
+            row_bytes += 8 * words
+        return BASE_BYTES + CHUNK_BYTES * self.threads + rows * row_bytes
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What the summary of a run says of its plan."""
+        """The figures of the plan in the summary of a run."""
         bands, rows = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
         listing = {"max_candidates": self.max_candidates, "top": self.top, "most": self.most}
         of_bands = {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall}
         return of_bands | {"verify": self.verify, "measure": self.measure} | listing
 
     def distance_of(self, format: PointFormat | None) -> float:
-        """Return the distance of the format at the bound: for the cosine, the angle; of weighted
-        sets 1 - threshold.
-        """
+        """Return the distance at the bound: an angle for the cosine, 1 - threshold for sets."""
         if self.measure == "jaccard":
             return 1 - self.bound
         assert format is not None
-        return (
-            math.acos(self.bound) if self.measure == "cosine" else min(self.bound, format.longest)
-        )
+        if self.measure == "cosine":
+            return math.acos(self.bound)
+        return min(self.bound, format.longest)
 
     def value_of(self, format: PointFormat | None) -> float:
         """Return the largest value of a similar pair, as `HeldItems.values` gives it."""
@@ -189,14 +176,14 @@ class PointPlan:
         return format.value_at(min(self.bound, format.longest))
 
     def reported(self, format: PointFormat | None, values: Float64Array) -> Float64Array:
-        """Return the similarities or distances that values stand for."""
+        """Return the similarities or distances of values of `HeldItems.values`."""
         if self.measure == "jaccard":
             return -values
         assert format is not None
         return 1 - values if self.measure == "cosine" else format.distances(values)
 
     def of_distances(self, distances: Float64Array) -> Float64Array:
-        """Return the similarities or distances that are reported for distances of the format."""
+        """Return the reported similarities or distances for distances of the format."""
         if self.measure == "jaccard":
             return 1 - distances
         return 1 - 2 * np.sin(distances / 2) ** 2 if self.measure == "cosine" else distances
@@ -242,14 +229,49 @@ def make_point_plan(
     top = None if top is None else check_int("top", top, 1, 2**31 - 1)
     if is_distance(measure):
         bound = _radius(kind, measure, threshold, radius)
-        if most is not None:
-            raise ValueError(
-                f"most is an upper bound of similarities, and measure={measure!r} is a distance"
-            )
     else:
         bound = _threshold(measure, threshold, radius)
-        if most is not None and not bound <= check_number("most", most) <= 1:
-            raise ValueError(f"most must be in {bound}..1, from the threshold, not {most}")
+    _check_most(measure, bound, most)
+    least_recall = _recall(kind, measure, recall, exact)
+    if max_candidates is not None:
+        max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
+        if least_recall == 1:
+            remedy = "leave out exact (--exact)" if exact else "give a recall (--recall)"
+            if measure == "tanimoto":
+                remedy = "the measure tanimoto has no other runs"
+            raise ValueError(
+                f"max_candidates is for runs with buckets, and this one finds all pairs: {remedy}"
+            )
+    return PointPlan(
+        kind,
+        measure,
+        bound,
+        least_recall,
+        groups,
+        thread_count(threads),
+        check_seed(seed),
+        top,
+        most,
+        max_candidates,
+    )
+
+
+def _check_most(measure: ItemMeasure, bound: float, most: float | None) -> None:
+    """Raise ValueError if `most` does not suit the measure and its bound."""
+    if most is None:
+        return
+    if is_distance(measure):
+        raise ValueError(
+            f"most is an upper bound of similarities, and measure={measure!r} is a distance"
+        )
+    if not bound <= check_number("most", most) <= 1:
+        raise ValueError(f"most must be in {bound}..1, from the threshold, not {most}")
+
+
+def _recall(
+    kind: PointKind, measure: ItemMeasure, recall: float | None, exact: bool | None
+) -> float:
+    """Return the least recall of a run, 1 if it finds all pairs."""
     if recall is not None and not 0 < check_number("recall", recall) < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
     if measure == "tanimoto" and (recall is not None or exact is False):
@@ -260,34 +282,14 @@ def make_point_plan(
         raise ValueError(
             f"recall must not be given for exact=True, which finds all pairs, not {recall}"
         )
-    every = exact if exact is not None else kind == "code" and recall is None
-    if max_candidates is not None:
-        max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
-        if every:
-            remedy = "leave out exact (--exact)" if exact else "give a recall (--recall)"
-            if measure == "tanimoto":
-                remedy = "the measure tanimoto has no other runs"
-            raise ValueError(
-                f"max_candidates is for runs with buckets, and this one finds all pairs: {remedy}"
-            )
-    wanted = 1.0 if every else 0.95 if recall is None else float(recall)
-    return PointPlan(
-        kind,
-        measure,
-        bound,
-        wanted,
-        groups,
-        thread_count(threads),
-        check_seed(seed),
-        top,
-        most,
-        max_candidates,
-    )
+    finds_all = exact if exact is not None else kind == "code" and recall is None
+    if finds_all:
+        return 1.0
+    return 0.95 if recall is None else float(recall)
 
 
 def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
-    """Return the measure, the default of the kind for None, or raise ValueError if the kind has no
-    such measure.
+    """Return the measure, or the kind's default for None; others of the kind raise ValueError.
 
     Examples
     --------
@@ -326,15 +328,13 @@ def _radius(
             f"{threshold}"
         )
     if radius is None:
-        example = (
-            "the bits that may differ, such as 3 of 64 or 31 of 256"
-            if kind == "code"
-            else "a distance"
-        )
+        example = "a distance"
+        if kind == "code":
+            example = "the bits that may differ, such as 3 of 64 or 31 of 256"
         raise ValueError(f"radius is needed for the measure {measure}: {example}")
     if kind == "code":
-        whole = int(radius) if isinstance(radius, float) and radius.is_integer() else radius
-        return float(check_int("radius", whole, 0, 2**20))  # type: ignore[arg-type]
+        bits = int(radius) if isinstance(radius, float) and radius.is_integer() else radius
+        return float(check_int("radius", bits, 0, 2**20))  # type: ignore[arg-type]
     value = float(check_number("radius", radius))
     most = math.pi if measure == "angle" else math.inf
     if not 0 < value <= most or value == math.inf:

@@ -34,7 +34,8 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
     header = np.empty(starts[-1], "<u8")
     is_count = _marked(starts[:-1], len(header))
     if isinstance(elements, Texts):
-        header[is_count], header[~is_count] = counts, elements.lengths
+        header[is_count] = counts
+        header[~is_count] = elements.lengths
         ends = np.concatenate([[0], np.cumsum(elements.lengths, dtype=np.int64)])[offsets]
         data = np.frombuffer(elements.packed(), np.uint8)
     else:
@@ -44,10 +45,10 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
     headers = Texts.of_buffer(header.view(np.uint8), WORD_BYTES * starts)
     values = Texts.of_buffer(data, np.append(ends[:-1][full], ends[-1]))
     turns = np.arange(2 * len(full), dtype=np.int64).reshape(2, -1).T.reshape(-1)
-    joined = np.frombuffer(Texts.concatenate([headers, values]).take(turns).packed(), np.uint8)
+    packed = np.frombuffer(Texts.concatenate([headers, values]).take(turns).packed(), np.uint8)
     lengths = np.zeros(len(offsets), np.int64)
     lengths[1:][full] = WORD_BYTES * words + np.diff(ends)[full]
-    return Texts.of_buffer(joined, np.cumsum(lengths, dtype=np.int64))
+    return Texts.of_buffer(packed, np.cumsum(lengths, dtype=np.int64))
 
 
 def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
@@ -85,7 +86,8 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
     firsts = np.cumsum(counts + 1, dtype=np.int64) - counts - 1
     sizes = np.empty(len(lengths) + len(full), np.int64)
     is_header = _marked(firsts, len(sizes))
-    sizes[is_header], sizes[~is_header] = WORD_BYTES * (1 + counts), lengths
+    sizes[is_header] = WORD_BYTES * (1 + counts)
+    sizes[~is_header] = lengths
     bounds = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     _check(bounds[-1] == len(data) and bool((bounds[firsts] == starts).all()))
     offsets[1:][full] = counts
@@ -102,9 +104,7 @@ def counts_of(sets: Texts) -> Int64Array:
 
 
 def _heads(sets: Texts) -> tuple[Int64Array, UInt64Array, np.ndarray, Int64Array]:
-    """Return the rows of sets that are not empty, their first words, the bytes of all, and where
-    each begins there.
-    """
+    """Return the rows of sets with elements, their first words, all bytes, and their starts."""
     lengths = sets.lengths
     full = np.flatnonzero(lengths)
     _check(bool((lengths[full] > WORD_BYTES).all()))

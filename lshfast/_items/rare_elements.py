@@ -3,8 +3,8 @@
 This is the prefix filter of exact joins (Chaudhuri, Ganti and Kaushik, ICDE 2006), with weights
 instead of numbers of tokens. The elements of each set are sorted, the rarest first. Let A not weigh
 more than B, and let their similarity be at least t. Then they have in common at least the share 2 t
-/ (1 + t) of the weight of A, and the share t of that of B. So the first common element is not among
-the last elements of A that weigh less than this share, nor among those of B.
+/ (1 + t) of the weight of A, and the share t of the weight of B. So the first common element is not
+among the last elements of A that weigh less than this share, nor among the last elements of B.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.tokens import places_of_rows
 
-# Elements are counted by so many bits of their hashes. Any order of elements is right, if it is the
+# Bits of the hashes by which elements are counted. Any order of elements is right, if it is the
 # same for all sets.
 COUNTED_BITS = 20
 
@@ -33,7 +33,7 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 # Elements that are sorted at once.
 PIECE_ELEMENTS = 1 << 18
 
-# If more than one of so many sets is looked up at once, the rare elements of all sets are kept.
+# If more than one of LARGE_SHARE sets is looked up at once, the rare elements of all sets are kept.
 LARGE_SHARE = 8
 
 # Elements of the sets that are looked up at once; and if the sets are in a file, because memory is
@@ -44,8 +44,7 @@ FILE_ELEMENTS = 1 << 18
 
 @dataclass(frozen=True)
 class RareElements:
-    """The rare elements of some sets; set i has ``hashes[offsets[i]:offsets[i + 1]]``, the rarest
-    first.
+    """The rare elements of sets; set i has hashes offsets[i] to offsets[i + 1], the rarest first.
 
     Attributes
     ----------
@@ -53,8 +52,8 @@ class RareElements:
     hashes : ndarray of uint64, shape (m,)
         Public hashes.
     as_lighter : ndarray of bool, shape (m,)
-        Which elements are among those of the lighter set of a pair. All are among those of the
-        heavier one.
+        Which elements are looked up if the set is the lighter one of a pair; for the heavier one,
+        all are.
     """
 
     offsets: Int64Array
@@ -73,8 +72,7 @@ class RareElements:
 
 
 class RareElementsOf:
-    """Finds the rare elements of weighted sets, by the number of sets of a run that have each
-    element.
+    """Finds the rare elements of weighted sets, by the number of sets that have each element.
 
     Parameters
     ----------
@@ -84,7 +82,7 @@ class RareElementsOf:
     threshold : float
     in_file : bool
     release : callable
-        Releases the memory of what was read of elements in a file.
+        Releases the pages of elements that were read from a file.
     """
 
     def __init__(
@@ -151,25 +149,23 @@ class RareElementsOf:
         shares = weights / totals[owners]
         before = np.concatenate([[0.0], np.cumsum(shares, dtype=np.float64)])
         # The share of an element and of those after it.
-        left = 1 - (before[:-1] - before[offsets[:-1]][owners])
-        rare = left >= self._as_heavier - SLACK
-        counts = np.bincount(owners[rare], minlength=len(rows))
+        remaining_shares = 1 - (before[:-1] - before[offsets[:-1]][owners])
+        is_rare = remaining_shares >= self._as_heavier - SLACK
+        counts = np.bincount(owners[is_rare], minlength=len(rows))
         return RareElements(
             np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
-            hashes[rare],
-            left[rare] >= self._as_lighter - SLACK,
+            hashes[is_rare],
+            remaining_shares[is_rare] >= self._as_lighter - SLACK,
         )
 
-    def are_shared(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Return for pairs of sets whether they have a rare element in common, without which they
-        are not similar.
-        """
-        shared = np.zeros(len(left), np.bool_)
-        lists = [self.of(rows) for rows in (left, right)]
+    def are_shared(self, left_rows: Int64Array, right_rows: Int64Array) -> BoolArray:
+        """Return which pairs of sets have a common rare element; pairs without are not similar."""
+        shared = np.zeros(len(left_rows), np.bool_)
+        lists = [self.of(rows) for rows in (left_rows, right_rows)]
         mixed = [rare.hashes ^ rare.owners.astype(np.uint64) * MIXER for rare in lists]
         for lighter, heavier in ((0, 1), (1, 0)):
-            chosen = np.flatnonzero(lists[lighter].as_lighter)
-            common = chosen[np.isin(mixed[lighter][chosen], mixed[heavier])]
+            lighter_places = np.flatnonzero(lists[lighter].as_lighter)
+            common = lighter_places[np.isin(mixed[lighter][lighter_places], mixed[heavier])]
             shared[lists[lighter].owners[common]] = True
         return shared
 

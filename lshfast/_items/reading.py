@@ -26,8 +26,7 @@ def reader_of(
     seed: int = ORDER_SEED,
     threads: int = 1,
 ) -> Any:
-    """Return a reader of a kind: a `PointReader` of points of a format, or a `WeightedReader`,
-    whose seed it is.
+    """Return the reader of a kind: a `PointReader` of a format, or a `WeightedReader` of a seed.
 
     Given a sketcher of weighted sets as the format, return a `SignatureReader`.
     """
@@ -37,9 +36,7 @@ def reader_of(
 
 
 class PointsInMemory(NamedTuple):
-    """The points of a collection in memory, the format of their words, and what may be meant
-    otherwise by them.
-    """
+    """The points of a collection, the format of their words, and advice on other meanings."""
 
     batch: PointBatch
     format: PointFormat | None
@@ -57,9 +54,7 @@ def read_points(items: Any, kind: PointKind, measure: ItemMeasure) -> PointsInMe
 
 
 def _column(items: Any) -> Any:
-    """Return a collection as an array of numpy or pyarrow, whose memory is checked, or as a
-    list.
-    """
+    """Return a collection as a list, or as a numpy or pyarrow array whose memory is checked."""
     if isinstance(items, np.ndarray):
         return items if items.dtype != object else list(items)
     if isinstance(items, WeightedSets):
@@ -68,18 +63,22 @@ def _column(items: Any) -> Any:
     if isinstance(dtype, np.dtype) and dtype.kind == "O":  # pandas
         return [None if is_missing(item) else item for item in items]
     if is_arrow(items):
-        pa = optional("pyarrow")
-        column = checked_column(
-            items.read_all() if isinstance(items, pa.RecordBatchReader) else items, "texts"
-        )
-        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = pa.chunked_array(column)
-        if pa.types.is_struct(column.type) and column.type.num_fields == 1:  # a table of one column
-            column = column.flatten()[0]
-        return column if isinstance(column, pa.Array) else column.combine_chunks()
+        return _arrow_column(items)
     if isinstance(items, (str, bytes, Mapping, Set)) or not isinstance(items, Iterable):
         raise TypeError(
             "weighted sets, vectors and codes must be a sequence or a column of them, not "
             f"{type(items).__name__}"
         )
     return list(items)
+
+
+def _arrow_column(items: Any) -> Any:
+    """Return an Arrow column of any library as an array of pyarrow, whose memory is checked."""
+    pa = optional("pyarrow")
+    source = items.read_all() if isinstance(items, pa.RecordBatchReader) else items
+    column = checked_column(source, "texts")
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        column = pa.chunked_array(column)
+    if pa.types.is_struct(column.type) and column.type.num_fields == 1:  # a table of one column
+        column = column.flatten()[0]
+    return column if isinstance(column, pa.Array) else column.combine_chunks()

@@ -23,9 +23,7 @@ Read: TypeAlias = tuple[tuple[Int64Array, Elements], dict[int, str]]
 
 
 class SetReader:
-    """Converts columns of lists to packed sets; the first element decides whether all are strings
-    or integers.
-    """
+    """Converts columns of lists to packed sets; all elements are strings or all are integers."""
 
     def __init__(self) -> None:
         self._kind: type | None = None
@@ -39,44 +37,28 @@ class SetReader:
 
 
 def read_sets(column: Any, kind: type | None = None) -> Read:
-    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows, which are
-    empty.
+    """Return sets as (offsets, elements) of Arrow lists, and the reasons of bad rows.
 
-    A set is a list of strings or integers, also as a text of JSON; None is an empty set. `kind`,
-    str or int, is that of the elements of rows before.
+    A set is a list of strings or integers, also as a text of JSON; None is an empty set. Bad rows
+    are empty. `kind` is str or int, the type of the elements of earlier rows.
     """
     values = column
     undecodable = dict[int, str]()
     if hasattr(column, "buffers"):
-        found = _read_arrow(column, kind)
-        if found is not None:
-            return found
+        arrow_sets = _read_arrow(column, kind)
+        if arrow_sets is not None:
+            return arrow_sets
         values, undecodable = python_values(column)
     rows = list[Sequence[Any]]()
     bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
         parts = () if item is None else item
-        own = (
-            {bool: None}.get(type(parts[0]), type(parts[0]))
-            if isinstance(parts, list) and parts
-            else None
-        )
-        if not isinstance(parts, (list, tuple)) or (
-            parts and (own not in (str, int) or kind not in (None, own))
-        ):
-            bad[row] = f"not a list of {named(kind)}, as sets are: {shortened(item)}"
-            parts = ()
-        elif not all(type(part) is own for part in parts):
-            bad[row] = f"not a list of one type: {shortened(item)}"
-            parts = ()
-        elif own is str and not all(map(is_writable, parts)):
-            bad[row] = f"a string has a lone surrogate: {shortened(item)}"
-            parts = ()
-        elif own is int and not all(-(2**63) <= part < 2**64 for part in parts):
-            bad[row] = f"an integer is not in -2**63..2**64 - 1: {shortened(item)}"
+        reason = _fault_of_set(parts, kind)
+        if reason:
+            bad[row] = f"{reason}: {shortened(item)}"
             parts = ()
         elif parts:
-            kind = own
+            kind = type(parts[0])
         rows.append(parts)
     bad |= undecodable
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -86,34 +68,48 @@ def read_sets(column: Any, kind: type | None = None) -> Read:
     return (offsets, Texts(flat)), bad
 
 
+def _fault_of_set(parts: Any, kind: type | None) -> str:
+    """Return why a value is not a set with elements of a kind, or ""."""
+    if not isinstance(parts, (list, tuple)):
+        return f"not a list of {named(kind)}, as sets are"
+    if not parts:
+        return ""
+    element_type = type(parts[0]) if isinstance(parts, list) else None
+    if element_type not in (str, int) or kind not in (None, element_type):
+        return f"not a list of {named(kind)}, as sets are"
+    if not all(type(part) is element_type for part in parts):
+        return "not a list of one type"
+    if element_type is str and not all(map(is_writable, parts)):
+        return "a string has a lone surrogate"
+    if element_type is int and not all(-(2**63) <= part < 2**64 for part in parts):
+        return "an integer is not in -2**63..2**64 - 1"
+    return ""
+
+
 def _read_arrow(column: Any, kind: type | None) -> Read | None:
-    """Return the sets of an Arrow column of lists without a Python object for each element; None if
-    some may be bad.
-    """
+    """Return the sets of an Arrow column of lists in bulk; None if some may be bad."""
     column = stored_lists(column)
     types = optional("pyarrow").types
-    if not (
-        types.is_list(column.type)
-        or types.is_large_list(column.type)
-        or types.is_fixed_size_list(column.type)
-    ):
+    list_type = column.type
+    is_variable = types.is_list(list_type) or types.is_large_list(list_type)
+    if not (is_variable or types.is_fixed_size_list(list_type)):
         return None
-    value = column.type.value_type
-    own = (
-        int
-        if types.is_integer(value)
-        else str
-        if types.is_string(value) or types.is_large_string(value)
-        else None
-    )
-    if own is None or kind not in (None, own):
+    value = list_type.value_type
+    element_type: type
+    if types.is_integer(value):
+        element_type = int
+    elif types.is_string(value) or types.is_large_string(value):
+        element_type = str
+    else:
+        return None
+    if kind not in (None, element_type):
         return None
     try:
-        found = arrow_column(column, one_length=True)
+        lists = arrow_column(column, one_length=True)
     except TypeError:  # a null in a list
         return None
-    assert isinstance(found, tuple)
-    offsets, elements = found
+    assert isinstance(lists, tuple)
+    offsets, elements = lists
     if not isinstance(elements, Texts):
         return (offsets, elements.astype(np.uint64, copy=False)), {}
     bad = undecodable_rows(offsets, column.flatten())
@@ -123,7 +119,7 @@ def _read_arrow(column: Any, kind: type | None) -> Read | None:
 def without_rows(
     offsets: Int64Array, elements: Elements, bad: Collection[int]
 ) -> tuple[Int64Array, Elements, Int64Array | slice]:
-    """Return sets whose bad rows are empty, and the places of the elements that are left."""
+    """Return sets whose bad rows are empty, and the places of the remaining elements."""
     if not bad:
         return offsets, elements, slice(None)
     counts = np.diff(offsets)
@@ -131,12 +127,12 @@ def without_rows(
     good[list(bad)] = False
     places = places_of_rows(offsets, np.flatnonzero(good))[1]
     counts[~good] = 0
-    taken = elements.take(places) if isinstance(elements, Texts) else elements[places]
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), taken, places
+    good_elements = elements.take(places) if isinstance(elements, Texts) else elements[places]
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), good_elements, places
 
 
 def named(kind: type | None) -> str:
-    """Return what the elements of sets may be, given that of rows before."""
+    """Return the words for the type of elements, "strings or integers" for None."""
     return "strings or integers" if kind is None else "strings" if kind is str else "integers"
 
 

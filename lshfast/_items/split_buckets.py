@@ -1,6 +1,4 @@
-"""Crowded buckets of a band, whose rows are looked up by what similar rows share instead of
-compared one by one.
-"""
+"""Crowded buckets, whose rows are looked up by rare elements instead of compared pairwise."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ CROWD_ROWS = 256
 # Rows of each side by which it is estimated whether splitting a bucket helps.
 SAMPLE_ROWS = 64
 
-# A bucket is split if at most one of so many pairs of its rows is left.
+# A bucket is split if at most one of LEAST_GAIN pairs of its rows is left.
 LEAST_GAIN = 4
 
 # The key of no bucket.
@@ -39,9 +37,7 @@ PIECE_PAIRS = 1 << 18
 
 @dataclass(frozen=True)
 class _Side:
-    """The rows of one side of a band that are in crowded buckets, and their rare elements with the
-    keys of buckets.
-    """
+    """The rows of one side that are in crowded buckets, and their rare elements mixed with keys."""
 
     keys: UInt64Array
     rows: Int32Array
@@ -56,9 +52,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Lookup:
-    """Entries of the right side, each with the range of the entries of the left side that have the
-    same element.
-    """
+    """Entries of the right side, each with the range of left entries that have its element."""
 
     left_places: Int64Array
     entries: Int64Array
@@ -119,25 +113,23 @@ class SplitBuckets:
         self.split: UInt64Array = buckets[LEAST_GAIN * after <= before]
 
     def pairs(self, limits: Int32Array, labels: Int32Array | None) -> Iterator[UInt64Array]:
-        """Yield the pairs of a band as `Meetings` does, of the split buckets and with a rare
-        element in common.
-        """
+        """Yield the pairs of split buckets that share a rare element, as `Meetings` does."""
         owners = self._right.rare.owners
         is_split = are_in(self._right.keys, self.split)
         counts = np.zeros(len(self._right.rows), np.int64)
         for lookup in self._lookups:
-            found = np.bincount(
+            entry_counts = np.bincount(
                 owners[lookup.entries], lookup.high - lookup.low, minlength=len(counts)
             )
-            counts += found.astype(np.int64)
+            counts += entry_counts.astype(np.int64)
         for piece in pieces(counts, PIECE_PAIRS):
             parts = [self._of_rows(lookup, owners, piece, is_split) for lookup in self._lookups]
             numbers = np.unique(np.concatenate(parts))
-            left = (numbers & _LOW).astype(np.int64)
-            right = (numbers >> _HALF).astype(np.int64)
-            left_rows = self._left.rows[left]
-            right_rows = self._right.rows[right]
-            valid = (self._left.keys[left] == self._right.keys[right]) & (
+            left_places = (numbers & _LOW).astype(np.int64)
+            right_places = (numbers >> _HALF).astype(np.int64)
+            left_rows = self._left.rows[left_places]
+            right_rows = self._right.rows[right_places]
+            valid = (self._left.keys[left_places] == self._right.keys[right_places]) & (
                 left_rows < limits[right_rows]
             )
             if labels is not None:
@@ -150,20 +142,20 @@ class SplitBuckets:
         """Return the pairs of places of some rows of the right side, which may repeat."""
         of_entries = owners[lookup.entries]
         start, stop = np.searchsorted(of_entries, [piece.start, piece.stop])
-        chosen = start + np.flatnonzero(is_split[of_entries[start:stop]])
-        counts = lookup.high[chosen] - lookup.low[chosen]
-        first = np.repeat(lookup.low[chosen] - (np.cumsum(counts, dtype=np.int64) - counts), counts)
-        left = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
-        right = np.repeat(of_entries[chosen], counts)
-        return right.astype(np.uint64) << _HALF | left.astype(np.uint64)
+        split_entries = start + np.flatnonzero(is_split[of_entries[start:stop]])
+        counts = lookup.high[split_entries] - lookup.low[split_entries]
+        first = np.repeat(
+            lookup.low[split_entries] - (np.cumsum(counts, dtype=np.int64) - counts), counts
+        )
+        left_places = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
+        right_places = np.repeat(of_entries[split_entries], counts)
+        return right_places.astype(np.uint64) << _HALF | left_places.astype(np.uint64)
 
 
 def crowded_buckets(
     left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
 ) -> UInt64Array:
-    """Return the sorted keys of the buckets with many rows of the left side, if a sample shows that
-    a split helps.
-    """
+    """Return the sorted keys of large buckets of the left side, if by a sample a split helps."""
     keys = left[0]
     repeated = keys[CROWD_ROWS:][keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]]
     if not len(repeated):
@@ -187,9 +179,9 @@ def _sample_of(side: SortedRows, buckets: UInt64Array, first: int) -> SortedRows
     return side[0][places], side[1][places]
 
 
-def of_buckets(side: SortedRows, chosen: BoolArray | slice) -> SortedRows:
+def of_buckets(side: SortedRows, places: BoolArray | slice) -> SortedRows:
     """Return some of the rows of a side."""
-    return side[0][chosen], side[1][chosen]
+    return side[0][places], side[1][places]
 
 
 def are_in(keys: UInt64Array, ascending: UInt64Array) -> BoolArray:

@@ -33,14 +33,13 @@ ELEMENT_WORDS = 3
 
 
 class WeightedReader:
-    """Converts columns of weighted sets to batches; the first element decides whether all are
-    strings or integers.
+    """Converts columns of weighted sets to batches; all elements are strings or all are integers.
 
     Parameters
     ----------
     seed : int
-        The seed of the public hashes: that of an index, if the sets are compared with its entries
-        or added to it.
+        The seed of the public hashes. Sets that are compared with the entries of an index, or
+        added to it, need the seed of the index.
     """
 
     format: None = None
@@ -63,8 +62,8 @@ class WeightedReader:
             column = stored_lists(column)
         if hasattr(column, "buffers") and kind_of_arrow(column.type) == "weighted":
             offsets, elements, weights, bad = _of_arrow(column)
-            own = str if isinstance(elements, Texts) else int
-            if len(elements) and self._kind not in (None, own):
+            element_type = str if isinstance(elements, Texts) else int
+            if len(elements) and self._kind not in (None, element_type):
                 bad |= {
                     int(row): f"its elements are not {named(self._kind)}, as those before"
                     for row in np.flatnonzero(np.diff(offsets))
@@ -80,10 +79,9 @@ class WeightedReader:
     def sets(
         self, offsets: Int64Array, elements: Texts | UInt64Array, weights: Float64Array
     ) -> PointBatch:
-        """Return sets as a batch; set i has ``elements[offsets[i]:offsets[i + 1]]``, whose weights
-        are valid.
+        """Return sets as a batch; set i has elements offsets[i] to offsets[i + 1].
 
-        The weights of equal elements add up, the least first.
+        Weights must be valid. The weights of equal elements are added, the smallest first.
         """
         public = _hashes(elements, self._seed)
         secret = _hashes(elements, self._key)
@@ -106,7 +104,9 @@ class WeightedReader:
             secret = secret[new]
         counts = np.bincount(rows, minlength=len(offsets) - 1).astype(np.int64)
         words = np.empty((len(rows), ELEMENT_WORDS), np.uint64)
-        words[:, 0], words[:, 1], words[:, 2] = public, secret, weights.view(np.uint64)
+        words[:, 0] = public
+        words[:, 1] = secret
+        words[:, 2] = weights.view(np.uint64)
         return PointBatch(words, counts == 0, counts[counts > 0])
 
 
@@ -116,7 +116,7 @@ class SignatureReader:
     Parameters
     ----------
     format : WeightedMinHasher
-        Its seed is also that of the hashes of elements.
+        Its seed is also the seed of the hashes of elements.
     threads : int
     """
 
@@ -128,24 +128,20 @@ class SignatureReader:
         self._sets = WeightedReader(int(format.seed))
 
     def read(self, column: Any) -> tuple[PointBatch, dict[int, str]]:
-        """Return the signatures of the sets of a column that are not empty, and the reasons of its
-        bad rows.
-        """
+        """Return the signatures of the sets that have elements, and the reasons of bad rows."""
         batch, bad = self._sets.read(column)
         assert batch.counts is not None
         sets = HeldSets(np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words)
         signatures = np.empty((len(sets), self.format.num_perm), np.uint64)
-        for piece, some in sets.weighted(8 * self.format.num_perm):
-            signatures[piece] = self.format.sketch(some, threads=self._threads)
+        for piece, piece_sets in sets.weighted(8 * self.format.num_perm):
+            signatures[piece] = self.format.sketch(piece_sets, threads=self._threads)
         return PointBatch(signatures, batch.missing), bad
 
 
 def _hashes(elements: Texts | UInt64Array, key: int | HashKey) -> UInt64Array:
-    return (
-        tokens_of_texts(elements, key)
-        if isinstance(elements, Texts)
-        else tokens_of_integers(elements, key)
-    )
+    if isinstance(elements, Texts):
+        return tokens_of_texts(elements, key)
+    return tokens_of_integers(elements, key)
 
 
 # The offsets, the elements and their weights, and the reasons of bad rows.
@@ -182,41 +178,37 @@ def _fault_of_row(parts: Any, kind: type | None) -> str:
             f"not an object of elements and their weights, as weighted sets are: {shortened(parts)}"
         )
     for element, weight in parts.items():
-        own = (
-            int
-            if isinstance(element, (int, np.integer))
-            else str
-            if isinstance(element, (str, bytes))
-            else None
-        )
-        if own is None or isinstance(element, bool) or kind not in (None, own):
+        element_type: type | None = None
+        if isinstance(element, (int, np.integer)) and not isinstance(element, bool):
+            element_type = int
+        elif isinstance(element, (str, bytes)):
+            element_type = str
+        if element_type is None or kind not in (None, element_type):
             return f"the element {shortened(element)} is not one of {named(kind)}"
         if isinstance(element, str) and not is_writable(element):
             return f"a string has a lone surrogate: {shortened(element)}"
-        if own is int and not -(2**63) <= element < 2**64:
+        if element_type is int and not -(2**63) <= element < 2**64:
             return f"an integer is not in -2**63..2**64 - 1: {shortened(element)}"
         reason = weight_fault(weight)
         if reason:
             return f"the weight of {shortened(element)} {reason}"
-        kind = own
+        kind = element_type
     return ""
 
 
 def _of_arrow(column: Any) -> Read:
-    """Return the weighted sets of a column of maps, or of lists of structs; bad rows are those of
-    `bad`.
-    """
+    """Return the weighted sets of a column of maps or lists of structs; bad rows keep elements."""
     pa = optional("pyarrow")
     entries = column.values  # structs of keys and values, of maps too
     offsets = np.asarray(column.offsets, np.int64)
-    given = column.is_valid().to_numpy(zero_copy_only=False)
-    if given.all():
+    has_set = column.is_valid().to_numpy(zero_copy_only=False)
+    if has_set.all():
         entries = entries.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
         offsets = offsets - offsets[0]
     else:
         starts = offsets[:-1].copy()
         ends = offsets[1:].copy()
-        ends[~given] = starts[~given]
+        ends[~has_set] = starts[~has_set]
         places = np.concatenate([np.empty(0, np.int64), *map(np.arange, starts, ends)])
         offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
         entries = entries.take(pa.array(places))

@@ -214,9 +214,7 @@ def dedup_frame(
     *,
     files: bool = False,
 ) -> tuple[DataFrame, Summary]:
-    """Return the result of `dedup_with_summary`, whose arguments these are; with `files`, also the
-    column FILE.
-    """
+    """Return the result of `dedup_with_summary`; with `files`, also the column FILE."""
     plan = plan_of("dedup", OPTIONS, options)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
@@ -225,13 +223,13 @@ def dedup_frame(
     if name in RESULT:
         raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
     guard.check(df)
-    found, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
+    result, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
     try:
-        summary = counted_by(df, id, found, summary, guard)
+        summary = counted_by(df, id, result, summary, guard)
     except BaseException:
-        found.unpersist()
+        result.unpersist()
         raise
-    return found.withColumnRenamed("id", name), summary
+    return result.withColumnRenamed("id", name), summary
 
 
 @takes_options("spark.pairs")
@@ -323,8 +321,7 @@ def pairs_with_summary(
     limits: Limits | None = None,
     **options: Any,
 ) -> tuple[DataFrame, Summary]:
-    """Find all pairs of similar rows as `pairs` does, and return the result with the figures of the
-    run.
+    """Find all pairs of similar rows as `pairs` does; return them with the run's figures.
 
     Parameters
     ----------
@@ -380,9 +377,7 @@ def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> P
 def source_of(
     df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False
 ) -> FrameRows:
-    """Check the columns of a run, and return them; with `files`, also the file that each row is
-    read from.
-    """
+    """Check and return the columns of a run; with `files`, also the file of each row."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame
     from pyspark.sql import functions as F
@@ -393,7 +388,7 @@ def source_of(
         raise ValueError(
             "df must not be a stream: the result is known only when all rows have been read"
         )
-    chosen = []
+    columns = []
     for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column, not {name!r}")
@@ -407,10 +402,10 @@ def source_of(
             raise TypeError(
                 f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}"
             )
-        chosen.append(F.col(name).alias(argument))
+        columns.append(F.col(name).alias(argument))
     policy: str | None = None
     if isinstance(keep, Column):
-        chosen.append(keep.alias("value"))
+        columns.append(keep.alias("value"))
     elif keep in get_args(Keep):
         policy = keep
     else:
@@ -418,5 +413,5 @@ def source_of(
             f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}"
         )
     if files:
-        chosen.append(F.input_file_name().alias(FILE))
-    return FrameRows(df.select(*chosen), policy)
+        columns.append(F.input_file_name().alias(FILE))
+    return FrameRows(df.select(*columns), policy)

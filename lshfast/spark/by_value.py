@@ -79,9 +79,10 @@ class Guard:
             ) from None
 
 
-def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard: Guard) -> Summary:
-    """Return the figures of a run with those of the values of a column; raise an error if too many
-    are removed.
+def counted_by(
+    df: DataFrame, id: str, result: DataFrame, summary: Summary, guard: Guard
+) -> Summary:
+    """Return the figures with counts by value; too many removed rows raise an error.
 
     Parameters
     ----------
@@ -101,10 +102,10 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
     start = time.perf_counter()
     counts = None
     texts = list[str | None]()
-    rows = found
+    rows = result
     if guard.by is not None:
         floats = guard.floats(df)
-        rows = found.join(_values(df, id, guard.by, floats), "id")
+        rows = result.join(_values(df, id, guard.by, floats), "id")
         with configured(df.sparkSession):
             counts, texts = _counts(rows, guard.name or guard.by, floats)
         seconds = time.perf_counter() - start
@@ -120,15 +121,13 @@ def counted_by(df: DataFrame, id: str, found: DataFrame, summary: Summary, guard
         check_removed(guard.max_removed, summary.read, summary.removed, counts, groups_of)
     except TooManyRemovedError as error:
         if guard.refused is not None:
-            guard.refused(found, summary, error)
+            guard.refused(result, summary, error)
         raise
     return summary
 
 
 def _values(df: DataFrame, id: str, by: str, floats: bool) -> DataFrame:
-    """Return the ids and the values as text; a value that is missing, empty or no number is
-    null.
-    """
+    """Return ids and values as text; missing, empty and non-numeric values are null."""
     from pyspark.sql import functions as F
 
     text: Column = F.substring(F.col(by).cast("string"), 1, MOST_CHARACTERS)
@@ -142,7 +141,7 @@ def _counts(rows: DataFrame, by: str, floats: bool) -> tuple[CountsByValue, list
 
     codes = ValueCodes(by)
     texts = list[str | None]([None])
-    read, removed = np.zeros((2, 1 << 10), np.int64)
+    rows_read, removed = np.zeros((2, 1 << 10), np.int64)
     grouped = rows.groupBy(VALUE).agg(
         F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")
     )
@@ -153,22 +152,24 @@ def _counts(rows: DataFrame, by: str, floats: bool) -> tuple[CountsByValue, list
         if code >= len(texts) + MISSING:
             texts.append(text)
         place = code - OTHER
-        if place >= len(read):
-            read = np.concatenate([read, read * 0])
+        if place >= len(rows_read):
+            rows_read = np.concatenate([rows_read, rows_read * 0])
             removed = np.concatenate([removed, removed * 0])
-        read[place] += row["read"]
+        rows_read[place] += row["read"]
         removed[place] += row["removed"]
     end = len(codes.names) + MISSING - OTHER + 1
-    return CountsByValue.of_totals(by, codes.names, read[:end], removed[:end]), texts
+    return CountsByValue.of_totals(by, codes.names, rows_read[:end], removed[:end]), texts
 
 
 def _largest_groups(rows: DataFrame, value: tuple[str | None] | None) -> list[tuple[Any, int]]:
     """Return the largest groups among the removed rows, or among those with a value."""
     from pyspark.sql import functions as F
 
-    gone = rows.where(~F.col("keep"))
+    removed = rows.where(~F.col("keep"))
     if value is not None:
         (text,) = value
-        gone = gone.where(F.col(VALUE).isNull() if text is None else F.col(VALUE) == text)
-    sizes = gone.groupBy("kept_key").count().orderBy(F.desc("count"), "kept_key").limit(MOST_GROUPS)
+        removed = removed.where(F.col(VALUE).isNull() if text is None else F.col(VALUE) == text)
+    sizes = (
+        removed.groupBy("kept_key").count().orderBy(F.desc("count"), "kept_key").limit(MOST_GROUPS)
+    )
     return [(row["kept_key"], row["count"]) for row in sizes.collect()]

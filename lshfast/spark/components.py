@@ -1,5 +1,4 @@
-"""Connected components of rows that share buckets: on the driver, or on the cluster if there are
-too many for it.
+"""Connected components of rows that share buckets: on the driver, or on the cluster.
 
 On the cluster, edges are contracted to stars by the alternating large-star and small-star
 operations of R. Kiveris, S. Lattanzi, V. Mirrokni, V. Rastogi, S. Vassilvitskii, "Connected
@@ -27,18 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Components:
-    """A node of the component of each node, with columns node and label, and the number of nodes if
-    known.
-    """
+    """The label of each node's component (node, label), and the number of nodes if known."""
 
     labels: DataFrame
     nodes: int | None
 
 
 def components_of_buckets(texts: DataFrame, bands: int) -> Components:
-    """Collect the bucket keys of texts (node, keys), and return the components of two or more
-    texts.
-    """
+    """Return the components of two or more texts, given their bucket keys (node, keys)."""
     table: Any = texts.select("node", "keys").toArrow()
     parts = [
         array_of_binary(chunk, np.uint64) for chunk in table.column("keys").chunks if len(chunk)
@@ -82,8 +77,7 @@ def _from_driver(session: SparkSession, nodes: Int64Array, labels: Int64Array) -
 
 
 def components_on_cluster(edges: DataFrame) -> DataFrame:
-    """Contract edges (u, v) to stars in rounds, and return the smallest node of each node's
-    component.
+    """Contract edges (u, v) to stars in rounds; return the smallest node of each component.
 
     Each round is checkpointed: in the checkpoint directory of the context if one is set, or else on
     the executors.

@@ -1,6 +1,4 @@
-"""The job over files on a cluster: Spark reads Parquet or JSON Lines, and writes folders of the
-same format.
-"""
+"""The job over files on a cluster: Parquet or JSON Lines in, folders of the same format out."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The inputs as given, their rows, and the names of the columns id, text, value (to keep rows
-    by) and by there.
-    """
+    """The inputs, their rows, and their names of the columns id, text, value and by."""
 
     paths: Sequence[str]
     frame: DataFrame
@@ -103,8 +99,7 @@ def run_files(
     master: str | None,
     **options: Any,
 ) -> Summary:
-    """Read files, write the rows that are kept and a table of the removed ones, and return the
-    figures.
+    """Read files, write the kept rows and a table of removed ones, and return the figures.
 
     Parameters
     ----------
@@ -147,7 +142,7 @@ def run_files(
     with _opened(inputs, outputs, column, id_column, order, by, master) as source:
         frame = source.frame
         names = source.names
-        chosen: Any = (
+        plan_options: Any = (
             optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         )
         stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
@@ -156,13 +151,13 @@ def run_files(
             partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
         )
         guard = Guard(names.get("by"), max_removed, by or "", refused)
-        found, summary = dedup_frame(
-            frame, names["text"], names["id"], chosen, guard, None, arguments, files=paged
+        result, summary = dedup_frame(
+            frame, names["text"], names["id"], plan_options, guard, None, arguments, files=paged
         )
         start = time.perf_counter()
-        _write(source, found, outputs, SIMILARITY_NAMES[summary.measure], stored)
-        _write_page_of_removed(source, outputs, stored.options, found, summary)
-    return _finished(found, summary, start)
+        _write(source, result, outputs, SIMILARITY_NAMES[summary.measure], stored)
+        _write_page_of_removed(source, outputs, stored.options, result, summary)
+    return _finished(result, summary, start)
 
 
 def run_pairs(
@@ -207,25 +202,25 @@ def run_pairs(
             source.frame, source.names["text"], source.names["id"], "first", page is not None
         )
         run = Run(rows, plan, draw_content_key(), Limits())
-        found, summary = run.pairs()
+        similar_pairs, summary = run.pairs()
         start = time.perf_counter()
         names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
-        _save(found.withColumnsRenamed(names), output, outputs)
+        _save(similar_pairs.withColumnsRenamed(names), output, outputs)
         if page is not None:
             evidence = evidence_of_similar(
-                found, source.shown(page), run.read_of_files, source.files
+                similar_pairs, source.shown(page), run.read_of_files, source.files
             )
             title = f"Similar pairs in {named(inputs)}"
             _write_page(
                 page, outputs.overwrite, title, evidence, summary, arguments, removing=False
             )
-    return _finished(found, summary, start)
+    return _finished(similar_pairs, summary, start)
 
 
-def _finished(found: DataFrame, summary: Summary, start: float) -> Summary:
+def _finished(result: DataFrame, summary: Summary, start: float) -> Summary:
     """Release a result that was written since `start`, and return the figures with this stage."""
     stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
-    found.unpersist()
+    result.unpersist()
     return replace(summary, stages=stages)
 
 
@@ -239,9 +234,7 @@ def _opened(
     by: str | None,
     master: str | None,
 ) -> Iterator[SparkInputs]:
-    """Check the inputs and the outputs, and read the inputs; `order` is a column of values, or
-    empty.
-    """
+    """Check outputs and inputs, and read the inputs; `order` names a column, or is empty."""
     if id_column is None:
         raise ValueError("id_column is needed, because rows in files of Spark have no number")
     formats = {_format(path) for path in inputs}
@@ -274,9 +267,7 @@ def _opened(
 
 @contextmanager
 def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
-    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are
-    not JSON.
-    """
+    """Raise DataError for missing inputs, unusable texts, and lines that are not JSON."""
     names = ", ".join(inputs)
     try:
         yield
@@ -299,9 +290,7 @@ def _format(path: str) -> str:
 
 
 def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]) -> DataFrame:
-    """Return each line of JSON with the values of some columns, whose types are those of the first
-    line.
-    """
+    """Return each JSON line with some columns, whose types the first line sets."""
     from pyspark.sql import functions as F
 
     lines = (
@@ -343,31 +332,29 @@ def _kind(column: str, value: Any) -> str:
 
 def _write(
     source: SparkInputs,
-    found: DataFrame,
+    result: DataFrame,
     outputs: SparkOutputs,
     similarity: str,
     stored: StoredOptions,
 ) -> None:
-    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of
-    those removed.
-    """
+    """Write the kept rows (of lines, the lines alone), and a table of the removed rows."""
     from pyspark.sql import functions as F
 
     frame = source.frame
     if outputs.rows is not None:
-        keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
-        kept = frame.join(keys, frame[source.names["id"]] == keys["kept_key"], "left_semi")
+        keys = result.where("keep").select(F.col(result.columns[0]).alias("kept_key"))
+        kept_rows = frame.join(keys, frame[source.names["id"]] == keys["kept_key"], "left_semi")
         if source.lines:  # as they are
-            kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
+            kept_rows.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
         else:
-            _save(kept, outputs.rows, outputs)
+            _save(kept_rows, outputs.rows, outputs)
     if outputs.removed is not None:
         columns: list[Any] = [
-            F.col(found.columns[0]).alias("key"),
+            F.col(result.columns[0]).alias("key"),
             "kept_key",
             F.col("similarity").alias(similarity),
         ]
-        _save(found.where("not keep").select(*columns), outputs.removed, outputs)
+        _save(result.where("not keep").select(*columns), outputs.removed, outputs)
         write_text(frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
 
 
@@ -375,15 +362,13 @@ def _write_page_of_removed(
     source: SparkInputs,
     outputs: SparkOutputs,
     options: Mapping[str, Any],
-    found: DataFrame,
+    result: DataFrame,
     summary: Summary,
     error: TooManyRemovedError | None = None,
 ) -> None:
-    """Write the page of removed rows, if one is wanted; the error is why nothing else is
-    written.
-    """
+    """Write the page of removed rows if there is one; `error` explains the missing outputs."""
     if outputs.page is not None:
-        evidence = evidence_of_removed(found, source.shown(outputs.page), source.files)
+        evidence = evidence_of_removed(result, source.shown(outputs.page), source.files)
         title = f"Near-duplicates in {named(source.paths)}"
         refusal = refusal_of(error)
         _write_page(
@@ -405,7 +390,7 @@ def _write_page(
     evidence: Evidence,
     summary: Summary,
     options: Mapping[str, Any],
-    **others: Any,
+    **page_options: Any,
 ) -> None:
     page = page_of(
         summary,
@@ -414,7 +399,7 @@ def _write_page(
         title=title,
         command=output.command,
         texts=output.texts,
-        **others,
+        **page_options,
     )
     write_page(output.path, page, overwrite)
 

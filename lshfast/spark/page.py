@@ -1,6 +1,4 @@
-"""The page of a run on Spark: counts of its table, and some rows with their texts, which the driver
-asks for.
-"""
+"""The page of a run on Spark: counts of its table, and texts of some rows."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from lshfast._engine.evidence import (
     places_in_group,
     spread,
 )
-from lshfast._io.pages.differences import compare
+from lshfast._io.pages.differences import Span, compare
 from lshfast.spark.run import FILE
 from lshfast.spark.session import configured
 
@@ -41,7 +39,7 @@ class SimilarRows(NamedTuple):
 
 
 def evidence_of_removed(
-    found: DataFrame, texts: DataFrame | None, names: Mapping[str, str]
+    result: DataFrame, texts: DataFrame | None, names: Mapping[str, str]
 ) -> Evidence:
     """Return what the page shows of removed rows.
 
@@ -56,18 +54,18 @@ def evidence_of_removed(
     """
     from pyspark.sql import functions as F
 
-    removed = found.where("not keep").select(
-        "similarity", F.col(found.columns[0]).alias("id"), "kept_key", "group"
+    removed = result.where("not keep").select(
+        "similarity", F.col(result.columns[0]).alias("id"), "kept_key", "group"
     )
     one_each = removed.groupBy("group").agg(
         F.min(F.struct("similarity", "id", "kept_key")).alias("pair")
     )
-    files = found.groupBy(FILE).agg(
+    files = result.groupBy(FILE).agg(
         F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")
     )
-    with configured(found.sparkSession), ExitStack() as held:
-        sizes = found.groupBy("group").count().where("count > 1").persist()
-        held.callback(sizes.unpersist)
+    with configured(result.sparkSession), ExitStack() as stack:
+        sizes = result.groupBy("group").count().where("count > 1").persist()
+        stack.callback(sizes.unpersist)
         of_size = sizes.groupBy("count").agg(F.count("*").alias("groups"))
         group_sizes = {row["count"]: row["groups"] for row in of_size.collect()}
         counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
@@ -79,17 +77,20 @@ def evidence_of_removed(
 
 
 def evidence_of_similar(
-    found: DataFrame, texts: DataFrame | None, read: Mapping[str, int], names: Mapping[str, str]
+    similar_pairs: DataFrame,
+    texts: DataFrame | None,
+    rows_read: Mapping[str, int],
+    names: Mapping[str, str],
 ) -> Evidence:
     """Return what the page shows of pairs, as `lshfast.spark.pairs` returns them.
 
-    `read` has the rows of each file, by URL; the others are as for removed rows.
+    `rows_read` has the rows of each file, by URL; the others are as for removed rows.
     """
     from pyspark.sql import functions as F
 
-    pairs = found.select("similarity", "id_i", "id_j")
-    inputs = [InputRows(name, read.get(url, 0), 0) for url, name in names.items()]
-    with configured(found.sparkSession):
+    pairs = similar_pairs.select("similarity", "id_i", "id_j")
+    inputs = [InputRows(name, rows_read.get(url, 0), 0) for url, name in names.items()]
+    with configured(similar_pairs.sparkSession):
         return _evidence(
             pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False
         )
@@ -98,9 +99,7 @@ def evidence_of_similar(
 def _largest_groups(
     removed: DataFrame, sizes: DataFrame
 ) -> Iterator[tuple[str, list[SimilarRows]]]:
-    """Yield what the rows are examples of, and some removed rows of the largest groups of three or
-    more rows.
-    """
+    """Yield headings and removed rows of the largest groups of three or more rows."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -113,16 +112,18 @@ def _largest_groups(
     members = removed.where(F.col("group").isin([row["group"] for row in largest])).withColumn(
         "place", order
     )
-    wanted = {row["group"]: places_in_group(row["count"] - 1) for row in largest}
-    every = sorted({place for places in wanted.values() for place in places})
-    some = members.where(F.col("place").isin(every)).orderBy("place").collect()
+    places_by_group = {row["group"]: places_in_group(row["count"] - 1) for row in largest}
+    all_places = sorted({place for places in places_by_group.values() for place in places})
+    shown_members = members.where(F.col("place").isin(all_places)).orderBy("place").collect()
     for row in largest:
-        own = [
+        rows_of_group = [
             one
-            for one in some
-            if one["group"] == row["group"] and one["place"] in wanted[row["group"]]
+            for one in shown_members
+            if one["group"] == row["group"] and one["place"] in places_by_group[row["group"]]
         ]
-        pairs = [SimilarRows(one["similarity"], one["id"], one["kept_key"]) for one in own]
+        pairs = [
+            SimilarRows(one["similarity"], one["id"], one["kept_key"]) for one in rows_of_group
+        ]
         yield of_large_group(row["count"], row["group"]), pairs
 
 
@@ -136,9 +137,7 @@ def _evidence(
     *,
     removing: bool,
 ) -> Evidence:
-    """Return what a page shows of pairs of rows, whose least similar ones are among the candidates,
-    and of groups.
-    """
+    """Return the evidence of pairs of rows, the least similar first, and of groups."""
     from pyspark.sql import functions as F
 
     column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias("column")
@@ -150,34 +149,43 @@ def _evidence(
     for row in columns:
         counts[row["column"]] = row["rows"]
     least = [SimilarRows(*row["pair"]) for row in candidates.orderBy("pair").limit(LEAST).collect()]
-    others = [SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()]
-    chosen = {
+    pairs_of_columns = [
+        SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()
+    ]
+    pairs_by_reason = {
         LEAST_SIMILAR[removing]: least,
-        WHOLE_RANGE[removing]: [pair for pair in others if pair not in least],
+        WHOLE_RANGE[removing]: [pair for pair in pairs_of_columns if pair not in least],
     }
-    chosen |= groups
-    held = None
+    pairs_by_reason |= groups
+    shown_texts = None
     if texts is not None:
-        held = _texts_of(
-            texts, {key for some in chosen.values() for pair in some for key in pair[1:]}
-        )
+        keys = set[Any]()
+        for shown_pairs in pairs_by_reason.values():
+            for pair in shown_pairs:
+                keys.update(pair[1:])
+        shown_texts = _texts_of(texts, keys)
     examples = {
-        reason: [_example(pair, held) for pair in some] for reason, some in chosen.items() if some
+        reason: [_example(pair, shown_texts) for pair in shown_pairs]
+        for reason, shown_pairs in pairs_by_reason.items()
+        if shown_pairs
     }
     return Evidence(counts, group_sizes, examples, inputs)
 
 
 def _example(pair: SimilarRows, texts: Mapping[Any, str] | None) -> ExamplePair:
-    left, right = ([], []) if texts is None else compare(texts[pair.id], texts[pair.other])
-    return ExamplePair(str(pair.id), str(pair.other), pair.similarity, left, right)
+    row_spans: list[Span] = []
+    other_spans: list[Span] = []
+    if texts is not None:
+        row_spans, other_spans = compare(texts[pair.id], texts[pair.other])
+    return ExamplePair(str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans)
 
 
 def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[Any, str]:
     """Return the beginnings of the texts with some ids."""
     from pyspark.sql import functions as F
 
-    wanted = frame.where(F.col("id").isin(list(ids)))
-    rows = wanted.select("id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")).collect()
+    shown_rows = frame.where(F.col("id").isin(list(ids)))
+    rows = shown_rows.select("id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")).collect()
     return {row["id"]: _decoded(row["text"]) for row in rows}
 
 

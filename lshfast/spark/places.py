@@ -1,6 +1,4 @@
-"""Files and folders of Spark, in any file system that it knows: places of outputs, names of inputs,
-and small files.
-"""
+"""Files and folders of Spark in any file system: outputs, input names, and small files."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_places(session: SparkSession, frame: DataFrame, outputs: Sequence[str]) -> None:
-    """Raise ValueError if an output holds a file that is read, which would be removed with it, or
-    another output.
-    """
+    """Raise ValueError if an output holds an input, which it would replace, or an output."""
     places = {path: _place(session, path) for path in outputs}
     for one, other in combinations(outputs, 2):
         if _holds(places[one], places[other]) or _holds(places[other], places[one]):

@@ -134,16 +134,16 @@ class Run:
     def result(self) -> tuple[DataFrame, Summary]:
         """Return the table of all rows, which is persisted, and the figures."""
         with self._running():
-            sketched, sets, read = self._matched()
+            sketched, sets, row_figures = self._matched()
             with self._stage("verify"):
-                found = self._found(sets)
-                pairs = self._figures(found)
+                groups_of_texts = self._found(sets)
+                pairs = self._figures(groups_of_texts)
             with self._stage("group"):
-                rows = self._rows(sketched, found)
+                rows = self._rows(sketched, groups_of_texts)
                 groups = self._groups(rows)
-        equal = read["read"] - read["empty"] - read["texts"]
+        equal = row_figures["read"] - row_figures["empty"] - row_figures["texts"]
         summary = self._summary(
-            read,
+            row_figures,
             kept=groups["kept"],
             removed=groups["removed"],
             copies=equal + pairs["copies"],
@@ -155,24 +155,22 @@ class Run:
         return rows, summary
 
     def pairs(self) -> tuple[DataFrame, Summary]:
-        """Return all similar pairs, which are persisted, and the figures; `source.keep` is
-        "first".
-        """
+        """Return all similar pairs, persisted, and the figures; `source.keep` is "first"."""
         with self._running():
-            sketched, sets, read = self._matched()
+            sketched, sets, row_figures = self._matched()
             for name in self.source.files:
                 self.read_of_files = {
                     row[name]: row["count"] for row in sketched.groupBy(name).count().collect()
                 }
             with self._stage("verify"):
-                found = self._similar(sets)
-                compared = self._figures_of_pairs(found)
-                pairs = self._with_equal_texts(sketched, found)
+                similar_pairs = self._similar(sets)
+                compared = self._figures_of_pairs(similar_pairs)
+                pairs = self._with_equal_texts(sketched, similar_pairs)
                 number = pairs.count()
-        equal = read["read"] - read["empty"] - read["texts"]
+        equal = row_figures["read"] - row_figures["empty"] - row_figures["texts"]
         summary = self._summary(
-            read,
-            kept=read["read"],
+            row_figures,
+            kept=row_figures["read"],
             removed=0,
             copies=equal + compared["copies"],
             candidates=compared["candidates"],
@@ -184,30 +182,24 @@ class Run:
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """Set the configuration of a run, and check its workers; release what it has persisted at
-        the end.
-        """
+        """Configure a run and check its workers; at the end, release its persisted frames."""
         with self._held, configured(self._session), errors_of_tasks():
             check_workers(self._session)
             yield
 
     def _matched(self) -> tuple[DataFrame, DataFrame, dict[str, int]]:
-        """Return each row with its sketch, the texts that share a bucket with another one, and
-        figures of the rows.
-        """
+        """Return the sketched rows, the texts that share a bucket, and figures of the rows."""
         if self.plan.ignore_common is not None:
             with self._stage("count"):
                 self._ignore_common(self.plan.ignore_common)
         with self._stage("sketch"):
             sketched = self._sketched()
-            read = self._checked(sketched)
+            row_figures = self._checked(sketched)
         with self._stage("match"):
-            return sketched, self._sets(sketched, read["texts"]), read
+            return sketched, self._sets(sketched, row_figures["texts"]), row_figures
 
     def _ignore_common(self, share: float) -> None:
-        """Find the shingles in more than this share of the texts, which do not count from
-        now on.
-        """
+        """Find the shingles in more than this share of the texts, and ignore them."""
         from pyspark.sql import functions as F
 
         numbers = draw_hash_numbers()
@@ -223,14 +215,17 @@ class Run:
         ).view(np.uint64)
         self.plan = self.plan.ignoring(CommonShingles(numbers, np.sort(tokens)))
 
-    def _summary(self, read: dict[str, int], **figures: int) -> Summary:
+    def _summary(self, row_figures: dict[str, int], **figures: int) -> Summary:
         return summary_of(
             self.plan,
-            {name: Stage(stage.seconds, read["nbytes"]) for name, stage in self._stages.items()},
+            {
+                name: Stage(stage.seconds, row_figures["nbytes"])
+                for name, stage in self._stages.items()
+            },
             time.perf_counter() - self._began,
-            read=read["read"],
+            read=row_figures["read"],
             rejected=0,
-            empty=read["empty"],
+            empty=row_figures["empty"],
             **figures,
         )
 
@@ -253,14 +248,16 @@ class Run:
 
         source = self.source
         task = SketchTask(self.plan, self.key)
-        kept = [name for name in source.frame.columns if name != "text"]
-        types = ", ".join(f"`{name}` {source.type_of(name)}" for name in kept)
+        kept_columns = [name for name in source.frame.columns if name != "text"]
+        types = ", ".join(f"`{name}` {source.type_of(name)}" for name in kept_columns)
         rows = source.frame.mapInArrow(
             task, f"{types}, low long, high long, length long, keys binary"
         )
         # A row without shingles represents itself only.
-        own = F.when(F.col("keys").isNull(), F.col("id"))
-        first = F.first("id").over(Window.partitionBy("low", "high", own).orderBy(*source.order()))
+        id_without_keys = F.when(F.col("keys").isNull(), F.col("id"))
+        first = F.first("id").over(
+            Window.partitionBy("low", "high", id_without_keys).orderBy(*source.order())
+        )
         return self._persisted(rows.withColumn("first", first))
 
     def _checked(self, sketched: DataFrame) -> dict[str, int]:
@@ -268,7 +265,7 @@ class Run:
         from pyspark.sql import functions as F
 
         full = F.col("keys").isNotNull()
-        wanted = {
+        aggregates = {
             "read": F.count("*"),
             "ids": F.count("id"),
             "different": F.count_distinct("id"),
@@ -280,9 +277,9 @@ class Run:
             missing = F.col("value").isNull()
             if self.source.type_of("value") in ("float", "double"):
                 missing = missing | F.isnan("value")
-            wanted["missing"] = F.count_if(missing)
+            aggregates["missing"] = F.count_if(missing)
         figures: dict[str, int] = (
-            sketched.agg(*(value.alias(name) for name, value in wanted.items()))
+            sketched.agg(*(value.alias(name) for name, value in aggregates.items()))
             .collect()[0]
             .asDict()
         )
@@ -304,28 +301,30 @@ class Run:
         return figures
 
     def _sets(self, sketched: DataFrame, texts: int) -> DataFrame:
-        """Return the different texts that share a bucket with another one: id, label of their
-        component.
-        """
+        """Return the different texts that share a bucket: id and label of their component."""
         from pyspark.sql import functions as F
 
         different = sketched.where("id = first and keys is not null").withColumn(
             "node", F.col("low")
         )
         if texts * self.plan.bands.bands <= self.limits.driver_records:
-            found = components_of_buckets(different, self.plan.bands.bands)
+            text_components = components_of_buckets(different, self.plan.bands.bands)
         else:
-            found = components_of_edges(
+            text_components = components_of_edges(
                 self._edges(different.select("node", "keys")), self.limits.driver_records
             )
         # Others have no least agreement.
         screened = self.plan.verify != "none" and self.plan.measure == "jaccard"
-        if screened and (found.nodes is None or found.nodes > self.limits.set_rows):
-            found = self._divided(different, found)
-        sets = different.select("id", "node").join(found.labels, "node").select("id", "label")
-        return (
-            F.broadcast(sets) if found.nodes is not None and found.nodes <= BROADCAST_ROWS else sets
+        nodes = text_components.nodes
+        if screened and (nodes is None or nodes > self.limits.set_rows):
+            text_components = self._divided(different, text_components)
+        sets = (
+            different.select("id", "node")
+            .join(text_components.labels, "node")
+            .select("id", "label")
         )
+        is_small = nodes is not None and nodes <= BROADCAST_ROWS
+        return F.broadcast(sets) if is_small else sets
 
     def _edges(self, rows: DataFrame, screen: ScreenTask | None = None) -> DataFrame:
         """Return edges that connect the rows of each bucket, or the similar ones of them."""
@@ -335,17 +334,15 @@ class Run:
         )
         return records.mapInArrow(screen or ChainTask(), "u long, v long")
 
-    def _divided(self, different: DataFrame, found: Components) -> Components:
-        """Divide components of many texts: connect only rows of a bucket that have enough equal
-        slots.
-        """
+    def _divided(self, different: DataFrame, text_components: Components) -> Components:
+        """Divide large components: connect only rows of a bucket with enough equal slots."""
         from pyspark.sql import functions as F
 
-        sizes = found.labels.groupBy("label").count()
+        sizes = text_components.labels.groupBy("label").count()
         large = self._persisted(sizes.where(F.col("count") > self.limits.set_rows).select("label"))
         if large.isEmpty():
-            return found
-        nodes = found.labels.join(large, "label", "left_semi").select("node")
+            return text_components
+        nodes = text_components.labels.join(large, "label", "left_semi").select("node")
         ids = different.join(nodes, "node", "left_semi").select("id")
         schema = (
             f"id {self.source.type_of('id')}, low long, high long, length long, keys binary, "
@@ -362,11 +359,11 @@ class Run:
         )
         divided = components_of_edges(edges, self.limits.driver_records)
         labels = (
-            found.labels.join(large, "label", "left_anti")
+            text_components.labels.join(large, "label", "left_anti")
             .select("node", "label")
             .union(divided.labels)
         )
-        return Components(labels, found.nodes)
+        return Components(labels, text_components.nodes)
 
     def _least(self) -> int:
         """Return the least number of equal slots of a similar pair."""
@@ -391,28 +388,28 @@ class Run:
         texts = self.source.frame.drop(FILE).join(sets, "id")
         return texts.repartition("label").sortWithinPartitions("label", "id")
 
-    def _figures(self, found: DataFrame) -> dict[str, int]:
+    def _figures(self, groups: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
 
         names = "candidates", "pairs", "copies"
         sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
-        return dict(found.agg(*sums).collect()[0].asDict())
+        return dict(groups.agg(*sums).collect()[0].asDict())
 
     def _similar(self, sets: DataFrame) -> DataFrame:
-        """Return all similar pairs of different texts; the number of candidates is in rows without
-        ids.
-        """
+        """Return all similar pairs of different texts; rows without ids count candidates."""
         kind = self.source.type_of("id")
         schema = f"id_i {kind}, id_j {kind}, similarity double, copy boolean, candidates long"
         return self._persisted(self._texts_of(sets).mapInArrow(PairTask(self.plan), schema))
 
-    def _figures_of_pairs(self, found: DataFrame) -> dict[str, int]:
+    def _figures_of_pairs(self, similar_pairs: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
 
         candidates = F.coalesce(F.sum("candidates"), F.lit(0)).alias("candidates")
-        return dict(found.agg(candidates, F.count_if("copy").alias("copies")).collect()[0].asDict())
+        return dict(
+            similar_pairs.agg(candidates, F.count_if("copy").alias("copies")).collect()[0].asDict()
+        )
 
-    def _with_equal_texts(self, sketched: DataFrame, found: DataFrame) -> DataFrame:
+    def _with_equal_texts(self, sketched: DataFrame, similar_pairs: DataFrame) -> DataFrame:
         """Add the pairs of rows with equal texts; the result stays persisted after the run.
 
         The row that represents equal texts can itself be a copy: its tokens are those of an earlier
@@ -420,33 +417,35 @@ class Run:
         """
         from pyspark.sql import functions as F
 
-        earlier = found.where("copy").select(
+        earlier = similar_pairs.where("copy").select(
             F.col("id_j").alias("first"), F.col("id_i").alias("earlier")
         )
         equal = sketched.where("id != first").select("id", "first").join(earlier, "first", "left")
         first = F.coalesce("earlier", "first").alias("id_i")
         copies = equal.select(first, F.col("id").alias("id_j"), F.lit(1.0).alias("similarity"))
-        different = found.where("id_j is not null").select("id_i", "id_j", "similarity", "copy")
+        different = similar_pairs.where("id_j is not null").select(
+            "id_i", "id_j", "similarity", "copy"
+        )
         if not lists_copies(self.plan):
             return different.where("not copy").drop("copy").persist()
         return different.drop("copy").union(copies).persist()
 
-    def _rows(self, sketched: DataFrame, found: DataFrame) -> DataFrame:
+    def _rows(self, sketched: DataFrame, groups_of_texts: DataFrame) -> DataFrame:
         """Return the table of all rows, which stays persisted after the run."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        removed = found.where("id is not null").select(
+        removed = groups_of_texts.where("id is not null").select(
             F.col("id").alias("first"), "kept", "similarity"
         )
-        kept = F.coalesce("kept", "first")
+        kept_text = F.coalesce("kept", "first")
         group = F.col("kept_key")  # the first row of its group
         if self.source.keep != "first":
             group = F.min("id").over(Window.partitionBy("kept_key"))
         files = self.source.files
         rows = sketched.select("id", "first", *files).join(removed, "first", "left")
         similarity = F.coalesce("similarity", F.lit(1.0)).alias("similarity")
-        rows = rows.select("id", kept.alias("kept_key"), similarity, *files)
+        rows = rows.select("id", kept_text.alias("kept_key"), similarity, *files)
         keep = (F.col("id") == F.col("kept_key")).alias("keep")
         return rows.select(
             "id", keep, "kept_key", "similarity", group.alias("group"), *files

@@ -34,9 +34,7 @@ def session_of(master: str | None) -> SparkSession:
 
 @contextmanager
 def configured(session: SparkSession) -> Iterator[None]:
-    """Set CONFIGURATION in a session during the block, and the interpreter of workers on this
-    machine.
-    """
+    """Set CONFIGURATION and the local workers' interpreter in a session for the block."""
     before = {name: session.conf.get(name) for name in CONFIGURATION}
     try:
         for name, value in CONFIGURATION.items():

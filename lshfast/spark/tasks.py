@@ -1,5 +1,4 @@
-"""What the Python workers of a cluster do: they map Arrow batches to Arrow batches in bounded
-memory.
+"""The work of a cluster's Python workers: Arrow batches in and out, in bounded memory.
 
 An object of each class is sent to the workers with the plan of the run and its secret keys. pyarrow
 is imported by the methods, because arguments are checked without it.
@@ -93,11 +92,14 @@ class CountTask(WorkerTask):
             texts = Texts(batch.column("text"))
             for rows in pieces(texts.lengths, PIECE_BYTES):
                 with naming_text(batch.column("id")[rows.start : rows.stop]):
-                    found = self.plan.shingles.tokens_of(texts.take(rows), key).distinct()
-                tokens, counts = np.unique(found.tokens, return_counts=True)
+                    token_sets = self.plan.shingles.tokens_of(texts.take(rows), key).distinct()
+                tokens, counts = np.unique(token_sets.tokens, return_counts=True)
                 token = pa.concat_arrays([pa.array(signed(tokens)), pa.nulls(1, pa.int64())])
                 yield pa.RecordBatch.from_pydict(
-                    {"token": token, "texts": pa.array(np.append(counts, len(found)), pa.int64())}
+                    {
+                        "token": token,
+                        "texts": pa.array(np.append(counts, len(token_sets)), pa.int64()),
+                    }
                 )
 
 
@@ -123,14 +125,14 @@ class SketchTask(WorkerTask):
         for batch in batches:
             at = 0
             with naming_text(batch.column("id")):
-                for found in sketched(
+                for arrays in sketched(
                     [Texts(batch.column("text"))], self.plan, Clock(), self._columns
                 ):
-                    part = batch.slice(at, len(found["length"]))
+                    part = batch.slice(at, len(arrays["length"]))
                     columns = {
                         name: part.column(name) for name in part.schema.names if name != "text"
                     }
-                    yield pa.RecordBatch.from_pydict(columns | found)
+                    yield pa.RecordBatch.from_pydict(columns | arrays)
                     at += part.num_rows
 
     def _columns(self, piece: Sketched) -> dict[str, Any]:
@@ -161,9 +163,7 @@ def _binary(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
 
 
 def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an Arrow column of binary values of one length, none of them null, as an array with
-    one row for each.
-    """
+    """Return an Arrow column of binary values of one length, without nulls, as rows."""
     ends = np.frombuffer(column.buffers()[1], np.int32)[
         column.offset : column.offset + len(column) + 1
     ]
@@ -186,23 +186,23 @@ class RecordTask(WorkerTask):
         pa = optional("pyarrow", "spark")
         for batch in batches:
             keys = array_of_binary(batch.column("keys"), np.uint64)
-            own, bands = np.nonzero(keys != EMPTY)
+            rows_of_records, bands = np.nonzero(keys != EMPTY)
             columns: dict[str, Any] = {
-                "key": signed(keys[own, bands]),
-                "node": batch.column("node").to_numpy()[own],
+                "key": signed(keys[rows_of_records, bands]),
+                "node": batch.column("node").to_numpy()[rows_of_records],
             }
             if "codes" in batch.schema.names:
-                columns["codes"] = batch.column("codes").take(pa.array(own))
+                columns["codes"] = batch.column("codes").take(pa.array(rows_of_records))
             yield pa.RecordBatch.from_pydict(columns)
 
 
-def _edges(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Batch:
+def _edges(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> Batch:
     """Return edges as a batch, each once and without loops; the larger node is in column u."""
     pa = optional("pyarrow", "spark")
-    low = np.minimum(left, right)
-    high = np.maximum(left, right)
-    found = np.unique(np.stack([high, low])[:, low != high], axis=1)
-    return pa.RecordBatch.from_pydict({"u": found[0], "v": found[1]})
+    low = np.minimum(first_nodes, second_nodes)
+    high = np.maximum(first_nodes, second_nodes)
+    edges = np.unique(np.stack([high, low])[:, low != high], axis=1)
+    return pa.RecordBatch.from_pydict({"u": edges[0], "v": edges[1]})
 
 
 @dataclass(frozen=True)
@@ -239,13 +239,13 @@ class ScreenTask(WorkerTask):
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         # the rows of the last bucket; of a crowded one, the last row
-        held = None
+        last_rows = None
         crowded = False
         for batch in batches:
             codes = array_of_binary(batch.column("codes"), np.uint8)
             rows = [batch.column("key").to_numpy(), batch.column("node").to_numpy(), codes]
-            if held is not None:
-                rows = [np.concatenate(pair) for pair in zip(held, rows, strict=True)]
+            if last_rows is not None:
+                rows = [np.concatenate(pair) for pair in zip(last_rows, rows, strict=True)]
             key, node, codes = rows
             if not len(node):
                 continue
@@ -262,24 +262,24 @@ class ScreenTask(WorkerTask):
             if crowded:
                 edges.append(np.stack([node[last:-1], node[last + 1 :]]))
                 last = len(node) - 1
-            held = [column[last:].copy() for column in rows]
+            last_rows = [column[last:].copy() for column in rows]
             yield _edges(*np.concatenate(edges, axis=1))
-        if held is not None and not crowded:
-            yield _edges(*self._connected(held[1], held[2], False))
+        if last_rows is not None and not crowded:
+            yield _edges(*self._connected(last_rows[1], last_rows[2], False))
 
     def _connected(
         self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool
     ) -> Int64Array:
-        """Return edges (2, m) that connect the rows of a bucket, or if it is not crowded, those
-        with equal codes.
-        """
+        """Return edges (2, m) between rows of a crowded bucket; else between equal codes."""
         if crowded or len(nodes) > self.most:
             return np.stack([nodes[:-1], nodes[1:]])
         equal = [
             np.flatnonzero((codes[row + 1 :] == codes[row]).sum(axis=1) >= self.least)
             for row in range(len(codes))
         ]
-        i = np.repeat(np.arange(len(codes), dtype=np.int64), [len(others) for others in equal])
+        i = np.repeat(
+            np.arange(len(codes), dtype=np.int64), [len(equal_rows) for equal_rows in equal]
+        )
         j = np.concatenate(equal).astype(np.int64) + i + 1
         return np.stack([nodes, nodes[sets.components(i, j, len(nodes))]])
 
@@ -298,7 +298,7 @@ class SetTask(WorkerTask):
     spool_bytes: int = field(default=SPOOL_BYTES, kw_only=True)
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        with closing(HeldRows(self.spool_bytes)) as held:
+        with closing(HeldRows(self.spool_bytes)) as held_rows:
             for batch in batches:
                 labels = batch.column("label").to_numpy()
                 cut = int(np.searchsorted(labels, labels[-1])) if len(labels) else 0
@@ -306,14 +306,14 @@ class SetTask(WorkerTask):
                     if not part.num_rows:
                         continue
                     if (
-                        held.nbytes >= self.batch_bytes
-                        and held.label != part.column("label")[0].as_py()
+                        held_rows.nbytes >= self.batch_bytes
+                        and held_rows.label != part.column("label")[0].as_py()
                     ):
-                        yield from self._found(held.table())
-                        held.close()
-                    held.append(part)
-            if held.nbytes:
-                yield from self._found(held.table())
+                        yield from self._found(held_rows.table())
+                        held_rows.close()
+                    held_rows.append(part)
+            if held_rows.nbytes:
+                yield from self._found(held_rows.table())
 
     def _found(self, table: Table) -> Iterator[Batch]:
         """Yield the answer for complete sets."""
@@ -338,8 +338,8 @@ class EngineTask(SetTask):
             keep = table.column("value").to_pylist()
         part = run_part([Texts(table.column("text"))], self.plan, Clock(), keep=keep)
         groups = part.found.groups
-        found = part.found
-        removed = np.flatnonzero(~found.kept)
+        findings = part.found
+        removed = np.flatnonzero(~findings.kept)
         ids = table.column("id")
         kinds = ids.type
         columns = {
@@ -350,9 +350,9 @@ class EngineTask(SetTask):
             "similarity": pa.array(np.concatenate([[0.0], groups.similarity[removed]])),
         }
         figures = {
-            "candidates": found.candidates,
-            "pairs": found.pairs_found,
-            "copies": found.copies,
+            "candidates": findings.candidates,
+            "pairs": findings.pairs_found,
+            "copies": findings.copies,
         }
         columns |= {
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64)))
@@ -363,8 +363,7 @@ class EngineTask(SetTask):
 
 @dataclass(frozen=True)
 class PairTask(SetTask):
-    """Find all similar pairs in sets of rows, in batches: memory does not grow with the number of
-    pairs.
+    """Find all similar pairs in sets of rows, in batches of bounded memory.
 
     Input: as for `SetTask`. Output: id_i and id_j with id_i < id_j, similarity, and copy: whether
     the row id_j is a copy of the row id_i. A copy is in no other pair, and id_i is the first row
@@ -377,15 +376,15 @@ class PairTask(SetTask):
     def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
-        every = SimilarPairs(sketches, self.plan, Clock())
+        similar_pairs = SimilarPairs(sketches, self.plan, Clock())
         ids = table.column("id").combine_chunks()
-        for pairs in listed(every.of_different_rows(), self.plan):
+        for pairs in listed(similar_pairs.of_different_rows(), self.plan):
             yield from self._batches(ids, pairs, copy=False)
         yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
         none = pa.nulls(1, ids.type)
         figures = {
             "copy": pa.array([False]),
-            "candidates": pa.array([every.candidates], pa.int64()),
+            "candidates": pa.array([similar_pairs.candidates], pa.int64()),
         }
         yield pa.RecordBatch.from_pydict(
             {"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures
@@ -404,9 +403,7 @@ class PairTask(SetTask):
 
 
 class HeldRows:
-    """Rows that wait for the end of their set: in memory, and in a file if they have more than
-    `spool_bytes`.
-    """
+    """Rows that wait for the end of their set, in memory, or above `spool_bytes` in a file."""
 
     nbytes: int
     label: int | None
@@ -438,9 +435,7 @@ class HeldRows:
         self._in_memory = 0
 
     def table(self) -> Table:
-        """Return all rows; those in the file are mapped, so that the system can drop their pages
-        from memory.
-        """
+        """Return all rows; rows in the file are mapped, so the system can drop their pages."""
         pa = optional("pyarrow", "spark")
         if self._writer is None:
             return pa.Table.from_batches(self._batches)

@@ -1,5 +1,4 @@
-"""The Python workers of a cluster: which interpreter they run, which lshfast they have, and the
-errors that they raise.
+"""The Python workers of a cluster: their interpreter, their lshfast, and their errors.
 
 Workers with another version of lshfast may compute other values. They are looked for before the
 first stage, and each task is sent with the version of the driver, so a worker that comes later does
@@ -30,9 +29,7 @@ _CHECKED_APPLICATIONS: set[str] = set()
 
 
 class WorkerTask:
-    """A task that is sent to the workers; it is not read by one that has another version of
-    lshfast.
-    """
+    """A task for the workers; a worker with another version of lshfast refuses it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return received_task, (code_version(), pickle.dumps((type(self), self.__dict__)))
@@ -61,8 +58,7 @@ class Worker(NamedTuple):
 
 @contextmanager
 def local_interpreter(session: SparkSession) -> Iterator[None]:
-    """Let workers on this machine run this interpreter during the block, unless PYSPARK_PYTHON
-    names one.
+    """Let local workers run this interpreter in the block, unless PYSPARK_PYTHON is set.
 
     Spark would start the python3 of PATH, which has no lshfast where the environment is not
     activated.
@@ -95,9 +91,7 @@ def check_workers(session: SparkSession) -> None:
         return
 
     def describe(_: Iterable[int]) -> Iterator[tuple[str, str, str | None, str]]:
-        """Pickled by value, as a function within a function is: the worker need not have this
-        module.
-        """
+        """Describe the worker; nested, so that it is pickled by value without this module."""
         import importlib
         import platform
         import sys
@@ -144,19 +138,17 @@ class BadTextError(ValueError):
 
 @contextmanager
 def errors_of_tasks() -> Iterator[None]:
-    """Raise a BadTextError for a text which cannot be used, and a FormatError for a worker of
-    another version.
-    """
+    """Raise BadTextError for an unusable text, and FormatError for a worker's other version."""
     from pyspark.errors import PySparkException
 
     try:
         yield
     except PySparkException as error:
         message = str(error)
-        _, bad_text, rest = message.partition(TASK_ERROR)
+        _, bad_text, trace = message.partition(TASK_ERROR)
         if bad_text:
             raise BadTextError(
-                TASK_ERROR.removeprefix("ValueError: ") + rest.split("\n")[0]
+                TASK_ERROR.removeprefix("ValueError: ") + trace.split("\n")[0]
             ) from error
         other_version = VERSION_ERROR.search(message)
         if other_version:

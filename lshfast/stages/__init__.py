@@ -1,5 +1,6 @@
-"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make. stages.md
-explains it.
+"""Deduplication of files as tasks of separate processes: with Slurm, Ray, Dask or make.
+
+The page stages.md of the documentation explains it.
 
 `plan` writes a work folder, `tasks` says how many tasks a stage has, and `run` runs one of them,
 wherever it is started:

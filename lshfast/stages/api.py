@@ -250,11 +250,11 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
     --------
     See `plan`.
     """
-    own = read_stage_plan(os.fspath(work))
-    count = tasks_of(own, stage)
+    stage_plan = read_stage_plan(os.fspath(work))
+    count = tasks_of(stage_plan, stage)
     if task != "all":
-        return run_task(own, stage, check_int("task", task, 0, count - 1))
-    return any([run_task(own, stage, number) for number in range(count)])
+        return run_task(stage_plan, stage, check_int("task", task, 0, count - 1))
+    return any([run_task(stage_plan, stage, number) for number in range(count)])
 
 
 def write_page(

@@ -22,9 +22,7 @@ from lshfast.stages.verifying import keys_of, kind_of_ids
 
 
 def apply(plan: StagePlan, shard: int) -> None:
-    """Write the outputs of a shard, all of them or none; none if the run removes more rows than its
-    plan allows.
-    """
+    """Write all or none of the outputs of a shard; none if the run removes too many rows."""
     check_plan(plan)
     output, removed, rejected = (
         plan.output(name, shard) for name in ("output", "removed", "rejected")
@@ -38,19 +36,19 @@ def apply(plan: StagePlan, shard: int) -> None:
         kept_keys, similarity = _removed(plan, shard, corpus, first_row, overall["ids"])
         keep = np.ones(corpus.accepted, bool)
         keep[list(kept_keys)] = False
-        gone = np.flatnonzero(~keep)
+        removed_rows = np.flatnonzero(~keep)
         name = SIMILARITY_NAMES[plan.engine.measure]
         kinds = dict.fromkeys(("key", "kept_key", "duplicate_of"), kind) | {name: "double"}
         if removed is not None:
             table: Columns = {
-                "key": [corpus.key(row) for row in gone.tolist()],
-                "kept_key": [kept_keys[row] for row in gone.tolist()],
-                name: similarity[gone],
+                "key": [corpus.key(row) for row in removed_rows.tolist()],
+                "kept_key": [kept_keys[row] for row in removed_rows.tolist()],
+                name: similarity[removed_rows],
             }
             _write_removed(plan, removed, table, kinds)
         if rejected is not None:
             write_rejects(rejected, corpus.rejected, True)
-        annotations = _annotations(plan, gone, kept_keys, similarity)
+        annotations = _annotations(plan, removed_rows, kept_keys, similarity)
         write_rows(
             corpus,
             output,
@@ -60,7 +58,7 @@ def apply(plan: StagePlan, shard: int) -> None:
             overwrite=True,
             threads=plan.engine.threads,
         )
-        writer.figures = {"kept": int(keep.sum()), "removed": len(gone)}
+        writer.figures = {"kept": int(keep.sum()), "removed": len(removed_rows)}
 
 
 def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[str, str]) -> None:
@@ -72,27 +70,26 @@ def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[st
 
 
 def _annotations(
-    plan: StagePlan, gone: Int64Array, kept_keys: Mapping[int, str | int], similarity: Float64Array
+    plan: StagePlan,
+    removed: Int64Array,
+    kept_keys: Mapping[int, str | int],
+    similarity: Float64Array,
 ) -> dict[str, SparseColumn]:
-    """Return the columns that are added to the rows of a shard; `gone` has the rows that are
-    removed.
-    """
+    """Return the columns that are added to the rows of a shard, of which `removed` are removed."""
 
     def keys(places: Int64Array) -> list[str | int]:
-        return [kept_keys[row] for row in gone[places].tolist()]
+        return [kept_keys[row] for row in removed[places].tolist()]
 
-    columns: list[Callable[[Int64Array], Any]] = [keys, lambda places: similarity[gone[places]]]
+    columns: list[Callable[[Int64Array], Any]] = [keys, lambda places: similarity[removed[places]]]
     columns = columns if plan.content["added"] else []
-    named = zip(plan.content["added"], columns, strict=True)
-    return {name: SparseColumn(gone, column, len(similarity)) for name, column in named}
+    named_columns = zip(plan.content["added"], columns, strict=True)
+    return {name: SparseColumn(removed, column, len(similarity)) for name, column in named_columns}
 
 
 def _removed(
     plan: StagePlan, shard: int, corpus: Corpus, first_row: int, ids: str | None
 ) -> tuple[dict[int, str | int], Float64Array]:
-    """Return the kept keys of the rows of a shard that are removed, and the similarities of all
-    rows.
-    """
+    """Return the kept keys of the removed rows of a shard, and the similarities of all rows."""
     kept_keys: dict[int, str | int] = {}
     similarity = np.ones(corpus.accepted)
     for task in range(plan.tasks):

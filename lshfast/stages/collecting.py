@@ -23,39 +23,37 @@ NO_TEXT = -1
 
 
 def collect(plan: StagePlan, shard: int) -> None:
-    """Read the texts of a shard that are compared, and write them with the keys of their rows, part
-    by part.
-    """
+    """Write the texts of a shard that are compared, with the keys of their rows, part by part."""
     corpus = restored_corpus(plan, shard)
     overall = figures_of(plan, "group", 0)
     first_row = overall["first_row"][shard]
-    wanted = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
-    rows = wanted["rows"] - first_row
-    sampled = wanted["sampled"] - first_row
+    part_rows = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
+    rows = part_rows["rows"] - first_row
+    sampled = part_rows["sampled"] - first_row
     nbytes = _lengths(plan, shard, corpus.accepted)
     codes = codes_of_rows(plan, shard, rows)
     short = sampled[nbytes[sampled] <= LONG_BYTES]
-    read = np.union1d(rows[wanted["read"] != 0], short)
+    rows_to_read = np.union1d(rows[part_rows["read"] != 0], short)
     with faults_of(corpus), writing(plan, "collect", shard) as writer:
-        texts = _texts_of(corpus, read, nbytes)
-        order = np.argsort(wanted["parts"], kind="stable")
-        lengths = np.where(wanted["read"] != 0, nbytes[rows], NO_TEXT)
-        for places in _portions(wanted["parts"], order, lengths):
+        texts = _texts_of(corpus, rows_to_read, nbytes)
+        order = np.argsort(part_rows["parts"], kind="stable")
+        lengths = np.where(part_rows["read"] != 0, nbytes[rows], NO_TEXT)
+        for places in _portions(part_rows["parts"], order, lengths):
             keys = [str(corpus.key(row)).encode() for row in rows[places].tolist()]
-            compared = np.searchsorted(read, rows[places][lengths[places] != NO_TEXT])
+            compared = np.searchsorted(rows_to_read, rows[places][lengths[places] != NO_TEXT])
             writer.add(
-                int(wanted["parts"][places[0]]),
-                rows=wanted["rows"][places],
-                chosen=wanted["chosen"][places],
+                int(part_rows["parts"][places[0]]),
+                rows=part_rows["rows"][places],
+                chosen=part_rows["chosen"][places],
                 **({"codes": codes[places]} if plan.codes else {}),
-                ranks=wanted["ranks"][places if len(wanted["ranks"]) else places[:0]],
+                ranks=part_rows["ranks"][places if len(part_rows["ranks"]) else places[:0]],
                 lengths=lengths[places],
                 key_lengths=np.array([len(key) for key in keys], np.int64),
                 keys=np.frombuffer(b"".join(keys), np.uint8),
                 texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
             )
         measured = lengths_of_sample(
-            sampled, nbytes[sampled], texts.take(np.searchsorted(read, short))
+            sampled, nbytes[sampled], texts.take(np.searchsorted(rows_to_read, short))
         )
         writer.figures = {
             "words": measured.words.tolist(),
@@ -66,18 +64,18 @@ def collect(plan: StagePlan, shard: int) -> None:
 def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) -> Arrays:
     """Return what the group task has found for a shard."""
     with TaskFile(plan, "group", 0) as file:
-        found = file.only(shard)
-        own = found["rows"] - first_row
-        sampled = found["sampled"] - first_row
+        arrays = file.only(shard)
+        rows_of_shard = arrays["rows"] - first_row
+        sampled = arrays["sampled"] - first_row
         columns = ["rows", "parts", "chosen", "read", *plan.ranks]
-        if len({len(found[name]) for name in columns}) > 1:
+        if len({len(arrays[name]) for name in columns}) > 1:
             raise file.fault("its columns have different lengths")
-        for numbers, end in ((own, rows), (sampled, rows), (found["parts"], parts)):
+        for numbers, end in ((rows_of_shard, rows), (sampled, rows), (arrays["parts"], parts)):
             if len(numbers) and (numbers.min() < 0 or numbers.max() >= end):
                 raise file.fault(f"it has numbers that are not in 0..{end - 1}")
-        if (np.diff(own) <= 0).any() or (np.diff(sampled) <= 0).any():
+        if (np.diff(rows_of_shard) <= 0).any() or (np.diff(sampled) <= 0).any():
             raise file.fault("its rows do not ascend")
-    return found
+    return arrays
 
 
 def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
@@ -89,9 +87,7 @@ def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
 
 
 def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
-    """Return texts of a corpus, which are in an unnamed temporary file, so that the system may take
-    their memory.
-    """
+    """Return texts of a corpus from an unnamed file, whose memory the system can reclaim."""
     with SpooledTexts() as spooled:
         for _, texts in texts_again(corpus, rows, nbytes):
             spooled.add(np.frombuffer(texts.packed(), np.uint8))
@@ -99,15 +95,13 @@ def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
 
 
 def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:
-    """Yield portions of rows in the order of their parts: rows of one part, of about RANGE_BYTES
-    bytes of text.
-    """
-    begin = held = 0
+    """Yield rows of one part at a time, in about RANGE_BYTES of text, in the order of parts."""
+    begin = waiting_bytes = 0
     for at, place in enumerate(order.tolist()):
-        if at > begin and (parts[place] != parts[order[begin]] or held >= RANGE_BYTES):
+        if at > begin and (parts[place] != parts[order[begin]] or waiting_bytes >= RANGE_BYTES):
             yield order[begin:at]
             begin = at
-            held = 0
-        held += max(int(lengths[place]), 0) + 64
+            waiting_bytes = 0
+        waiting_bytes += max(int(lengths[place]), 0) + 64
     if begin < len(order):
         yield order[begin:]

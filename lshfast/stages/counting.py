@@ -1,5 +1,4 @@
-"""The stages count and recount: shingles in more than a given share of all texts, which do not
-count.
+"""The stages count and recount: shingles that are too common to count.
 
 They have tasks only if the plan ignores common shingles. `count` counts the texts of a shard in a
 table, see `lshfast._engine.common_shingles`. What is in more than a share of all texts is in more
@@ -30,20 +29,18 @@ from lshfast.stages.task_reader import TaskFile
 
 
 def count(plan: StagePlan, shard: int) -> None:
-    """Find the entries of the table that may be those of common shingles, as far as the texts of a
-    shard tell.
-    """
+    """Find the entries of the table that may have common shingles, by the texts of a shard."""
     corpus = plan.corpus(shard)
     with writing(plan, "count", shard) as writer:
         with faults_of(corpus), quick_switches():
-            found = count_places(text_batches(corpus), plan.engine, plan.common_numbers, Clock())
+            places = count_places(text_batches(corpus), plan.engine, plan.common_numbers, Clock())
         writer.add(
             0,
-            places=np.flatnonzero(above_share(found.table, _share_of(plan), found.texts)).astype(
+            places=np.flatnonzero(above_share(places.table, _share_of(plan), places.texts)).astype(
                 np.uint32
             ),
         )
-        writer.figures = {"texts": found.texts}
+        writer.figures = {"texts": places.texts}
 
 
 def recount(plan: StagePlan, shard: int) -> None:
@@ -76,19 +73,17 @@ def texts_of(plan: StagePlan) -> int:
 
 
 def engine_of(plan: StagePlan) -> Plan:
-    """Return the plan of the engine, in which common shingles do not count; the tasks of `recount`
-    are done.
-    """
+    """Return the plan without common shingles, after all tasks of `recount`."""
     share = plan.engine.ignore_common
     if share is None:
         return plan.engine
     parts: list[Counts] = []
     for shard in range(plan.shards):
         with TaskFile(plan, "recount", shard) as file:
-            found = file.only(0)
-            if len(found["tokens"]) != len(found["counts"]):
+            arrays = file.only(0)
+            if len(arrays["tokens"]) != len(arrays["counts"]):
                 raise file.fault("its columns have different lengths")
-            parts.append((found["tokens"], found["counts"]))
+            parts.append((arrays["tokens"], arrays["counts"]))
     tokens, counts = summed(parts)
     return plan.engine.ignoring(
         CommonShingles(plan.common_numbers, tokens[above_share(counts, share, texts_of(plan))])

@@ -1,6 +1,4 @@
-"""The stages join and group: rows that share buckets are linked, and the components of links are
-divided into parts.
-"""
+"""The stages join and group: link rows that share buckets, and divide components into parts."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ KEY_BYTES = 200
 def join(plan: StagePlan, task: int) -> None:
     """Link the rows that share a bucket, for the buckets whose keys are in the range of a task."""
     low, high = key_bounds(plan.tasks)[task : task + 2]
-    found = 0
+    edge_count = 0
     with sorted_runs(plan) as runs, writing(plan, "join", task) as writer:
         for shard in range(plan.shards):
             with TaskFile(plan, "band", shard) as file:
@@ -54,8 +52,8 @@ def join(plan: StagePlan, task: int) -> None:
                     runs.add(records)
         for forest in spanning_links(links(runs.merged(plan.budget.work(0) // 2))):
             writer.add(0, links=forest)
-            found += len(forest)
-        writer.figures = {"links": found}
+            edge_count += len(forest)
+        writer.figures = {"links": edge_count}
 
 
 def _records_of(file: TaskFile, words: UInt64Array) -> UInt64Array:
@@ -159,8 +157,7 @@ def _parts_of(
     labels: Int64Array,
     ranks: Int64Array,
 ) -> RowsOfParts:
-    """Divide the rows that share buckets, given their labels, into parts, and the parts among the
-    verify tasks.
+    """Divide rows with these labels into parts, and the parts among the verify tasks.
 
     `ranks` has values by which rows are preferred, if it depends on a column.
     """
@@ -175,13 +172,13 @@ def _parts_of(
     first = marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
-    chosen = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
+    compared_rows = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
     _, component = np.unique(labels, return_inverse=True)
-    texts = np.bincount(component[chosen == places], minlength=1)
-    read = (chosen == places) & (texts[component] > 1)
-    costs = KEY_BYTES + np.where(read, nbytes + plan.budget.row_bytes, 0)
+    texts = np.bincount(component[compared_rows == places], minlength=1)
+    is_read = (compared_rows == places) & (texts[component] > 1)
+    costs = KEY_BYTES + np.where(is_read, nbytes + plan.budget.row_bytes, 0)
     total = int(costs.sum())
-    memory = plan.budget.work(0, int(nbytes[read].max(initial=0)))
+    memory = plan.budget.work(0, int(nbytes[is_read].max(initial=0)))
     numbers = divide(component, costs, min(memory, -(-total // plan.tasks))).astype(np.int64)
     ends = (
         np.cumsum(np.bincount(numbers, weights=costs), dtype=np.float64)
@@ -192,18 +189,16 @@ def _parts_of(
     middles = ends - np.diff(ends, prepend=0) / 2
     shares = np.arange(plan.tasks + 1, dtype=np.float64) * total / plan.tasks
     bounds = [*np.searchsorted(middles, shares[:-1]).tolist(), len(ends)]
-    return RowsOfParts(numbers, members[chosen], read, bounds, memory)
+    return RowsOfParts(numbers, members[compared_rows], is_read, bounds, memory)
 
 
 def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]) -> str | None:
-    """Return the type of the ids; raise DataError if two are equal, or of different types, as on
-    one machine.
-    """
+    """Return the type of the ids; DataError if two are equal or of different types."""
     if plan.content["id_column"] is None:
         return None
-    wanted = next((found for found in types if found is not None), None)
-    for shard, found in enumerate(types):
-        if found not in (wanted, None):
+    first_type = next((shard_type for shard_type in types if shard_type is not None), None)
+    for shard, shard_type in enumerate(types):
+        if shard_type not in (first_type, None):
             corpus = restored_corpus(plan, shard, False)
             identity = corpus.key(0)
             raise corpus.fault(
@@ -219,7 +214,7 @@ def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]
             if len(again):
                 raise _id_taken(plan, first_row, marks[again[0]])
             last = marks[-1:].copy()
-    return wanted
+    return first_type
 
 
 def _id_marks(plan: StagePlan, shard: int, first_row: Int64Array) -> UInt64Array:
@@ -235,8 +230,8 @@ def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> Data
     """Return the error of an id with this mark that several rows have."""
     places: list[tuple[int, int]] = []
     for shard in range(plan.shards):
-        own = np.flatnonzero((_id_marks(plan, shard, first_row) == mark).all(axis=1))
-        places += [(shard, row) for row in own.tolist()]
+        rows_of_id = np.flatnonzero((_id_marks(plan, shard, first_row) == mark).all(axis=1))
+        places += [(shard, row) for row in rows_of_id.tolist()]
     (by, before), (at, row) = places[:2]
     name, line = restored_corpus(plan, by, False).place(before)
     corpus = restored_corpus(plan, at, False)

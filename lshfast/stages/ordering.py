@@ -1,6 +1,4 @@
-"""The values of a column by which rows are preferred: written by each sketch task, and ranked over
-all shards.
-"""
+"""The column that `keep` names: each sketch task writes its values, and they are ranked."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ from lshfast.stages.task_reader import Arrays, TaskFile
 
 
 def check_kinds(plan: StagePlan, kinds: Sequence[str | None]) -> None:
-    """Raise DataError if the values of some shards are strings, and those of others numbers, as on
-    one machine.
+    """Raise DataError if the values of some shards are strings, and of others numbers.
 
     `kinds` has the kind of the values of each shard, "str", "int" or "float", or None for a shard
     without rows.
@@ -80,9 +77,9 @@ class _Values:
             raise self._fault(f"its order values are damaged: {error}") from None
 
 
-def _values_of(file: TaskFile, found: Arrays, kind: str) -> tuple[npt.NDArray[Any], Texts | None]:
+def _values_of(file: TaskFile, arrays: Arrays, kind: str) -> tuple[npt.NDArray[Any], Texts | None]:
     """Check the values of a shard, and return them: numbers, or strings."""
-    words: UInt64Array = found["orders"]
+    words: UInt64Array = arrays["orders"]
     if len(words) != file.figures["rows"]:
         raise file.fault("it has not one order value for each row")
     if kind != "str":
@@ -90,7 +87,7 @@ def _values_of(file: TaskFile, found: Arrays, kind: str) -> tuple[npt.NDArray[An
         if (numbers != numbers).any():
             raise file.fault("an order value is not a number")
         return numbers, None
-    data = found["values"]
+    data = arrays["values"]
     if (words > len(data)).any() or int(words.sum()) != len(data):
         raise file.fault("its order values have other lengths")
     ends = np.cumsum(words, dtype=np.uint64).astype(np.int64)

@@ -77,12 +77,12 @@ def _refusal(plan: StagePlan) -> str:
 
 def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
     """Return the good rows of each input, and how many of them were removed."""
-    read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
+    rows_read = np.diff(figures_of(plan, "group", 0)["first_of_files"]).tolist()
     return list(
         map(
             InputRows,
             map(without_secrets, names),
-            read,
+            rows_read,
             removed_of_files(plan, len(names)).tolist(),
         )
     )
@@ -99,27 +99,29 @@ def _evidence(
     for pair in sorted(Compared(*pair) for note in notes for pair in note["whole_range"]):
         of_column.setdefault(int(columns_of(np.array([pair.similarity], np.float64))[0]), pair)
     columns = sorted(of_column)
-    others = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+    pairs_of_columns = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
     largest = sorted(
         (group for note in notes for group in note["largest"]),
         key=lambda group: (-group[0], group[1]),
     )
     groups = [
-        (size, first, [Compared(*pair) for pair in some])
-        for size, first, some in largest[:LARGE_GROUPS]
+        (size, first, [Compared(*pair) for pair in shown_pairs])
+        for size, first, shown_pairs in largest[:LARGE_GROUPS]
     ]
-    wanted = {
+    shown_rows = {
         row
-        for pairs in (least, others, *(some for *_, some in groups))
+        for pairs in (least, pairs_of_columns, *(shown_pairs for *_, shown_pairs in groups))
         for pair in pairs
         for row in pair[:2]
     }
-    keys, texts = _rows(plan, wanted, {first for _, first, _ in groups}, shown)
-    chosen = {
+    keys, texts = _rows(plan, shown_rows, {first for _, first, _ in groups}, shown)
+    pairs_by_reason = {
         LEAST_SIMILAR[True]: least,
-        WHOLE_RANGE[True]: [pair for pair in others if pair not in least],
+        WHOLE_RANGE[True]: [pair for pair in pairs_of_columns if pair not in least],
     }
-    chosen |= {of_large_group(size, keys[first]): some for size, first, some in groups}
+    pairs_by_reason |= {
+        of_large_group(size, keys[first]): shown_pairs for size, first, shown_pairs in groups
+    }
 
     def example(pair: Compared) -> ExamplePair:
         spans = compare(texts[pair.row], texts[pair.other]) if shown else ([], [])
@@ -131,26 +133,30 @@ def _evidence(
     similarities = np.asarray(
         np.array([note["similarities"] for note in notes], np.int64).sum(axis=0)
     )
-    examples = {reason: list(map(example, some)) for reason, some in chosen.items() if some}
+    examples = {
+        reason: list(map(example, shown_pairs))
+        for reason, shown_pairs in pairs_by_reason.items()
+        if shown_pairs
+    }
     return Evidence(similarities, sizes, examples, inputs)
 
 
 def _rows(
-    plan: StagePlan, wanted: set[int], named: set[int], shown: bool
+    plan: StagePlan, shown_rows: set[int], named_rows: set[int], shown: bool
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the keys of the rows that are wanted or named, and the texts of those wanted if they
-    are shown.
-    """
+    """Return the keys of all rows to show or to name, and if `shown` the texts to show."""
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     bounds = figures_of(plan, "group", 0)["first_row"]
     for shard in range(plan.shards):
         first, end = bounds[shard : shard + 2]
-        own = [row for row in wanted | named if first <= row < end]
-        if own:
+        rows_of_shard = [row for row in shown_rows | named_rows if first <= row < end]
+        if rows_of_shard:
             corpus = restored_corpus(plan, shard)
-            keys |= {row: str(corpus.key(row - first)) for row in own}
+            keys |= {row: str(corpus.key(row - first)) for row in rows_of_shard}
             if shown:
-                rows = np.array(sorted(row - first for row in wanted.intersection(own)), np.int64)
+                rows = np.array(
+                    sorted(row - first for row in shown_rows.intersection(rows_of_shard)), np.int64
+                )
                 texts |= {row + first: text for row, text in texts_by_row(corpus, rows).items()}
     return keys, texts

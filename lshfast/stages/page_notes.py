@@ -1,6 +1,4 @@
-"""What a verify task notes for the page of a run in stages: counts, and a few rows, whatever its
-size.
-"""
+"""The notes of a verify task for the page: counts and some rows, of bounded size."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from lshfast.stages.task_files import TaskWriter
 from lshfast.stages.task_reader import TaskFile
 
 
-def noted(rows: Int64Array, kept: Int64Array, similarity: Float64Array) -> dict[str, Any]:
+def noted(rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array) -> dict[str, Any]:
     """Return what a verify task notes of its removed rows and of its groups, as values of JSON.
 
     Parameters
@@ -35,17 +33,17 @@ def noted(rows: Int64Array, kept: Int64Array, similarity: Float64Array) -> dict[
     """
 
     def pairs(places: Int64Array) -> list[tuple[int, int, float]]:
-        columns = rows[places].tolist(), kept[places].tolist(), similarity[places].tolist()
+        columns = rows[places].tolist(), kept_rows[places].tolist(), similarity[places].tolist()
         return list(zip(*columns, strict=True))
 
     order = np.lexsort((rows, similarity))
-    _, first = np.unique(kept[order], return_index=True)
+    _, first = np.unique(kept_rows[order], return_index=True)
     least = order[np.sort(first)][:LEAST]  # of each group the least similar row
     by_row = np.argsort(rows)
     _, first = np.unique(columns_of(similarity[by_row]), return_index=True)
     whole_range = by_row[first]
-    order = np.lexsort((rows, kept))
-    keepers, starts, removed = np.unique(kept[order], return_index=True, return_counts=True)
+    order = np.lexsort((rows, kept_rows))
+    keepers, starts, removed = np.unique(kept_rows[order], return_index=True, return_counts=True)
     first = np.minimum(keepers, rows[order[starts]])
     largest = np.lexsort((first, -removed))[:LARGE_GROUPS]
     return {
@@ -67,9 +65,7 @@ def noted(rows: Int64Array, kept: Int64Array, similarity: Float64Array) -> dict[
 def add_removed_of_files(
     writer: TaskWriter, plan: StagePlan, first_of_files: list[int], rows: Int64Array
 ) -> None:
-    """Write how many rows of each input file a verify task removes, given the first row of each
-    file.
-    """
+    """Write the number of removed rows of each input file, given each file's first row."""
     files = np.searchsorted(first_of_files, rows, side="right") - 1
     numbers, counts = np.unique(files, return_counts=True)
     writer.add(_number(plan), rows=np.stack([numbers, counts], axis=1))
@@ -80,15 +76,13 @@ def removed_of_files(plan: StagePlan, files: int) -> Int64Array:
     removed = np.zeros(files, np.int64)
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
-            found = file.only(_number(plan))["rows"]
-            if len(found) % 2 or (found[::2] < 0).any() or (found[::2] >= files).any():
+            counts = file.only(_number(plan))["rows"]
+            if len(counts) % 2 or (counts[::2] < 0).any() or (counts[::2] >= files).any():
                 raise file.fault("it has counts of files that are not there")
-            removed[found[::2]] += found[1::2]
+            removed[counts[::2]] += counts[1::2]
     return removed
 
 
 def _number(plan: StagePlan) -> int:
-    """Return the number of the range with counts of files, after those of the shards and of
-    values.
-    """
+    """Return the number of the range with counts of files: after shards and values."""
     return plan.shards + 1

@@ -1,6 +1,4 @@
-"""The similar pairs of a verify task: sorted files of its parts, and one table of them at
-the end.
-"""
+"""The similar pairs of a verify task: sorted files of its parts, merged into one table."""
 
 from __future__ import annotations
 
@@ -60,15 +58,15 @@ class TaskPairs:
         rank[self._order] = np.arange(len(rows), dtype=np.int64)
         names = [f"{_name(number)}.run" for number in range(len(self._rows))]
         at = 0
-        for name, own in zip(names, self._rows, strict=True):
-            if len(own) < len(rows):
-                renumber(self._folder, name, rank[at : at + len(own)])
-            at += len(own)
-        found = merged_pairs(self._folder, names, memory) if names else ()
+        for name, rows_of_part in zip(names, self._rows, strict=True):
+            if len(rows_of_part) < len(rows):
+                renumber(self._folder, name, rank[at : at + len(rows_of_part)])
+            at += len(rows_of_part)
+        batches = merged_pairs(self._folder, names, memory) if names else ()
         name = SIMILARITY_NAMES[plan.engine.measure]
         write_pairs(
             path,
-            found,
+            batches,
             self,
             name,
             True,

@@ -1,6 +1,4 @@
-"""Making the plan of a run in stages: parameters are checked, inputs listed and divided, and
-folders created.
-"""
+"""The plan of a run in stages: checked parameters, divided inputs, and new folders."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ def make_stage_plan(
     rejected: str | None,
     max_removed: float | None,
 ) -> StagePlan:
-    """Check the parameters, list the inputs, create the folders, and write the plan; see
-    `lshfast.stages.plan`.
-    """
+    """Check parameters, list inputs, create folders, and write the plan (`lshfast.stages.plan`)."""
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
@@ -113,9 +109,7 @@ def make_stage_plan(
 
 
 def _place(file: File) -> str:
-    """Return the path or URL of an input; raise ValueError if other processes cannot open the file
-    by it.
-    """
+    """Return the path or URL of an input; ValueError if other processes cannot open it."""
     if isinstance(file.source, LocalFile):
         return os.path.abspath(file.path)
     if isinstance(file.source, RemoteFile):
@@ -128,18 +122,16 @@ def _place(file: File) -> str:
 
 
 def _suffix(folder: str, kind: OutputFormat | None, default: OutputFormat) -> str:
-    """Return the suffix of the files in a folder of outputs, by its name; a name without a format
-    has the default.
-    """
-    known = file_format(folder)
-    format, codec = output_format(Output(folder, kind or (default if known is None else None)))
+    """Return the suffix of files in an output folder, by the folder's name or the default."""
+    format_of_name = file_format(folder)
+    format, codec = output_format(
+        Output(folder, kind or (default if format_of_name is None else None))
+    )
     return format + (os.path.splitext(folder)[1].lower() if codec else "")
 
 
 def _format_of(files: Sequence[File]) -> OutputFormat:
-    """Return the format of the inputs; raise ValueError if they have not one that outputs
-    can have.
-    """
+    """Return the format of the inputs; ValueError if outputs cannot have it."""
     formats = {file.format for file in files}
     for format in FORMATS:
         if formats == {format}:
@@ -151,9 +143,7 @@ def _format_of(files: Sequence[File]) -> OutputFormat:
 
 
 def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
-    """Return the first file of each shard, and the number of files: whole files, about
-    equal bytes.
-    """
+    """Return the first file of each shard, and the number of files: shards of similar bytes."""
     ends = np.cumsum(sizes, dtype=np.int64)
     total = int(ends[-1])
     files = len(sizes)

@@ -1,6 +1,4 @@
-"""The stages sketch and band: the texts of a shard become records of bucket keys, sorted and
-divided for the joins.
-"""
+"""The stages sketch and band: texts become sorted records of bucket keys for the joins."""
 
 from __future__ import annotations
 
@@ -101,8 +99,7 @@ def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | N
 
 
 def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus:
-    """Return the corpus of a shard as it was after the sketch task; it is not compared with its
-    files if not checked.
+    """Return the corpus of a shard as its sketch task left it; optionally check its files.
 
     Raises
     ------
@@ -111,11 +108,11 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
     """
     corpus = plan.corpus(shard, checked)
     with TaskFile(plan, "sketch", shard) as file:
-        found = file.only(OF_CORPUS)
-        lines = found["lines"]
-        starts = found["starts"]
+        arrays = file.only(OF_CORPUS)
+        lines = arrays["lines"]
+        starts = arrays["starts"]
         try:
-            values = json.loads(found["values"].tobytes())
+            values = json.loads(arrays["values"].tobytes())
             ids = values["ids"]
             _ = [Reject(*reject) for reject in values["rejected"]]
         except (ValueError, KeyError, TypeError) as error:
@@ -155,8 +152,7 @@ def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, RowMarks,
 
 
 def band(plan: StagePlan, shard: int) -> None:
-    """Sort the records (mixed key, row) of all bands of a shard; the range of a join task is a
-    range of keys.
+    """Sort the records (mixed key, row) of all bands of a shard; each join task has a range.
 
     Bands are not told apart: an equal key in two bands, which has probability 2**-64 for two rows,
     joins two components that could be apart, and changes no result.
@@ -181,9 +177,9 @@ def _add_records(runs: SortedRuns, keys: UInt64Array, first_row: int) -> None:
         at = 0
         while at < len(keys):
             room = runs.room()
-            some = keys[at : at + len(room)]
-            runs.take(kernels.records_of_band(some, number, first_row + at, room))
-            at += len(some)
+            block = keys[at : at + len(room)]
+            runs.take(kernels.records_of_band(block, number, first_row + at, room))
+            at += len(block)
 
 
 def key_bounds(tasks: int) -> UInt64Array:
@@ -193,9 +189,7 @@ def key_bounds(tasks: int) -> UInt64Array:
 
 @contextmanager
 def sorted_runs(plan: StagePlan) -> Iterator[SortedRuns]:
-    """Yield memory for sorting records; beyond half of the memory of a task they go to files in a
-    temporary folder.
-    """
+    """Yield the room to sort records; above half of a task's memory they go to temporary files."""
     records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES))
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
         buffer, scratch = np.empty((2, records, 2), np.uint64)

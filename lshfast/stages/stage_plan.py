@@ -1,6 +1,4 @@
-"""The plan of a run in stages: what all its tasks have to agree on, in the file plan.json of the
-work folder.
-"""
+"""The plan of a run in stages, which all tasks share: plan.json in the work folder."""
 
 from __future__ import annotations
 
@@ -117,16 +115,12 @@ class StagePlan:
 
     @property
     def common_numbers(self) -> tuple[int, int, int, int]:
-        """The numbers of the secret key by which shingles are counted; only if common ones are
-        ignored.
-        """
+        """The secret key for counting shingles; only if common shingles are ignored."""
         a, c, e, words = self.content["common"]
         return a, c, e, words
 
     def output(self, name: str, task: int) -> Output | None:
-        """Return the path of the rows of a task ("output"), or of its table; None if it is not
-        wanted.
-        """
+        """Return the path of a task's rows ("output") or table; None if it is not written."""
         folder = self.content[name]
         suffix = self.content["suffixes"].get(name)
         return folder and Output(
@@ -134,8 +128,7 @@ class StagePlan:
         )
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
-        """Return the corpus of a shard, which has not been read. Rows that are too long for the
-        memory are bad rows.
+        """Return the unread corpus of a shard; rows that are too long for memory are bad.
 
         Its files are compared with the plan if `checked`.
 

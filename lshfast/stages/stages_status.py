@@ -46,17 +46,18 @@ class StagesStatus:
 def status_of(plan: StagePlan) -> StagesStatus:
     """Return what of a run is done; see `lshfast.stages.status`."""
     numbers = {stage: tasks_of(plan, stage) for stage in STAGES}
-    done = {
+    done_tasks = {
         stage: [task for task in range(number) if is_done(plan, stage, task)]
         for stage, number in numbers.items()
     }
-    over = all(len(done[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
-    return StagesStatus(numbers, done, _summary(plan, done) if over else None)
+    over = all(len(done_tasks[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
+    return StagesStatus(numbers, done_tasks, _summary(plan, done_tasks) if over else None)
 
 
-def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
+def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary:
     figures = {
-        stage: [figures_of(plan, stage, task) for task in tasks] for stage, tasks in done.items()
+        stage: [figures_of(plan, stage, task) for task in tasks]
+        for stage, tasks in done_tasks.items()
     }
 
     def total(stage: StageName, name: str) -> Any:
@@ -69,7 +70,7 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
     return summary_of(
         engine_of(plan),
-        {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done[stage]},
+        {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done_tasks[stage]},
         sum(seconds.values()),
         read=rows + total("sketch", "rejected"),
         kept=rows - removed,
@@ -82,7 +83,9 @@ def _summary(plan: StagePlan, done: dict[StageName, list[int]]) -> Summary:
         groups=total("verify", "groups"),
         largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
         delimiters={
-            name: own for shard in figures["sketch"] for name, own in shard["delimiters"].items()
+            name: delimiter
+            for shard in figures["sketch"]
+            for name, delimiter in shard["delimiters"].items()
         },
         unread=plan.content.get("left_out", {}),
         advice=_advice(plan, figures["collect"]),

@@ -110,9 +110,7 @@ class TaskWriter:
         self._nbytes = HEAD.size
 
     def add(self, number: int, **arrays: npt.NDArray[Any]) -> None:
-        """Add a range: a number that is not below that of the last range, and the columns that are
-        not empty.
-        """
+        """Add a range: its number, at least the last one, and the columns that are not empty."""
         assert not self._index or number >= self._index[-1][0]
         parts = []
         for name, kind in self._columns.items():

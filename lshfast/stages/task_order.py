@@ -1,6 +1,4 @@
-"""The stages in their order: which tasks they have, which tasks these need, and how they
-are run.
-"""
+"""The stages in order: their tasks, the tasks that these need, and how to run them."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ def tasks_of(plan: StagePlan, stage: StageName) -> int:
 
 
 def is_done(plan: StagePlan, stage: StageName, task: int) -> bool:
-    """Return whether a task is done; a manifest that is damaged or of another plan is a
-    FormatError.
-    """
+    """Return whether a task is done; a damaged or foreign manifest raises FormatError."""
     return manifest_of(plan, stage, task) is not None
 
 
@@ -89,11 +85,11 @@ def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
     before, numbers = _needed(plan, stage, task)
     missing = [number for number in numbers if not is_done(plan, before, number)]
     if missing:
-        named = ", ".join(map(str, missing[:NAMED_TASKS]))
-        more = len(missing) - NAMED_TASKS
+        task_names = ", ".join(map(str, missing[:NAMED_TASKS]))
+        more_tasks = len(missing) - NAMED_TASKS
         raise MissingTasksError(
             f"{printable(plan.work)}: {stage} {task} needs tasks that are not done: "
-            f"{before} {named}{f' and {more} more' if more > 0 else ''}"
+            f"{before} {task_names}{f' and {more_tasks} more' if more_tasks > 0 else ''}"
         )
     _RUN[stage](plan, task)
     return True

@@ -75,17 +75,15 @@ class TaskFile:
         self._file.close()
 
     def _checked(self, manifest: Mapping[str, Any], stamp: int) -> tuple[UInt64Array, list[int]]:
-        """Check the header, the size and the index; return the index, and where each range
-        begins.
-        """
+        """Check header, size and index; return the index, and where each range begins."""
         with named_format(self._path):
-            _, own = HEAD.unpack(self._file.read(HEAD.size))
-        if own != stamp:
+            _, index_checksum = HEAD.unpack(self._file.read(HEAD.size))
+        if index_checksum != stamp:
             raise self.fault("it belongs to another plan")
         size = os.fstat(self._file.fileno()).st_size
-        wanted = manifest["nbytes"]
-        if size != wanted:
-            raise self.fault(f"it has {size} bytes, not {wanted}")
+        file_bytes = manifest["nbytes"]
+        if size != file_bytes:
+            raise self.fault(f"it has {size} bytes, not {file_bytes}")
         width = len(self._columns) + 2
         start = size - 8 * width * manifest["ranges"]
         if start < HEAD.size:
@@ -128,10 +126,10 @@ class TaskFile:
 
     def only(self, number: int) -> Arrays:
         """Return the columns of the only range of this number."""
-        found = list(self.ranges(number))
-        if len(found) != 1:
-            raise self.fault(f"it has {len(found)} ranges of number {number}, not one")
-        return found[0]
+        ranges = list(self.ranges(number))
+        if len(ranges) != 1:
+            raise self.fault(f"it has {len(ranges)} ranges of number {number}, not one")
+        return ranges[0]
 
     def ranges(self, number: int) -> Iterator[Arrays]:
         """Yield the columns of each range of this number."""

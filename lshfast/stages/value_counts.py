@@ -66,23 +66,21 @@ def _checked(file: TaskFile, codes: Int64Array, values: int) -> Int64Array:
 
 
 def _values_of(plan: StagePlan, shard: int, number_of: Any) -> tuple[Int64Array, Int64Array]:
-    """Return the codes of the rows of a shard, and what `number_of` gives for OTHER, MISSING and
-    each of its values.
-    """
+    """Return the codes of a shard's rows, and the numbers of OTHER, MISSING and its values."""
     with TaskFile(plan, "sketch", shard) as file:
-        found = file.only(OF_VALUES)
+        arrays = file.only(OF_VALUES)
         numbers = [OTHER, MISSING]
-        numbers += map(number_of, _names_of(file, found["orders"].view(np.int64), found["values"]))
-        codes = _checked(file, found["codes"], len(numbers) + OTHER)
+        numbers += map(
+            number_of, _names_of(file, arrays["orders"].view(np.int64), arrays["values"])
+        )
+        codes = _checked(file, arrays["codes"], len(numbers) + OTHER)
         if len(codes) != file.figures["rows"]:
             raise file.fault("it has not one value for each row")
     return codes, np.array(numbers, np.int64)
 
 
 def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
-    """Number the values of all shards, and write them with the numbers of their rows, if they are
-    wanted.
-    """
+    """Number the values of all shards, and write them with their numbers of rows."""
     if plan.by is None:
         return
     values = ValueCodes(plan.by)
@@ -96,21 +94,17 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
 
 
 def _totals(plan: StagePlan) -> tuple[list[str], Int64Array]:
-    """Return the values of all shards, and the numbers of their rows, after those of OTHER and
-    MISSING.
-    """
+    """Return the values of all shards, and the rows of OTHER, MISSING and each value."""
     with TaskFile(plan, "group", 0) as file:
-        found = file.only(plan.shards)
-        names = list(_names_of(file, found["sampled"], found["read"]))
-        if len(found["rows"]) != len(names) + 2:
+        arrays = file.only(plan.shards)
+        names = list(_names_of(file, arrays["sampled"], arrays["read"]))
+        if len(arrays["rows"]) != len(names) + 2:
             raise file.fault("it has not one number for each value")
-    return names, found["rows"]
+    return names, arrays["rows"]
 
 
 def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:
-    """Return the numbers of the values of some rows of a shard; an array without values if they are
-    not wanted.
-    """
+    """Return the numbers of the values of some rows of a shard; an empty array without `by`."""
     if plan.by is None:
         return np.empty(0, np.int64)
     number_of = {name: number for number, name in enumerate(_totals(plan)[0])}
@@ -119,29 +113,25 @@ def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:
 
 
 def add_removed(writer: TaskWriter, plan: StagePlan, codes: Int64Array) -> None:
-    """Write how many rows of each value a verify task removes; `codes` are those of the rows that
-    are removed.
-    """
+    """Write the number of removed rows of each value; `codes` has the removed rows' values."""
     if plan.by is not None:
         values, counts = np.unique(codes, return_counts=True)
         writer.add(plan.shards, codes=values, counts=counts.astype(np.int64))
 
 
 def counts_of(plan: StagePlan) -> CountsByValue | None:
-    """Return how many rows of each value were read and removed, after all tasks of verify; None
-    without a column.
-    """
+    """Return the counts by value after all tasks of verify; None without a column."""
     if plan.by is None:
         return None
-    names, read = _totals(plan)
-    removed = np.zeros_like(read)
+    names, rows_read = _totals(plan)
+    removed = np.zeros_like(rows_read)
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
-            found = file.only(plan.shards)
-            if len(found["codes"]) != len(found["counts"]):
+            arrays = file.only(plan.shards)
+            if len(arrays["codes"]) != len(arrays["counts"]):
                 raise file.fault("its columns have different lengths")
-            removed[_checked(file, found["codes"], len(names)) - OTHER] += found["counts"]
-    return CountsByValue.of_totals(plan.by, names, read, removed)
+            removed[_checked(file, arrays["codes"], len(names)) - OTHER] += arrays["counts"]
+    return CountsByValue.of_totals(plan.by, names, rows_read, removed)
 
 
 def check_plan(plan: StagePlan) -> None:
@@ -153,13 +143,13 @@ def check_plan(plan: StagePlan) -> None:
 
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         code = None if place is None else place + MISSING
-        found = [
+        groups = [
             (key, size)
             for of_task in figures
-            for own, key, size in of_task["largest_groups"]
-            if own == code
+            for value, key, size in of_task["largest_groups"]
+            if value == code
         ]
-        return sorted(found, key=lambda one: -one[1])[:MOST_GROUPS]
+        return sorted(groups, key=lambda one: -one[1])[:MOST_GROUPS]
 
     removed = sum(of_task["removed"] for of_task in figures)
     check_removed(
@@ -167,9 +157,10 @@ def check_plan(plan: StagePlan) -> None:
     )
 
 
-def largest_groups(kept: Int64Array, codes: Int64Array, keys: list[str | int]) -> list[list[Any]]:
-    """Return [code, key, size] of the largest groups of the values with most removed rows; code
-    None for all rows.
+def largest_groups(
+    keepers: Int64Array, codes: Int64Array, keys: list[str | int]
+) -> list[list[Any]]:
+    """Return [code, key, size] of the largest groups of some values; code None for all rows.
 
     Parameters
     ----------
@@ -180,18 +171,18 @@ def largest_groups(kept: Int64Array, codes: Int64Array, keys: list[str | int]) -
     keys : list of str or int
         The keys of the kept rows.
     """
-    found = _largest(None, kept, np.arange(len(kept), dtype=np.int64), keys)
+    groups = _largest(None, keepers, np.arange(len(keepers), dtype=np.int64), keys)
     order = np.argsort(codes, kind="stable")
     values, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:GROUPED_VALUES].tolist():
         rows = order[starts[place] : starts[place] + counts[place]]
-        found += _largest(int(values[place]), kept, rows, keys)
-    return found
+        groups += _largest(int(values[place]), keepers, rows, keys)
+    return groups
 
 
 def _largest(
-    code: int | None, kept: Int64Array, rows: Int64Array, keys: list[str | int]
+    code: int | None, keepers: Int64Array, rows: Int64Array, keys: list[str | int]
 ) -> list[list[Any]]:
-    _, first, sizes = np.unique(kept[rows], return_index=True, return_counts=True)
+    _, first, sizes = np.unique(keepers[rows], return_index=True, return_counts=True)
     largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS].tolist()
     return [[code, keys[rows[first[place]]], int(sizes[place])] for place in largest]

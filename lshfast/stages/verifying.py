@@ -1,6 +1,4 @@
-"""The stage verify: each part is deduplicated by itself, and what is removed is written by
-shard.
-"""
+"""The stage verify: each part is deduplicated, and its removed rows are written by shard."""
 
 from __future__ import annotations
 
@@ -38,8 +36,7 @@ MOST_OPEN = 128
 
 
 class RemovedRows(NamedTuple):
-    """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the
-    similarities.
+    """Removed rows, ascending: numbers, keys of the rows kept instead, and similarities.
 
     Also the numbers of the rows kept instead, and the codes of the removed rows if they are counted
     by values.
@@ -51,23 +48,36 @@ class RemovedRows(NamedTuple):
     kept: Int64Array
     codes: Int64Array
 
+    @classmethod
+    def joined(cls, parts: Sequence[RemovedRows]) -> RemovedRows:
+        """Return the rows of several parts, one after the other."""
+        none = np.empty(0, np.int64)
+        keys = list[str | int]()
+        for part in parts:
+            keys += part.keys
+        return cls(
+            np.concatenate([none, *(part.rows for part in parts)]),
+            keys,
+            np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
+            np.concatenate([none, *(part.kept for part in parts)]),
+            np.concatenate([none, *(part.codes for part in parts)]),
+        )
+
 
 def verify(plan: StagePlan, task: int) -> None:
-    """Run the parts of a task, and write the rows that are removed, and all similar pairs if they
-    are wanted.
-    """
+    """Run the parts of a task; write the removed rows, and if wanted all similar pairs."""
     overall = figures_of(plan, "group", 0)
     engine = engine_of(plan)
     low, high = overall["bounds"][task : task + 2]
     pairs = plan.output("pairs", task)
     figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
-    found: list[RemovedRows] = []
+    removed_of_parts: list[RemovedRows] = []
     with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
         place = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True)
         )
-        every = None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
+        task_pairs = None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
         if plan.shards <= MOST_OPEN:
             files = [
                 stack.enter_context(TaskFile(plan, "collect", shard, low, high))
@@ -81,7 +91,7 @@ def verify(plan: StagePlan, task: int) -> None:
             )
             signatures = os.path.join(place, f"part-{number}.signatures") if large else None
             try:
-                removed, more = part.run(plan, engine, signatures, every)
+                removed, part_figures = part.run(plan, engine, signatures, task_pairs)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
@@ -89,42 +99,38 @@ def verify(plan: StagePlan, task: int) -> None:
                 raise FormatError(
                     f"{printable(path)}: the text of row {row} is {error.reason}"
                 ) from None
-            found.append(removed)
+            removed_of_parts.append(removed)
             figures |= {
-                name: figures[name] + count for name, count in more.items() if name != "largest"
+                name: figures[name] + count
+                for name, count in part_figures.items()
+                if name != "largest"
             }
-            figures["largest"] = max(figures["largest"], more["largest"])
+            figures["largest"] = max(figures["largest"], part_figures["largest"])
             del part
-        if every is not None and pairs is not None:
-            every.write(pairs, plan, overall["part_memory"])
-        rows = np.concatenate([np.empty(0, np.int64), *(some.rows for some in found)])
-        similarity = np.concatenate([np.empty(0), *(some.similarity for some in found)])
-        keys = [key for some in found for key in some.keys]
+        if task_pairs is not None and pairs is not None:
+            task_pairs.write(pairs, plan, overall["part_memory"])
+        rows, keys, similarity, keepers, codes = RemovedRows.joined(removed_of_parts)
         order = np.argsort(rows)
         cuts = np.searchsorted(rows[order], overall["first_row"]).tolist()
         for shard in range(plan.shards):
-            own = order[cuts[shard] : cuts[shard + 1]]
-            if len(own):
-                of_shard = [str(keys[place]).encode() for place in own.tolist()]
+            rows_of_shard = order[cuts[shard] : cuts[shard + 1]]
+            if len(rows_of_shard):
+                of_shard = [str(keys[place]).encode() for place in rows_of_shard.tolist()]
                 writer.add(
                     shard,
-                    rows=rows[own],
-                    similarity=similarity[own],
+                    rows=rows[rows_of_shard],
+                    similarity=similarity[rows_of_shard],
                     key_lengths=np.array([len(key) for key in of_shard], np.int64),
                     keys=np.frombuffer(b"".join(of_shard), np.uint8),
                 )
-        kept, codes = (
-            np.concatenate([np.empty(0, np.int64), *columns])
-            for columns in ((some.kept for some in found), (some.codes for some in found))
-        )
         add_removed(writer, plan, codes)
         groups = (
             {}
             if plan.max_removed is None
-            else {"largest_groups": largest_groups(kept, codes, keys)}
+            else {"largest_groups": largest_groups(keepers, codes, keys)}
         )
         add_removed_of_files(writer, plan, overall["first_of_files"][:-1], rows)
-        writer.figures = figures | groups | {"page": noted(rows, kept, similarity)}
+        writer.figures = figures | groups | {"page": noted(rows, keepers, similarity)}
 
 
 @dataclass(frozen=True)
@@ -157,44 +163,52 @@ class PartRows:
     codes: Int64Array
 
     def run(
-        self, plan: StagePlan, engine: Plan, signatures: str | None, every: TaskPairs | None = None
+        self,
+        plan: StagePlan,
+        engine: Plan,
+        signatures: str | None,
+        task_pairs: TaskPairs | None = None,
     ) -> tuple[RemovedRows, dict[str, int]]:
         """Find the rows that are removed, and the figures of the part.
 
-        `signatures` is as for `compare_part`, and `every` takes all similar pairs.
+        `signatures` is as for `compare_part`, and `task_pairs` takes all similar pairs.
         """
-        own = self.compared
-        whole = Merged(self.chosen, smallest(self.chosen))
-        keep: Any = plan.keep if plan.order_column is None else self.ranks[own]
-        with nullcontext() if every is None else every.part(self.rows, self.keys) as runs:
-            if len(own):
+        compared = self.compared
+        merged = Merged(self.chosen, smallest(self.chosen))
+        keep: Any = plan.keep if plan.order_column is None else self.ranks[compared]
+        with nullcontext() if task_pairs is None else task_pairs.part(self.rows, self.keys) as runs:
+            if len(compared):
                 found_in_part = compare_part(
                     self.texts,
-                    whole.first[own],
+                    merged.first[compared],
                     engine,
                     Clock(),
                     keep=keep,
                     pairs=runs,
                     signatures=signatures,
                 )
-                whole.add(own, found_in_part)
-            found, first = whole.findings()
+                merged.add(compared, found_in_part)
+            findings, first = merged.findings()
             if runs is not None and lists_copies(engine):
                 runs.add_copies(first)
-        gone = np.flatnonzero(~found.kept)
-        sizes = found.group_sizes
-        pairs = found.pairs_found if runs is None else runs.added
-        figures = {"candidates": found.candidates, "pairs": pairs, "removed": len(gone)}
+        removed_rows = np.flatnonzero(~findings.kept)
+        sizes = findings.group_sizes
+        pairs = findings.pairs_found if runs is None else runs.added
+        figures = {"candidates": findings.candidates, "pairs": pairs, "removed": len(removed_rows)}
         figures |= {
-            "copies": found.copies,
+            "copies": findings.copies,
             "groups": int((sizes > 1).sum()),
             "largest": int(sizes.max()),
         }
-        kept = found.groups.keeper[gone]
-        keys = [self.keys[place] for place in kept.tolist()]
-        codes = self.codes[gone] if len(self.codes) else self.codes
+        keepers = findings.groups.keeper[removed_rows]
+        keys = [self.keys[place] for place in keepers.tolist()]
+        codes = self.codes[removed_rows] if len(self.codes) else self.codes
         removed = RemovedRows(
-            self.rows[gone], keys, found.groups.similarity[gone], self.rows[kept], codes
+            self.rows[removed_rows],
+            keys,
+            findings.groups.similarity[removed_rows],
+            self.rows[keepers],
+            codes,
         )
         return removed, figures
 
@@ -202,13 +216,11 @@ class PartRows:
 def _gathered(
     plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]
 ) -> PartRows:
-    """Read the rows of a part from the files of all shards, which may be open; `overall` has the
-    figures of `group`.
-    """
+    """Read the rows of a part from the files of all shards; `overall` has figures of `group`."""
     first_row = overall["first_row"]
-    rows, chosen, lengths, ranks, codes = ([np.empty(0, np.int64)] for _ in range(5))
+    rows, compared_rows, lengths, ranks, codes = ([np.empty(0, np.int64)] for _ in range(5))
     keys: list[str | int] = []
-    with SpooledTexts(overall["part_memory"]) as held:
+    with SpooledTexts(overall["part_memory"]) as spooled_texts:
         for shard in range(plan.shards):
             with (
                 nullcontext(files[shard])
@@ -216,7 +228,7 @@ def _gathered(
                 else TaskFile(plan, "collect", shard, number, number + 1) as file
             ):
                 for part in file.ranges(number):
-                    own = part["rows"]
+                    rows_of_part = part["rows"]
                     _check(
                         file,
                         part,
@@ -225,36 +237,34 @@ def _gathered(
                     )
                     for column, name in (
                         (rows, "rows"),
-                        (chosen, "chosen"),
+                        (compared_rows, "chosen"),
                         (lengths, "lengths"),
                         (ranks, "ranks"),
                     ):
                         column.append(part[name])
                     codes += [part[name] for name in plan.codes]
-                    keys += keys_of(file, part, len(own), overall["ids"])
-                    held.add(part["texts"])
+                    keys += keys_of(file, part, len(rows_of_part), overall["ids"])
+                    spooled_texts.add(part["texts"])
         numbers = np.concatenate(rows)
-        every = np.concatenate(lengths)
-        wanted = np.concatenate(chosen)
-        places = np.searchsorted(numbers, wanted)
+        all_lengths = np.concatenate(lengths)
+        all_compared = np.concatenate(compared_rows)
+        places = np.searchsorted(numbers, all_compared)
         if (
             not len(numbers)
             or (np.diff(numbers) <= 0).any()
             or (places == len(numbers)).any()
-            or (numbers[places] != wanted).any()
+            or (numbers[places] != all_compared).any()
         ):
             raise file.fault("its rows do not fit those of other shards")
-        compared = np.flatnonzero(every != NO_TEXT)
-        texts = held.texts(every[compared])
+        compared = np.flatnonzero(all_lengths != NO_TEXT)
+        texts = spooled_texts.texts(all_lengths[compared])
     return PartRows(
         numbers, places, np.concatenate(ranks), keys, compared, texts, np.concatenate(codes)
     )
 
 
 def _check(file: TaskFile, part: Arrays, columns: list[str], low: int, high: int) -> None:
-    """Raise FormatError if the columns of a range, of which these have a value for each row, do not
-    fit each other.
-    """
+    """Raise FormatError if the columns of a range, one value a row, do not fit each other."""
     rows = part["rows"]
     lengths = part["lengths"]
     if any(len(part[name]) != len(rows) for name in columns) or (lengths < NO_TEXT).any():

@@ -33,7 +33,7 @@ def test_the_most_similar_of_each_row(found, k, size, most):
     plan = make_plan(threshold=0.5, top=k, most=most)
     whole = array_of(found)
     batches = [whole[at : at + size] for at in range(0, len(whole), size)]
-    (chosen,) = listing.listed(batches, plan, held=5)
+    (chosen,) = listing.listed(batches, plan, most_waiting=5)
     assert chosen.tolist() == reference([pair for pair in found if most is None or pair[1] <= most], k)
 
 
