@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lshfast._cli.console import Watch, finish
-from lshfast._cli.errors import memory_advice, resume_advice
-from lshfast._cli.options import QUIET, page_of
+from lshfast._cli.errors import resume_advice
+from lshfast._engine.command import QUIET, Command, Console, output_option
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.option_rules import of_group, refuse, taken_by_verb
 from lshfast._engine.options import OPTIONS, TABLES
@@ -18,13 +17,9 @@ MASTER = Option(
     metavar="URL",
 )
 DEDUP_OPTIONS = (
-    Option(
-        "output",
-        None,
+    output_option(
         "Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - (stdout).",
-        letter="o",
-        metavar="OUT",
-        daily=True,
+        required=False,
     ),
     *taken_by_verb("dedup"),
     Option(
@@ -37,15 +32,7 @@ DEDUP_OPTIONS = (
     QUIET,
 )
 PAIRS_OPTIONS = (
-    Option(
-        "output",
-        None,
-        f"key_i, key_j, similarity: {TABLES}.",
-        letter="o",
-        metavar="OUT",
-        required=True,
-        daily=True,
-    ),
+    output_option(f"key_i, key_j, similarity: {TABLES}."),
     *taken_by_verb("pairs"),
     Option(
         "engine",
@@ -58,7 +45,7 @@ PAIRS_OPTIONS = (
 )
 
 
-def dedup(options: Options) -> None:
+def dedup(options: Options, console: Console) -> None:
     """Remove near-duplicate rows.
 
     Writes the rows that stay to OUT. The closing table accounts for every row; --removed names each
@@ -67,18 +54,18 @@ def dedup(options: Options) -> None:
     if options.output is None and options.clusters is None and not options.dry_run:
         raise ValueError("an output is needed: -o FILE (or --dry-run)")
     if options.engine == "spark":
-        _dedup_on_spark(options)
+        _dedup_on_spark(options, console)
         return
     _refuse_master(options)
     from lshfast._engine.executors.local.job import FileJob
 
-    job = FileJob.of_rows(options.inputs, options, page_of(options))
+    job = FileJob.of_rows(options.inputs, options, console.page(options))
     if options.split:
         from lshfast._engine.paragraphs import run_paragraphs
         from lshfast._engine.plan import Plan
 
         assert isinstance(job.plan, Plan)  # split is refused for other kinds
-        with memory_advice(job.source, job.plan), Watch(options.quiet, options.output) as watch:
+        with console.watching(options.output, job.source, job.plan) as watch:
             paragraphs = run_paragraphs(
                 job.source,
                 job.outputs,
@@ -88,48 +75,46 @@ def dedup(options: Options) -> None:
                 cap=job.cap,
                 progress=watch,
             )
-        finish(paragraphs, options.quiet)
+        console.finish(paragraphs)
         return
     with (
         resume_advice(options.work),
-        memory_advice(job.source, job.plan),
-        Watch(options.quiet, options.output) as watch,
+        console.watching(options.output, job.source, job.plan) as watch,
     ):
         result = job.run(watch)
-    finish(result.summary, options.quiet)
+    console.finish(result.summary)
 
 
-def pairs(options: Options) -> None:
+def pairs(options: Options, console: Console) -> None:
     """Write the pairs of similar rows.
 
     An exact copy is paired with the first row of that text only.
     """
     if options.engine == "spark":
-        _pairs_on_spark(options)
+        _pairs_on_spark(options, console)
         return
     _refuse_master(options)
     from lshfast._engine.executors.local.job import FileJob
 
-    job = FileJob.of_pairs(options.inputs, options, page_of(options))
+    job = FileJob.of_pairs(options.inputs, options, console.page(options))
     with (
         resume_advice(options.work),
-        memory_advice(job.source, job.plan),
-        Watch(options.quiet, options.output) as watch,
+        console.watching(options.output, job.source, job.plan) as watch,
     ):
         result = job.run(watch)
-    finish(result.summary, options.quiet, result.summary.figures(removing=False))
+    console.finish(result.summary, result.summary.figures(removing=False))
 
 
 # The options of a plan that Spark takes.
 SPARK_PLAN = [name for name in of_group("plan") if "spark" in OPTIONS[name].drivers]
 
 
-def _dedup_on_spark(options: Options) -> None:
+def _dedup_on_spark(options: Options, console: Console) -> None:
     from lshfast.spark.files import SparkOutputs, run_files
 
     _check_spark(options, "dedup")
     folders = SparkOutputs(
-        options.output, options.removed, options.overwrite, page=page_of(options)
+        options.output, options.removed, options.overwrite, page=console.page(options)
     )
     if options.dry_run:
         folders = SparkOutputs(overwrite=options.overwrite)
@@ -139,10 +124,10 @@ def _dedup_on_spark(options: Options) -> None:
         folders,
         **options.picked(("column", "id_column", "keep", "by", "max_removed", "master", *names)),
     )
-    finish(summary, options.quiet)
+    console.finish(summary)
 
 
-def _pairs_on_spark(options: Options) -> None:
+def _pairs_on_spark(options: Options, console: Console) -> None:
     from lshfast.spark.files import run_pairs
 
     _check_spark(options, "pairs")
@@ -150,10 +135,10 @@ def _pairs_on_spark(options: Options) -> None:
     summary = run_pairs(
         options.inputs,
         options.output,
-        page=page_of(options),
+        page=console.page(options),
         **options.picked(("column", "id_column", "master", "overwrite", *names)),
     )
-    finish(summary, options.quiet, summary.figures(removing=False))
+    console.finish(summary, summary.figures(removing=False))
 
 
 def _check_spark(options: Options, command: str) -> None:
@@ -166,3 +151,9 @@ def _check_spark(options: Options, command: str) -> None:
 def _refuse_master(options: Options) -> None:
     if options.master is not None:
         raise ValueError("--master is an option of --engine spark")
+
+
+COMMANDS = (
+    Command("dedup", dedup, DEDUP_OPTIONS),
+    Command("pairs", pairs, PAIRS_OPTIONS),
+)

@@ -1,106 +1,79 @@
-"""The command ``lshfast explain``: it converts options to arguments and contains no other logic."""
+"""The command ``lshfast explain``: what it takes, and what it runs."""
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Any
-
-import typer
-
-from lshfast._cli.console import Watch, show
-from lshfast._cli.errors import memory_advice, one_line_errors
-from lshfast._cli.options import (
-    Column,
-    DelimiterOption,
-    Encoding,
-    ExactOption,
-    FormatOption,
-    Glob,
-    IdColumn,
-    MaxRowBytes,
-    MeasureOption,
-    Paths,
-    Quiet,
-    Size,
-    Threshold,
-    UnitOption,
-    given,
+from lshfast._engine.command import (
+    INPUTS,
+    LEAST_SIMILARITY,
+    MEASURE_OF_TEXTS,
+    QUIET,
+    READING,
+    Argument,
+    Command,
+    Console,
+    options_named,
 )
-from lshfast._common.choices import MAX_ROW_BYTES
+from lshfast._engine.declaration import Option, Options
+
+KEY = Argument("key", "ID", "The id of a row, or FILE:LINE.", str)
+READING_OPTIONS = (*options_named("column", "id_column"), *READING)
+PLAN_OPTIONS = (LEAST_SIMILARITY, *options_named("unit", "size", "exact"), MEASURE_OF_TEXTS)
+EXPLAIN_OPTIONS = (
+    Option(
+        "removed",
+        None,
+        "The table of removed rows that the run wrote (--removed).",
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "other",
+        None,
+        "A row to compare with, instead of the kept one.",
+        spelling="with",
+        metavar="ID",
+        daily=True,
+    ),
+    *READING_OPTIONS,
+    *PLAN_OPTIONS,
+    QUIET,
+)
 
 
-def explain_command(
-    context: typer.Context,
-    key: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of a row, or FILE:LINE.", show_default=False)
-    ],
-    inputs: Paths,
-    removed: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The table of removed rows that the run wrote (--removed)."
-        ),
-    ] = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--with", metavar="ID", help="A row to compare with, instead of the kept one."
-        ),
-    ] = None,
-    column: Column = "text",
-    id_column: IdColumn = None,
-    glob: Glob = None,
-    encoding: Encoding = "utf-8",
-    format: FormatOption = None,
-    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
-    delimiter: DelimiterOption = None,
-    threshold: Threshold = 0.8,
-    unit: UnitOption = "word",
-    size: Size = None,
-    exact: ExactOption = None,
-    measure: MeasureOption = "jaccard",
-    quiet: Quiet = False,
-) -> None:
+def explain(options: Options, console: Console) -> None:
     """Say why a row was removed or kept.
 
     Shows its group, the kept row, what both texts share and how they differ. INPUT are the inputs
     of the run. Its options are stored with the table of removed rows; those given here replace
     them. Without --removed, two rows are compared: --with ID.
     """
-    with one_line_errors():
-        from lshfast._engine.explain_files import explain, look_up, with_stored
-        from lshfast._engine.inputs import Inputs
-        from lshfast._engine.plans import plan_of_options
-        from lshfast._engine.stored_options import read_options
+    from lshfast._engine import explain_files
+    from lshfast._engine.inputs import Inputs
+    from lshfast._engine.plans import plan_of_options
+    from lshfast._engine.stored_options import read_options
 
-        if removed is None and other is None:
-            raise ValueError(
-                "explain needs the table of removed rows (--removed FILE), or a second row "
-                "(--with ID)"
-            )
-        stored = None if removed is None else read_options(removed)
-        options: dict[str, Any] = dict(
-            threshold=threshold, unit=unit, size=size, exact=exact, measure=measure
+    removed = options.removed
+    if removed is None and options.other is None:
+        raise ValueError(
+            "explain needs the table of removed rows (--removed FILE), or a second row (--with ID)"
         )
-        if stored is not None:
-            options = stored.options | given(context, options)
-        reading: dict[str, Any] = dict(
-            column=column,
-            id_column=id_column,
-            glob=glob,
-            encoding=encoding,
-            format=format,
-            max_row_bytes=max_row_bytes,
-            delimiter=delimiter,
+    stored = None if removed is None else read_options(removed)
+    of_plan = options.picked(option.name for option in PLAN_OPTIONS)
+    if stored is not None:
+        given = {name: value for name, value in of_plan.items() if name in options.given}
+        of_plan = stored.options | given
+    reading = [option.name for option in READING_OPTIONS if option.name in options.given]
+    source = explain_files.with_stored(Inputs.of(options.inputs, options), stored, reading)
+    with console.watching(None, source) as watch:
+        explanation = explain_files.explain(
+            options.key,
+            source,
+            plan_of_options(of_plan),
+            removed=None if removed is None else explain_files.look_up(removed, options.key),
+            other=options.other,
+            progress=watch,
         )
-        source = with_stored(Inputs(inputs, **reading), stored, list(given(context, reading)))
-        with memory_advice(source), Watch(quiet, None) as watch:
-            found = explain(
-                key,
-                source,
-                plan_of_options(options),
-                removed=None if removed is None else look_up(removed, key),
-                other=other,
-                progress=watch,
-            )
-        show(repr(found), sys.stdout)
+    console.show(repr(explanation))
+
+
+COMMANDS = (Command("explain", explain, EXPLAIN_OPTIONS, (KEY, INPUTS)),)

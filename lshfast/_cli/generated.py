@@ -1,21 +1,23 @@
 """Commands from declarations: the options of a command, its help, and the record that it runs with.
 
-A command is a function of one record, and a list of options (`lshfast._engine.declaration`). The
-short help, ``-h`` and ``--help``, shows the daily options; ``--help-all`` shows all.
+A command is a function of one record and the terminal, with a tuple of options
+(`lshfast._engine.command`). The short help, ``-h`` and ``--help``, shows the daily options;
+``--help-all`` shows all.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from lshfast._cli.completion import columns
-from lshfast._cli.errors import one_line_errors
+from lshfast._cli.errors import Commands, one_line_errors
+from lshfast._cli.terminal import Terminal
+from lshfast._engine.command import Argument, Command, CommandGroup
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.options import OPTIONS
 
@@ -46,8 +48,16 @@ class GeneratedCommand(TyperCommand):
                 parameter.help = text
 
 
+# Characters of a help that is whole in the short help: about two lines of a terminal.
+SHORT_HELP = 80
+
+
 def _first_clause(text: str) -> str:
-    """Return what the short help says of an option: its help up to the first clause."""
+    """Return what the short help says of an option: its help, up to the first clause if it is
+    long.
+    """
+    if len(text) <= SHORT_HELP:
+        return text
     return re.split(r"; |\. (?!Default)", text.removesuffix("."), maxsplit=1)[0] + "."
 
 
@@ -81,45 +91,40 @@ def _parameter_of(option: Option) -> inspect.Parameter:
     )
 
 
-def add_command(
-    app: typer.Typer,
-    name: str,
-    run: Callable[[Options], None],
-    options: Iterable[Option],
-    *,
-    inputs: Any = None,
-    optional_inputs: bool = False,
-) -> None:
-    """Add a command that converts its options to a record and calls `run`, whose docstring is the
-    help.
+def _parameter_of_argument(argument: Argument) -> inspect.Parameter:
+    """Return an argument as a parameter of the function that the parser calls."""
+    declared = typer.Argument(metavar=argument.metavar, help=argument.help, show_default=False)
+    value_type = argument.type if argument.required else argument.type | None
+    return inspect.Parameter(
+        argument.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if argument.required else None,
+        annotation=Annotated[value_type, declared],
+    )
 
-    Parameters
-    ----------
-    app : Typer
-    name : str
-    run : callable
-    options : iterable of Option
-        In the order of the help.
-    inputs : annotation, optional
-        The argument of the command, which the record has under this name.
-    optional_inputs : bool, default False
-    """
-    options = list(options)
-    declared = [Option("inputs", [], ""), *OPTIONS.values(), *options]
+
+def add_group(app: typer.Typer, group: CommandGroup) -> None:
+    """Add commands under one name."""
+    below = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=group.help)
+    for command in group.commands:
+        add_command(below, command)
+    app.add_typer(below, name=group.name)
+
+
+def add_command(app: typer.Typer, command: Command) -> None:
+    """Add a command, which converts its options to a record and runs with it."""
+    options = command.options
+    not_given = [
+        Option(argument.name, [] if argument.type == list[str] else None, "")
+        for argument in command.arguments
+    ]
+    declared = [*OPTIONS.values(), *not_given, *options]
     parameters = [
         inspect.Parameter(
             "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
         )
     ]
-    if inputs is not None:
-        parameters.append(
-            inspect.Parameter(
-                "inputs",
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None if optional_inputs else inspect.Parameter.empty,
-                annotation=inputs,
-            )
-        )
+    parameters += map(_parameter_of_argument, command.arguments)
     parameters += sorted(map(_parameter_of, options), key=lambda one: one.default is not one.empty)
     every = typer.Option(
         "--help-all",
@@ -139,16 +144,18 @@ def add_command(
             )
         )
 
-    def command(context: typer.Context, **values: Any) -> None:
+    def call(context: typer.Context, **values: Any) -> None:
         with one_line_errors():
             sources = {name: context.get_parameter_source(name) for name in values}
             given = [name for name, source in sources.items() if source and source.name == GIVEN]
-            run(Options(declared, values, given))
+            record = Options(declared, values, given)
+            command.run(record, Terminal(record.get("quiet", False)))
 
-    command.__doc__ = run.__doc__
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    app.command(name=name, cls=_class_with(rare), no_args_is_help=not optional_inputs)(command)
+    call.__doc__ = command.help or command.run.__doc__
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    required = any(one.default is one.empty for one in parameters[1:])
+    app.command(name=command.name, cls=_class_with(rare), no_args_is_help=required)(call)
 
 
 GIVEN = "COMMANDLINE"
@@ -157,9 +164,9 @@ GIVEN = "COMMANDLINE"
 def _class_with(rare: frozenset[str]) -> type[GeneratedCommand]:
     """Return a class of commands with these options left out of the short help."""
 
-    class Command(GeneratedCommand):
+    class CommandWithRareOptions(GeneratedCommand):
         def __init__(self, *args: Any, **arguments: Any) -> None:
             super().__init__(*args, **arguments)
             self.rare = rare
 
-    return Command
+    return CommandWithRareOptions

@@ -1,406 +1,346 @@
-"""The commands of ``lshfast index``: they convert options to arguments and contain no other
-logic.
-"""
+"""The commands of ``lshfast index``: what they take, and what they run."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
-
-import typer
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from lshfast._cli.console import (
     MatchPrinter,
-    Watch,
     account_table,
-    finish,
     index_table,
     reject_line,
     say,
-    show,
     warnings_as_lines,
 )
-from lshfast._cli.errors import Commands, memory_advice, one_line_errors
-from lshfast._cli.options import (
-    TABLES,
-    BandsOption,
-    Column,
-    DefuseOption,
-    DelimiterOption,
-    Encoding,
-    FormatOption,
-    Glob,
-    IdColumn,
-    ItemMeasureOption,
-    KindOption,
-    MaxRowBytes,
-    NumPerm,
-    OnDuplicateOption,
-    OnErrorOption,
-    OutputFormatOption,
-    Overwrite,
-    Paths,
-    Quiet,
-    Radius,
-    RecallOrDefault,
-    RowsPerBand,
-    SchemeOption,
-    SeedOption,
-    Size,
-    StopWords,
-    Threads,
-    ThresholdOrDefault,
-    UnitOption,
-)
 from lshfast._common.atomic_files import printable
-from lshfast._common.choices import MAX_ROW_BYTES, ItemMeasure, Kind
 from lshfast._common.display import counted
+from lshfast._engine.command import (
+    INPUTS,
+    QUIET,
+    READING,
+    Argument,
+    Command,
+    CommandGroup,
+    Console,
+    options_named,
+    output_option,
+)
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.options import OPTIONS, TABLES
 
-index_app: typer.Typer = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Index rows, and look up others.",
+if TYPE_CHECKING:
+    from lshfast._engine.index_searches import NearQuery
+    from lshfast._engine.inputs import Inputs
+    from lshfast._io import Output
+
+INDEX = Argument("index", "FILE.lsh", "The index.", str)
+KEYS = Argument("key", "KEY", "Keys to remove.", required=False)
+QUERY_INPUTS = replace(INPUTS, help="As for dedup.", required=False)
+
+KIND_OF_INDEX = replace(
+    OPTIONS["kind"], help="What the items are; default: as the index.", metavar=""
+)
+COLUMNS = options_named("column", "id_column")
+# The options of a plan that an index is built for.
+PLAN_NAMES = (
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "scheme",
+    "recall",
+    "bands",
+    "rows_per_band",
+    "seed",
+    "measure",
+)
+BUILD_OPTIONS = (
+    output_option("The index to write.", "FILE.lsh"),
+    *COLUMNS,
+    *READING,
+    *options_named("kind", "threshold", "radius"),
+    Option(
+        "k",
+        None,
+        "Vectors, instead of --threshold or --radius: a bound within which 95 % of the rows have "
+        "N others, for index query -k N.",
+        int,
+        metavar="N",
+        daily=True,
+    ),
+    *options_named(
+        "measure",
+        "unit",
+        "size",
+        "stop_words",
+        "num_perm",
+        "scheme",
+        "recall",
+        "bands",
+        "rows_per_band",
+        "on_error",
+        "on_duplicate",
+        "threads",
+        "seed",
+        "overwrite",
+    ),
+    QUIET,
+)
+ADD_OPTIONS = (
+    *COLUMNS,
+    *READING,
+    KIND_OF_INDEX,
+    *options_named("on_error", "on_duplicate", "threads"),
+    replace(OPTIONS["overwrite"], help="Replace FILE.lsh.rejects.jsonl."),
+    QUIET,
+)
+REMOVE_OPTIONS = (
+    Option(
+        "keys_file",
+        None,
+        "Keys, one per line; - is standard input.",
+        spelling="keys",
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "on_missing",
+        "error",
+        "On a key that is not in the index.",
+        Literal["error", "skip"],
+        daily=True,
+    ),
+    QUIET,
+)
+QUERY_OPTIONS = (
+    Option(
+        "text",
+        None,
+        "One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it.",
+        daily=True,
+    ),
+    Option(
+        "k",
+        None,
+        "Only the N most similar entries of each row. Vectors beyond the index's bound may be "
+        "missed.",
+        int,
+        metavar="N",
+        daily=True,
+    ),
+    replace(
+        OPTIONS["threshold"],
+        help="Least similarity, 0 to 1. Default: that of the index; none with -k.",
+    ),
+    replace(
+        OPTIONS["radius"],
+        help="Greatest distance. Default: that of the index; none with -k.",
+        daily=True,
+    ),
+    replace(
+        OPTIONS["measure"],
+        help="Of an index by cosine: angle. Default: that of the index.",
+        metavar="",
+    ),
+    output_option(f"key, match, similarity or distance: {TABLES}.", required=False),
+    *options_named("output_format", "defuse_formulas"),
+    *COLUMNS,
+    *READING,
+    KIND_OF_INDEX,
+    *options_named("on_error", "threads", "overwrite"),
+    QUIET,
 )
 
-KindOfIndex = Annotated[
-    Kind | None,
-    typer.Option("--as", help="What the items are; default: as the index.", show_default=False),
-]
-IndexFile = Annotated[
-    str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)
-]
 
-
-@index_app.command(no_args_is_help=True)
-def build(
-    inputs: Paths,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")
-    ],
-    column: Column = "text",
-    id_column: IdColumn = None,
-    glob: Glob = None,
-    encoding: Encoding = "utf-8",
-    format: FormatOption = None,
-    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
-    delimiter: DelimiterOption = None,
-    kind: KindOption = None,
-    threshold: ThresholdOrDefault = None,
-    radius: Radius = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            metavar="N",
-            help="Vectors, instead of --threshold or --radius: a bound within which 95 % of the "
-            "rows have N others, "
-            "for index query -k N.",
-            show_default=False,
-        ),
-    ] = None,
-    measure: ItemMeasureOption = None,
-    unit: UnitOption = "word",
-    size: Size = None,
-    stop_words: StopWords = None,
-    num_perm: NumPerm = 128,
-    scheme: SchemeOption = "fast",
-    recall: RecallOrDefault = None,
-    bands: BandsOption = None,
-    rows_per_band: RowsPerBand = None,
-    on_error: OnErrorOption = "stop",
-    on_duplicate: OnDuplicateOption = "error",
-    threads: Threads = None,
-    seed: SeedOption = 1,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
+def build(options: Options, console: Console) -> None:
     """Make an index of all rows.
 
     An entry is the signature of a text or set, weighted or not, or a vector or code, under the
     row's id, or under FILE:LINE without --id-column.
     """
-    with one_line_errors():
-        from lshfast._engine.index_files import build_index, plan_of_build
-        from lshfast._engine.inputs import Inputs
+    from lshfast._engine.index_files import build_index, plan_of_build
+    from lshfast._engine.inputs import Inputs
 
-        options = dict(
-            threshold=threshold,
-            unit=unit,
-            size=size,
-            stop_words=stop_words,
-            num_perm=num_perm,
-            scheme=scheme,
-            recall=recall,
-            bands=bands,
-            rows_per_band=rows_per_band,
-            seed=seed,
-            measure=measure,
+    source = Inputs.of(options.inputs, options)
+    plan = plan_of_build(
+        source,
+        options.picked(PLAN_NAMES),
+        options.picked(["threads"]),
+        options.radius,
+        options.k,
+    )
+    with console.watching(None, source, plan) as watch:
+        summary = build_index(
+            source,
+            options.output,
+            plan,
+            progress=watch,
+            **options.picked(("k", "on_duplicate", "overwrite")),
         )
-        source = Inputs(
-            inputs,
-            column,
-            id_column,
-            glob,
-            on_error,
-            encoding,
-            format,
-            max_row_bytes,
-            delimiter,
-            kind=kind,
-        )
-        plan = plan_of_build(source, options, {"threads": threads}, radius, k)
-        with memory_advice(source, plan), Watch(quiet) as watch:
-            summary = build_index(
-                source,
-                output,
-                plan,
-                k=k,
-                on_duplicate=on_duplicate,
-                overwrite=overwrite,
-                progress=watch,
-            )
-        finish(summary, quiet)
+    console.finish(summary)
 
 
-@index_app.command(no_args_is_help=True)
-def add(
-    index: IndexFile,
-    inputs: Paths,
-    column: Column = "text",
-    id_column: IdColumn = None,
-    glob: Glob = None,
-    encoding: Encoding = "utf-8",
-    format: FormatOption = None,
-    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
-    delimiter: DelimiterOption = None,
-    kind: KindOfIndex = None,
-    on_error: OnErrorOption = "stop",
-    on_duplicate: OnDuplicateOption = "error",
-    threads: Threads = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
+def add(options: Options, console: Console) -> None:
     """Add all rows to an index.
 
     The index determines what they are: texts and their shingles, sets, vectors or codes.
     """
-    with one_line_errors():
-        from lshfast._engine.index_files import add_to_index
-        from lshfast._engine.inputs import Inputs
+    from lshfast._engine.index_files import add_to_index
+    from lshfast._engine.inputs import Inputs
 
-        source = Inputs(
-            inputs,
-            column,
-            id_column,
-            glob,
-            on_error,
-            encoding,
-            format,
-            max_row_bytes,
-            delimiter,
-            kind=kind,
+    source = Inputs.of(options.inputs, options)
+    with console.watching(None, source) as watch:
+        summary = add_to_index(
+            options.index,
+            source,
+            progress=watch,
+            **options.picked(("on_duplicate", "overwrite", "threads")),
         )
-        with memory_advice(source), Watch(quiet) as watch:
-            summary = add_to_index(
-                index,
-                source,
-                on_duplicate=on_duplicate,
-                overwrite=overwrite,
-                threads=threads,
-                progress=watch,
-            )
-        finish(summary, quiet)
+    console.finish(summary)
 
 
-@index_app.command(no_args_is_help=True)
-def remove(
-    index: IndexFile,
-    keys: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY", help="Keys to remove.", show_default=False)
-    ] = None,
-    keys_file: Annotated[
-        str | None,
-        typer.Option("--keys", metavar="FILE", help="Keys, one per line; - is standard input."),
-    ] = None,
-    on_missing: Annotated[
-        Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")
-    ] = "error",
-    quiet: Quiet = False,
-) -> None:
+def remove(options: Options, _: Console) -> None:
     """Remove entries from an index."""
-    with one_line_errors():
-        if not keys and keys_file is None:
-            raise ValueError("keys are needed: KEY... or --keys FILE")
-        from lshfast._engine.index_files import key_lines, remove_keys
+    if not options.key and options.keys_file is None:
+        raise ValueError("keys are needed: KEY... or --keys FILE")
+    from lshfast._engine.index_files import key_lines, remove_keys
 
-        wanted = [*(keys or []), *(key_lines(keys_file) if keys_file else [])]
-        removed, left = remove_keys(index, wanted, on_missing)
-        if not quiet:
-            print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
+    in_file = key_lines(options.keys_file) if options.keys_file else []
+    removed, left = remove_keys(options.index, [*options.key, *in_file], options.on_missing)
+    if not options.quiet:
+        print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
 
 
-@index_app.command(no_args_is_help=True)
-def query(
-    index: IndexFile,
-    inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it."
-        ),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            metavar="N",
-            help="Only the N most similar entries of each row. Vectors beyond the index's bound "
-            "may be missed.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Least similarity, 0 to 1. Default: that of the index; none with -k."),
-    ] = None,
-    radius: Annotated[
-        float | None,
-        typer.Option(help="Greatest distance. Default: that of the index; none with -k."),
-    ] = None,
-    measure: Annotated[
-        ItemMeasure | None,
-        typer.Option(
-            help="Of an index by cosine: angle. Default: that of the index.", show_default=False
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="OUT", help=f"key, match, similarity or distance: {TABLES}."
-        ),
-    ] = None,
-    output_format: OutputFormatOption = None,
-    defuse_formulas: DefuseOption = False,
-    column: Column = "text",
-    id_column: IdColumn = None,
-    glob: Glob = None,
-    encoding: Encoding = "utf-8",
-    format: FormatOption = None,
-    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
-    delimiter: DelimiterOption = None,
-    kind: KindOfIndex = None,
-    on_error: OnErrorOption = "stop",
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
+def query(options: Options, console: Console) -> None:
     """Print the entries similar to each row.
 
     Columns, separated by tabs: the row's key (not with --text), the entry's key, and the
     similarity, which is estimated for texts and sets, or the distance.
     """
-    with one_line_errors():
-        from lshfast._engine.index_queries import query_files, query_one
-        from lshfast._engine.index_searches import NearQuery
-        from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.index_searches import NearQuery
+    from lshfast._engine.inputs import Inputs, output_of
 
-        printer = MatchPrinter()
-        wanted = NearQuery(k, threshold, radius, measure)
-        if bool(inputs) == (text is not None):
-            raise ValueError("either INPUT... or --text is needed")
-        source = Inputs(
-            inputs or [],
-            column,
-            id_column,
-            glob,
-            on_error,
-            encoding,
-            format,
-            max_row_bytes,
-            delimiter,
-            kind=kind,
+    wanted = NearQuery(options.k, options.threshold, options.radius, options.measure)
+    if bool(options.inputs) == (options.text is not None):
+        raise ValueError("either INPUT... or --text is needed")
+    source = Inputs.of(options.inputs, options)
+    table = output_of(options.output, source, options.output_format, options.defuse_formulas)
+    if options.text is None:
+        _query_rows(options, console, source, wanted, table)
+    else:
+        _query_text(options, wanted, table)
+
+
+def _query_text(options: Options, wanted: NearQuery, table: Output | None) -> None:
+    """Print the entries similar to one text."""
+    from lshfast._engine.index_queries import query_one
+
+    with warnings_as_lines(options.quiet):
+        keys, values, name = query_one(
+            options.index,
+            options.text,
+            wanted,
+            kind=options.kind,
+            output=table,
+            overwrite=options.overwrite,
         )
-        table = output_of(output, source, output_format, defuse_formulas)
-        if text is not None:
-            with warnings_as_lines(quiet):
-                keys, values, name = query_one(
-                    index, text, wanted, kind=kind, output=table, overwrite=overwrite
-                )
-            if output is None:
-                printer(keys, values, name=name)
-                printer.close()
-            if not keys and not quiet:
-                say(
-                    f"lshfast: no match: no entry of {printable(index)} is similar enough to the "
-                    "text",
-                    sys.stderr,
-                )
-            return
-        with memory_advice(source), warnings_as_lines(quiet), Watch(quiet, output) as watch:
-            summary = query_files(
-                index,
-                source,
-                lambda found: printer(*found[:3], name=found.name),
-                wanted,
-                output=table,
-                overwrite=overwrite,
-                threads=threads,
-                progress=watch,
-            )
+    if table is None:
+        printer = MatchPrinter()
+        printer(keys, values, name=name)
         printer.close()
-        for fault in summary.faults if output is None else ():
-            say(reject_line(fault), sys.stderr)
-        if not quiet:
-            show(account_table(summary), sys.stderr)
-            if not summary.matches:
-                say(
-                    f"lshfast: no match: no entry of {printable(index)} is similar enough to a "
-                    "row of INPUT",
-                    sys.stderr,
-                )
+    if not keys and not options.quiet:
+        _say_no_match(options, "the text")
 
 
-@index_app.command(no_args_is_help=True)
-def info(index: IndexFile) -> None:
+def _query_rows(
+    options: Options,
+    console: Console,
+    source: Inputs,
+    wanted: NearQuery,
+    table: Output | None,
+) -> None:
+    """Print the entries similar to each row, and the account of the run."""
+    from lshfast._engine.index_queries import query_files
+
+    printer = MatchPrinter()
+    with (
+        warnings_as_lines(options.quiet),
+        console.watching(options.output, source) as watch,
+    ):
+        summary = query_files(
+            options.index,
+            source,
+            lambda matches: printer(*matches[:3], name=matches.name),
+            wanted,
+            output=table,
+            overwrite=options.overwrite,
+            threads=options.threads,
+            progress=watch,
+        )
+    printer.close()
+    for fault in summary.faults if table is None else ():
+        say(reject_line(fault), sys.stderr)
+    if not options.quiet:
+        console.note(account_table(summary))
+        if not summary.matches:
+            _say_no_match(options, "a row of INPUT")
+
+
+def _say_no_match(options: Options, sought: str) -> None:
+    path = printable(options.index)
+    say(f"lshfast: no match: no entry of {path} is similar enough to {sought}", sys.stderr)
+
+
+def info(options: Options, console: Console) -> None:
     """Show the settings and the size of an index.
 
     For texts and sets, a histogram shows how many entries the buckets hold.
     """
-    with one_line_errors():
-        from lshfast._engine.index_files import opened_any
-        from lshfast._engine.item_indexes import key_kind
+    from lshfast._engine.index_files import opened_any
+    from lshfast._engine.item_indexes import key_kind
 
-        with opened_any(index) as opened:
-            show(index_table(index, opened, key_kind(opened)), sys.stdout)
+    with opened_any(options.index) as opened:
+        console.show(index_table(options.index, opened, key_kind(opened)))
 
 
-@index_app.command(no_args_is_help=True)
-def verify(index: IndexFile) -> None:
+def verify(options: Options, _: Console) -> None:
     """Check an index for damage.
 
     Checks all checksums, and that tables and entries match. Exit status 1 if the index is damaged.
     """
-    with one_line_errors():
-        from lshfast._engine.index_files import verify_index
+    from lshfast._engine.index_files import verify_index
 
-        entries, nbytes = verify_index(index)
-        say(
-            f"{printable(index)}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes",
-            sys.stdout,
-        )
+    entries, nbytes = verify_index(options.index)
+    path = printable(options.index)
+    say(f"{path}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
 
 
-@index_app.command(no_args_is_help=True)
-def compact(index: IndexFile, quiet: Quiet = False) -> None:
+def compact(options: Options, console: Console) -> None:
     """Rewrite an index without deleted entries."""
-    with one_line_errors():
-        from lshfast._engine.index_files import compact_index
+    from lshfast._engine.index_files import compact_index
 
-        with Watch(quiet) as watch:
-            before, after = compact_index(index, watch)
-        if not quiet:
-            say(f"{printable(index)}: {before:,} bytes before, {after:,} after", sys.stderr)
+    with console.watching() as watch:
+        before, after = compact_index(options.index, watch)
+    if not options.quiet:
+        path = printable(options.index)
+        say(f"{path}: {before:,} bytes before, {after:,} after", sys.stderr)
+
+
+COMMANDS = (
+    CommandGroup(
+        "index",
+        "Index rows, and look up others.",
+        (
+            Command("build", build, BUILD_OPTIONS),
+            Command("add", add, ADD_OPTIONS, (INDEX, INPUTS)),
+            Command("remove", remove, REMOVE_OPTIONS, (INDEX, KEYS)),
+            Command("query", query, QUERY_OPTIONS, (INDEX, QUERY_INPUTS)),
+            Command("info", info, (), (INDEX,)),
+            Command("verify", verify, (), (INDEX,)),
+            Command("compact", compact, (QUIET,), (INDEX,)),
+        ),
+    ),
+)

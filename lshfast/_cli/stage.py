@@ -1,25 +1,18 @@
-"""The commands of ``lshfast stage``: they convert options to arguments and contain no other
-logic.
-"""
+"""The commands of ``lshfast stage``: what they take, and what they run."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from lshfast._cli.console import account_table, show
-from lshfast._cli.errors import Commands, one_line_errors
-from lshfast._cli.generated import add_command
-from lshfast._cli.options import (
+from lshfast._engine.command import (
     QUIET,
-    Html,
-    HtmlTexts,
-    Overwrite,
-    Quiet,
-    page_output,
+    Argument,
+    Command,
+    CommandGroup,
+    Console,
+    Run,
+    options_named,
 )
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.option_rules import taken_by_verb
@@ -27,25 +20,17 @@ from lshfast._engine.option_rules import taken_by_verb
 if TYPE_CHECKING:
     from lshfast.stages import StageName
 
-stage_app: typer.Typer = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run dedup as tasks of separate processes.",
+WORK = Argument("work", "WORK", "The folder of the plan.", str)
+TASK = Option(
+    "task",
+    "all",
+    "The number of the task, from 0; all: those that are not done.",
+    metavar="N|all",
+    daily=True,
 )
 
-WorkFolderArgument = Annotated[
-    str, typer.Argument(metavar="WORK", help="The folder of the plan.", show_default=False)
-]
-TaskOption = Annotated[
-    str,
-    typer.Option(
-        metavar="N|all", help="The number of the task, from 0; all: those that are not done."
-    ),
-]
-
 # What the tasks of each stage do.
-DOES = {
+DOES: dict[StageName, str] = {
     "count": "Find shingles that may be common.",
     "recount": "Count shingles that may be common.",
     "sketch": "Make bucket keys of the texts of a shard.",
@@ -58,15 +43,12 @@ DOES = {
 }
 
 
-PLAN_INPUTS = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: "
-        "files, folders, 'patterns*', URLs.",
-        show_default=False,
-    ),
-]
+PLAN_INPUTS = Argument(
+    "inputs",
+    "INPUT",
+    "JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, "
+    "folders, 'patterns*', URLs.",
+)
 # The options that mean a folder, or a task.
 OF_TASKS = {
     option.name: option
@@ -133,7 +115,7 @@ PLAN_OPTIONS = [
 ]
 
 
-def plan(options: Options) -> None:
+def plan(options: Options, console: Console) -> None:
     """Plan a run.
 
     The plan is in the folder WORK, where the tasks of the other commands find it.
@@ -143,13 +125,10 @@ def plan(options: Options) -> None:
     names = [option.name for option in PLAN_OPTIONS if option.name not in ("work", "output")]
     stages.plan(options.inputs, options.work, options.output, **options.picked(names))
     if not options.quiet:
-        _show_tasks(options.work)
+        _show_tasks(options.work, console)
 
 
-add_command(stage_app, "plan", plan, [*PLAN_OPTIONS, QUIET], inputs=PLAN_INPUTS)
-
-
-def _show_tasks(work: str) -> None:
+def _show_tasks(work: str, console: Console) -> None:
     """Print the number of tasks of each stage that has any, and how many are done."""
     from lshfast import stages
 
@@ -162,9 +141,10 @@ def _show_tasks(work: str) -> None:
         left = [number for number in range(count) if number not in done]
         named = ("all" if len(left) == count else ranges(left)) if left else ""
         lines.append(f"{stage:<10}{count:>8}{len(done):>8}  {named}".rstrip())
-    show("\n".join(lines), sys.stdout)
+    console.show("\n".join(lines))
     if found.summary is not None:
-        show("\n" + account_table(found.summary), sys.stdout)
+        console.show("")
+        console.report(found.summary)
 
 
 def ranges(numbers: list[int]) -> str:
@@ -178,42 +158,45 @@ def ranges(numbers: list[int]) -> str:
     return ",".join("-".join(map(str, part)) for part in parts)
 
 
-@stage_app.command(no_args_is_help=True)
-def status(
-    work: WorkFolderArgument,
-    html: Html = None,
-    html_texts: HtmlTexts = True,
-    overwrite: Overwrite = False,
-) -> None:
+STATUS_OPTIONS = options_named("html", "html_texts", "overwrite")
+
+
+def status(options: Options, console: Console) -> None:
     """Show which tasks are done.
 
     Once all tasks of verify are done, also the figures of the run; --html then writes a page that
     shows what it found.
     """
-    with one_line_errors():
+    from lshfast import stages
+
+    page = console.page(options)
+    if page is not None:
+        stages.write_page(
+            options.work,
+            page.path,
+            texts=page.texts,
+            command=page.command,
+            overwrite=options.overwrite,
+        )
+    _show_tasks(options.work, console)
+
+
+def _tasks_of(stage: StageName) -> Run:
+    """Return what runs tasks of a stage."""
+
+    def run(options: Options, _: Console) -> None:
         from lshfast import stages
 
-        page = page_output(html, html_texts)
-        if page is not None:
-            stages.write_page(
-                work, page.path, texts=page.texts, command=page.command, overwrite=overwrite
-            )
-        _show_tasks(work)
+        if options.task == "all":
+            numbers = list(range(stages.tasks(options.work, stage)))
+        else:
+            numbers = [_number(options.task)]
+        for number in numbers:
+            ran = stages.run(options.work, stage, number)
+            if not options.quiet:
+                print(f"{stage} {number}: {'done' if ran else 'done already'}", file=sys.stderr)
 
-
-def _task_command(stage: StageName) -> Callable[..., None]:
-    def command(work: WorkFolderArgument, task: TaskOption = "all", quiet: Quiet = False) -> None:
-        with one_line_errors():
-            from lshfast import stages
-
-            numbers = range(stages.tasks(work, stage)) if task == "all" else [_number(task)]
-            for number in numbers:
-                ran = stages.run(work, stage, number)
-                if not quiet:
-                    print(f"{stage} {number}: {'done' if ran else 'done already'}", file=sys.stderr)
-
-    command.__doc__ = DOES[stage]
-    return command
+    return run
 
 
 def _number(task: str) -> int:
@@ -222,6 +205,17 @@ def _number(task: str) -> int:
     return int(task)
 
 
-_stages: Any = DOES
-for _stage in _stages:
-    stage_app.command(name=_stage, no_args_is_help=True)(_task_command(_stage))
+COMMANDS = (
+    CommandGroup(
+        "stage",
+        "Run dedup as tasks of separate processes.",
+        (
+            Command("plan", plan, (*PLAN_OPTIONS, QUIET), (PLAN_INPUTS,)),
+            Command("status", status, STATUS_OPTIONS, (WORK,)),
+            *(
+                Command(stage, _tasks_of(stage), (TASK, QUIET), (WORK,), does)
+                for stage, does in DOES.items()
+            ),
+        ),
+    ),
+)

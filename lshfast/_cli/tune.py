@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from lshfast._cli.console import forecast_table, memory_table, plan_table, show, table_lines
+from lshfast._cli.console import forecast_table, memory_table, plan_table, table_lines
 from lshfast._common.choices import plural
+from lshfast._engine.command import Argument, Command, Console
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.libraries import LIBRARIES, library_defaults
 from lshfast._engine.option_rules import taken_by_verb
@@ -24,10 +22,7 @@ if TYPE_CHECKING:
     from lshfast._io import Corpus
     from lshfast._items.measures import PointPlan
 
-TUNE_INPUTS = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False),
-]
+TUNE_INPUTS = Argument("inputs", "INPUT", "As for dedup.", required=False)
 TUNE_OPTIONS = (
     *taken_by_verb("tune"),
     Option("rows", None, "Number of rows, without INPUT.", int, metavar="N", daily=True),
@@ -60,7 +55,7 @@ TUNE_OPTIONS = (
 PLAN_OPTIONS = [option.name for option in taken_by_verb("tune") if option.group == "plan"]
 
 
-def tune(options: Options) -> None:
+def tune(options: Options, console: Console) -> None:
     """Show the recall and the memory of a run.
 
     Nothing is compared: recall follows from the options, and memory from the size of INPUT. With
@@ -81,9 +76,9 @@ def tune(options: Options) -> None:
     _check(options, cap)
     libraries = [library_defaults(name) for name in dict.fromkeys(options.like or [])]
     if isinstance(plan, PointPlan):
-        _tune_points(options, source, plan)
+        _tune_points(options, source, plan, console)
     else:
-        _tune_sets(options, source, replace(plan, sets=kind == "set"), cap, libraries)
+        _tune_sets(options, source, replace(plan, sets=kind == "set"), cap, libraries, console)
 
 
 def _check(options: Options, cap: Cap | None) -> None:
@@ -104,7 +99,7 @@ def _check(options: Options, cap: Cap | None) -> None:
         )
 
 
-def _tune_points(options: Options, source: Inputs, plan: PointPlan) -> None:
+def _tune_points(options: Options, source: Inputs, plan: PointPlan, console: Console) -> None:
     """Show what is found of weighted sets, vectors or codes."""
     from lshfast._engine.forecasts.points import forecast_points
 
@@ -121,7 +116,7 @@ def _tune_points(options: Options, source: Inputs, plan: PointPlan) -> None:
         if options[name]:
             raise ValueError(f"{name} is for texts and sets, not for {plural(plan.kind)}: {reason}")
     inputs = source if options.inputs else None
-    show("\n".join(forecast_points(inputs, plan, options.rows, options.dim).lines()), sys.stdout)
+    console.show("\n".join(forecast_points(inputs, plan, options.rows, options.dim).lines()))
     if options.inputs:
         print(
             "\nlshfast check, with these options, counts the similar pairs and what share of "
@@ -135,6 +130,7 @@ def _tune_sets(
     plan: Plan,
     cap: Cap | None,
     libraries: list[LibraryDefaults],
+    console: Console,
 ) -> None:
     """Show what is found of texts or sets, the memory of a run, and better shingles."""
     from lshfast._common.checks import check_plot
@@ -164,7 +160,7 @@ def _tune_sets(
         values = bytes_of_values(corpus.by, amount[0])
     if options.plot is not None:
         _plot(options.plot, plan, libraries)
-    show(plan_table(plan, libraries), sys.stdout)
+    console.show(plan_table(plan, libraries))
     if amount is not None:
         held = corpus is None or corpus.held
         print(f"\n{memory_table(plan, *amount, texts_in_memory=held, values=values)}")
@@ -214,3 +210,6 @@ def _show_inputs(corpus: Corpus, plan: Plan) -> None:
         least = threshold_for(plan.measure, better)
         options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"
         print(f"\nrecommended for texts of this length: {options}")
+
+
+COMMANDS = (Command("tune", tune, TUNE_OPTIONS, (TUNE_INPUTS,)),)

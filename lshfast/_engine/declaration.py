@@ -86,8 +86,9 @@ class Option:
 
     @property
     def shown(self) -> str:
-        """The option as users write it on the command line."""
-        return "--" + (self.spelling or self.name.replace("_", "-"))
+        """The option as users write it on the command line; one letter has one hyphen."""
+        name = self.spelling or self.name.replace("_", "-")
+        return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
 class Options(Mapping[str, Any]):

@@ -3,7 +3,7 @@
 Files:
 
 - matching.py: prints as squares of a grid, and the matcher.
-- job.py: the job of the command.
+- command.py, job.py: the command and its options; its job.
 """
 
 from typing import TYPE_CHECKING

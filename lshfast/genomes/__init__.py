@@ -17,7 +17,7 @@ Files:
 - sketches.py, reading.py, signatures.py: sketches of k-mers from memory; from FASTA and FASTQ; from
   and to files of sourmash.
 - search.py, ani.py: similar pairs; their nucleotide identity.
-- job.py, page.py: the job of the command; its page.
+- command.py, job.py, page.py: the command and its options; its job; its page.
 """
 
 from typing import TYPE_CHECKING

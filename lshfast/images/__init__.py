@@ -7,7 +7,8 @@ Files:
 - listing.py, decoding.py: the files of folders; images of unchecked files.
 - pdq.py, hashing.py: PDQ; it and other hashes of files.
 - groups.py: groups of copies, also of turned images.
-- job.py, page.py: the job of the command; its page with thumbnails.
+- command.py, job.py, page.py: the command and its options; its job; its page with
+  thumbnails.
 """
 
 from typing import TYPE_CHECKING

@@ -14,7 +14,7 @@ Files:
 - units.py, sampling.py: texts as units; their samples.
 - groups.py, windows.py, search.py: groups of equal samples; windows of crowded samples; the search.
 - spans.py: spans and their places.
-- job.py, page.py: the job of the command; the page of a search.
+- command.py, job.py, page.py: the command and its options; its job; the page of a search.
 """
 
 from typing import TYPE_CHECKING

@@ -24,7 +24,8 @@ Files:
 - points.py, figures.py: the check of vectors and codes; figures as JSON.
 - labels.py, label_sheet.py, label_job.py: a threshold from labels; the file of labels; the job that
   asks for labels.
-- job.py, page.py: the job of the command; the page of a check.
+- label_command.py, label_screen.py: what the command asks of pairs of texts; what it shows.
+- check_command.py, job.py, page.py: the command and its options; its job; the page of a check.
 """
 
 from typing import TYPE_CHECKING

@@ -145,7 +145,8 @@ def run_files(
         plan_options: Any = (
             optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         )
-        stored = StoredOptions.of(arguments | {"keep": keep}, Inputs(inputs, column, id_column))
+        source_of_rows = Inputs(inputs, column=column, id_column=id_column)
+        stored = StoredOptions.of(arguments | {"keep": keep}, source_of_rows)
         paged = outputs.page is not None
         refused = (
             partial(_write_page_of_removed, source, outputs, stored.options) if paged else None

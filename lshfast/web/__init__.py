@@ -12,12 +12,17 @@ Files:
 
 - urls.py, mirrors.py: URLs as bigrams of words; mirror hosts.
 - contraction.py, prefixes.py: contraction of link graphs; lists of link sets by their rarest links.
-- job.py, page.py: the jobs of the commands; the page of mirror hosts.
+- command.py, job.py, page.py: the commands and their options; their jobs; the page of mirror hosts.
 """
 
-from lshfast.web.contraction import Contraction, contract
-from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
-from lshfast.web.urls import HostPath, path_bigrams, split_url
+from typing import TYPE_CHECKING
+
+from lshfast._common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.web.contraction import Contraction, contract
+    from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
+    from lshfast.web.urls import HostPath, path_bigrams, split_url
 
 __all__ = [
     "Contraction",
@@ -29,3 +34,13 @@ __all__ = [
     "path_bigrams",
     "split_url",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "contraction": "Contraction contract",
+            "mirrors": "Mirror Mirrors find_mirrors",
+            "urls": "HostPath path_bigrams split_url",
+        },
+    )

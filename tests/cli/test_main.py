@@ -585,7 +585,7 @@ main()
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
-@pytest.mark.parametrize("module", ["typer", "lshfast._cli.index", "matplotlib.artist"])
+@pytest.mark.parametrize("module", ["typer", "lshfast._engine.libraries", "matplotlib.artist"])
 def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
     command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), "tune", "--plot", tmp_path / "curve.png"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **HEEDING)

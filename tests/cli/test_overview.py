@@ -102,3 +102,26 @@ def test_a_mistyped_name_suggests_the_near_one(folder, arguments, said):
 
 def test_a_name_like_no_other_suggests_none(folder):
     assert "Did you mean" not in failing(2, "dedup", "crawl.jsonl", "--qqq")
+
+
+def every_command(command, words=()):
+    below = getattr(command, "commands", None)
+    if below is None:
+        return [words]
+    return [found for name, one in below.items() for found in every_command(one, (*words, name))]
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("words", every_command(get_command(app)), ids=" ".join)
+def test_the_short_help_fits_a_screen_and_the_long_one_has_all_options(words):
+    short, long = (run(*words, option).stdout for option in ("-h", "--help-all"))
+    command = get_command(app)
+    for word in words:
+        command = command.commands[word]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    assert len(short.splitlines()) < 65
+    if "--help-all" in short:
+        assert all(one.opts[0] in long for one in options)
+        assert len(short.splitlines()) < len(long.splitlines())
+    else:
+        assert all(one.opts[0] in short for one in options)

@@ -26,6 +26,15 @@ def test_all_commands_are_prepared_for_other_arguments(arguments):
     assert app_for(arguments) is app
 
 
+@pytest.mark.parametrize("name", ["passages", "check", "index", "tune"])
+def test_a_command_imports_only_the_packages_it_needs(name):
+    code = "import sys\nfrom lshfast.__main__ import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
+    _, out, _ = run(code, name, "-h")
+    packages = {word.split(".")[1] for word in out.split() if word.startswith("lshfast.")}
+    applications = {"fingerprints", "genomes", "images", "passages", "quality", "records", "web"}
+    assert packages & applications == {"passages": {"passages"}, "check": {"quality"}}.get(name, set())
+
+
 def run(code, *arguments):
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr

@@ -1,13 +1,10 @@
-"""The command `lshfast check`."""
+"""The command ``lshfast check``: what it takes, and what it runs."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
-from lshfast._cli.console import Watch, account_table, show
-from lshfast._cli.errors import memory_advice
-from lshfast._cli.options import QUIET, page_of
+from lshfast._engine.command import QUIET, Command, Console, output_option
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.option_rules import taken_by_verb
 
@@ -15,14 +12,7 @@ from lshfast._engine.option_rules import taken_by_verb
 EXAMPLES = 3
 
 CHECK_OPTIONS = (
-    Option(
-        "output",
-        None,
-        "Also write the figures to FILE, as JSON.",
-        letter="o",
-        metavar="FILE",
-        daily=True,
-    ),
+    output_option("Also write the figures to FILE, as JSON.", "FILE", required=False),
     *taken_by_verb("check"),
     Option(
         "sample",
@@ -44,7 +34,7 @@ CHECK_OPTIONS = (
 PLAN_OPTIONS = [option.name for option in taken_by_verb("check") if option.group == "plan"]
 
 
-def check(options: Options) -> None:
+def check(options: Options, console: Console) -> None:
     """Measure recall on your own rows.
 
     Some rows are compared exactly with all rows. The table says how many pairs there are, what
@@ -68,25 +58,26 @@ def check(options: Options) -> None:
         for name in ("examples", "html"):
             if options[name]:
                 raise ValueError(f"{name} is for texts and sets, not for {kind}s")
-        with memory_advice(source, plan), Watch(options.quiet) as watch:
+        with console.watching(None, source, plan) as watch:
             points = check_point_files(
                 source, options.output, plan, rows, overwrite=options.overwrite, progress=watch
             )
-        if not options.quiet:
-            show(account_table(points), sys.stdout)
+        console.report(points)
         return
     plan = replace(plan, sets=kind == "set")
     recall = RECALL if options.recall is None else options.recall
     measured = CheckOptions(rows, recall, EXAMPLES if options.examples else 0)
-    with memory_advice(source, plan), Watch(options.quiet) as watch:
+    with console.watching(None, source, plan) as watch:
         result = check_files(
             source,
             options.output,
             plan,
             measured,
-            page=page_of(options),
+            page=console.page(options),
             overwrite=options.overwrite,
             progress=watch,
         )
-    if not options.quiet:
-        show(account_table(result), sys.stdout)
+    console.report(result)
+
+
+COMMANDS = (Command("check", check, CHECK_OPTIONS),)

@@ -1,0 +1,103 @@
+"""The command of ``lshfast fingerprints``: what it takes, and what it runs."""
+
+from __future__ import annotations
+
+from lshfast._engine.command import (
+    QUIET,
+    Argument,
+    Command,
+    CommandGroup,
+    Console,
+    options_named,
+    output_option,
+)
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.options import TABLES
+
+MINUTIAE = Argument(
+    "minutiae",
+    "MINUTIAE",
+    "The columns id, x and y: .csv, .tsv (also .gz, .zst, .bz2, .xz), folders, 'patterns*'.",
+)
+MATCH_OPTIONS = (
+    output_option(f"id, match, common, similarity: {TABLES}."),
+    Option(
+        "square",
+        None,
+        "Side of a square of the grid, in the unit of x and y.",
+        float,
+        required=True,
+        daily=True,
+    ),
+    *options_named("output_format", "defuse_formulas"),
+    Option("grid_columns", 20, "Squares side by side.", int, daily=True),
+    Option("grid_rows", 20, "Squares on top of each other.", int, daily=True),
+    Option(
+        "against",
+        None,
+        "Match with the prints of this file, not with each other.",
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "squares",
+        3,
+        "Squares of a function; it says yes if both prints have all.",
+        int,
+        daily=True,
+    ),
+    Option("functions", 1024, "Functions of a group, of which one must say yes.", int, daily=True),
+    Option("groups", 2, "Groups, of which each must say yes.", int, daily=True),
+    Option(
+        "minutia",
+        0.2,
+        "Share of squares with a minutia, for the expected rates.",
+        float,
+        daily=True,
+    ),
+    Option(
+        "match",
+        0.8,
+        "Share of them in another print of the finger, as well.",
+        float,
+        daily=True,
+    ),
+    *options_named("encoding", "delimiter", "seed", "on_error", "overwrite"),
+    QUIET,
+)
+
+
+def match_prints(options: Options, console: Console) -> None:
+    """Find the prints of the same finger.
+
+    Prints match if they have equal minutiae in the squares of some function of each group.
+    """
+    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast.families.grid import GridSquares
+    from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
+    from lshfast.fingerprints.job import match_fingerprints
+
+    grid = FingerprintGrid(options.square, options.grid_columns, options.grid_rows)
+    squares = GridSquares(grid.size, options.squares, options.minutia, options.match, options.seed)
+    matcher = FingerprintMatcher(squares, options.functions, options.groups)
+    source = Inputs.of(options.minutiae, options)
+    with console.watching(options.output, source) as watch:
+        summary = match_fingerprints(
+            source,
+            output_of(options.output, source, options.output_format, options.defuse_formulas),
+            grid,
+            matcher,
+            against=options.against,
+            overwrite=options.overwrite,
+            progress=watch,
+        )
+    console.finish(summary)
+
+
+COMMANDS = (
+    CommandGroup(
+        "fingerprints",
+        "Match fingerprints, given as minutiae.",
+        (Command("match", match_prints, MATCH_OPTIONS, (MINUTIAE,)),),
+    ),
+)

@@ -1,0 +1,133 @@
+"""The command ``lshfast passages``: what it takes, and what it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from lshfast._engine.command import QUIET, READING, Command, Console, options_named, output_option
+from lshfast._engine.declaration import Option, Options
+from lshfast._engine.options import TABLES
+
+PASSAGES_OPTIONS = (
+    output_option(f"The passages, a row each: {TABLES}. With --remove: rows.", required=False),
+    Option(
+        "against",
+        None,
+        "Other texts, as INPUT; may be repeated. Find what INPUT shares with these alone.",
+        list[str],
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "stream_against",
+        False,
+        "Hold INPUT in memory, not --against: for a small INPUT.",
+        bool,
+    ),
+    *options_named("output_format", "defuse_formulas", "column", "id_column"),
+    Option(
+        "against_column",
+        None,
+        "Column of the texts of --against, if it is not --column.",
+        daily=True,
+    ),
+    Option(
+        "against_id_column",
+        None,
+        "Column of the ids of --against; without it a row is FILE:LINE.",
+        daily=True,
+    ),
+    *READING,
+    *options_named("max_columns"),
+    Option("min_words", 50, "Words of the shortest passage, 1 to 65536.", int, daily=True),
+    Option(
+        "min_chars",
+        None,
+        "Characters of the shortest passage, instead of words.",
+        int,
+        daily=True,
+    ),
+    Option(
+        "most_copies",
+        16,
+        "If a run occurs more often, pair its copies with the first only; 0: never.",
+        int,
+    ),
+    Option(
+        "remove",
+        None,
+        "first: write the rows to OUT, without all copies of passages but the first; with "
+        "--against, without all passages.",
+        Literal["first"],
+        daily=True,
+    ),
+    Option(
+        "passages",
+        None,
+        "With --remove: also write the passages to FILE.",
+        metavar="FILE",
+        daily=True,
+    ),
+    Option(
+        "report",
+        None,
+        "Write the number of rows with a passage, for each file.",
+        metavar="FILE",
+        daily=True,
+    ),
+    *options_named("html", "html_texts"),
+    *options_named("on_error", "threads", "overwrite"),
+    QUIET,
+)
+
+
+def find_passages(options: Options, console: Console) -> None:
+    """Find the passages that texts share.
+
+    Writes the longest equal runs of words that occur in two rows, or twice in one, with their
+    places. With --against, those that a row of INPUT shares with a row of the other files: for
+    benchmarks, contamination.
+    """
+    from lshfast._common.checks import check_int
+    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast.passages.job import find_in_files, outputs_of
+    from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
+
+    unit: PassageUnit = "word" if options.min_chars is None else "char"
+    shortest = "min_words" if unit == "word" else "min_chars"
+    length = check_int(f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH)
+    plan = make_passage_plan(length, unit, options.most_copies or None, options.threads)
+    for name in ("against_column", "against_id_column"):
+        if options[name] is not None and not options.against:
+            raise ValueError(f"--{name.replace('_', '-')} needs --against")
+    source = Inputs.of(options.inputs, options)
+    outputs = outputs_of(
+        output_of(options.output, source, options.output_format, options.defuse_formulas),
+        output_of(options.passages, source, None, options.defuse_formulas),
+        output_of(options.report, source, None, options.defuse_formulas),
+        options.remove,
+        options.overwrite,
+        console.page(options),
+    )
+    other = None
+    if options.against:
+        other = replace(
+            source,
+            paths=options.against,
+            column=options.against_column or options.column,
+            id_column=options.against_id_column,
+        )
+    with console.watching(options.output, source) as watch:
+        summary = find_in_files(
+            source,
+            other,
+            outputs,
+            plan,
+            stream_against=options.stream_against,
+            progress=watch,
+        )
+    console.finish(summary)
+
+
+COMMANDS = (Command("passages", find_passages, PASSAGES_OPTIONS),)
