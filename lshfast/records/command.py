@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 TABLE_A = Argument(
     "a",
     "A",
-    ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' or a URL.",
+    ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' or "
+    "a URL.",
     str,
 )
 TABLE_B = Argument("b", "B", "The other table.", str)
 
 LINKS = output_option(f"Ids, score, probability, score of each field: {TABLES}.")
-ID_COLUMN = replace(OPTIONS["id_column"], help="Column of the ids; without it a record is FILE:LINE.")
+ID_COLUMN = replace(
+    OPTIONS["id_column"], help="Column of the ids; without it a record is FILE:LINE."
+)
 ID_COLUMN_B = Option(
     "id_column_b",
     None,
@@ -60,7 +63,8 @@ ASSIGN = Option(
 ONE_TO_ONE = Option("one_to_one", False, "A record has at most one duplicate.", bool, daily=True)
 CLUSTERS_OF_NEW = replace(
     OPTIONS["clusters"],
-    help="The records of A are new: add them to the groups of the records of B, which this file names; .parquet.",
+    help="The records of A are new: add them to the groups of the records of B, which this file "
+    "names; .parquet.",
 )
 ENCODING_B = Option("encoding_b", None, "The encoding of B, if it is another one.")
 
@@ -69,7 +73,8 @@ HOW_TABLES_ARE_WRITTEN = (
     Option(
         "output_delimiter",
         None,
-        "What is between the cells of outputs named .csv; Excel wants ';' where the comma is the decimal sign.",
+        "What is between the cells of outputs named .csv; Excel wants ';' where the comma is the "
+        "decimal sign.",
         metavar="CHARACTER",
     ),
     Option(
@@ -83,9 +88,12 @@ HOW_RECORDS_ARE_COMPARED = (
     Option(
         "field",
         None,
-        "Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, category, phone or "
-        "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for letters of other scripts; "
-        "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra contacts. "
+        "Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, "
+        "category, phone or "
+        "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for "
+        "letters of other scripts; "
+        "for points also :points=N, :penalty=N, :unit=N. phone, address and latin need the extra "
+        "contacts. "
         "Default: all columns that A and B have, but for row numbers.",
         list[str],
         metavar="NAME[=OTHER][:KIND]",
@@ -104,8 +112,10 @@ HOW_RECORDS_ARE_COMPARED = (
     Option(
         "missing",
         None,
-        "This value is missing, in one column or in all (=VALUE if it has an equals sign), besides those that are "
-        "recognised by form and frequency, such as N/A, 9999999999, 1900-01-01. none: recognise no others.",
+        "This value is missing, in one column or in all (=VALUE if it has an equals sign), "
+        "besides those that are "
+        "recognised by form and frequency, such as N/A, 9999999999, 1900-01-01. none: recognise "
+        "no others.",
         list[str],
         metavar="[NAME=]VALUE",
         daily=True,
@@ -113,9 +123,12 @@ HOW_RECORDS_ARE_COMPARED = (
     Option(
         "block",
         None,
-        "Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. nearest, "
-        "nearest:NAME: each record and the 10 with the nearest texts. all: compare all pairs, which misses none and "
-        "suits up to some 5,000 records: a million pairs (1,000 x 1,000) take about 5 s and 60 MB; at most 2**27. "
+        "Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. "
+        "nearest, "
+        "nearest:NAME: each record and the 10 with the nearest texts. all: compare all pairs, "
+        "which misses none and "
+        "suits up to some 5,000 records: a million pairs (1,000 x 1,000) take about 5 s and 60 "
+        "MB; at most 2**27. "
         "Default: chosen by the values.",
         list[str],
         metavar="RULE",
@@ -179,7 +192,8 @@ WHAT_ELSE_IS_KNOWN = (
     Option(
         "labels",
         None,
-        "Pairs that people marked same or different, which decides them: a file of --review with answers, or one of "
+        "Pairs that people marked same or different, which decides them: a file of --review with "
+        "answers, or one of "
         "lshfast label. May be repeated.",
         list[str],
         metavar="FILE",
@@ -188,14 +202,16 @@ WHAT_ELSE_IS_KNOWN = (
     Option(
         "merged",
         None,
-        f"Also write one list of all records, a row for each entity, with the ids and all columns: {TABLES}.",
+        "Also write one list of all records, a row for each entity, with the ids and all "
+        f"columns: {TABLES}.",
         metavar="FILE",
         daily=True,
     ),
     Option(
         "keep_record",
         None,
-        "Which of several records of an entity --merged has: most-complete (default), newest:COLUMN or first.",
+        "Which of several records of an entity --merged has: most-complete (default), "
+        "newest:COLUMN or first.",
         metavar="RULE",
     ),
 )
@@ -315,7 +331,9 @@ class TableStyle(NamedTuple):
     def of(cls, options: Options, inputs: RecordInputs) -> TableStyle:
         return cls(inputs, options.defuse_formulas, options.output_delimiter, options.bom)
 
-    def output(self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False) -> Output | None:
+    def output(
+        self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False
+    ) -> Output | None:
         """Return an output with its options, None for none."""
         from lshfast._engine.inputs import Inputs, output_of
 

@@ -102,7 +102,9 @@ def label_pairs_of_records(options: Options, source: Inputs, console: Console) -
 
         return answer_of(console.ask(shown, PROMPT, KEYS))
 
-    labelled = label_records(source, options.output, ask, precision=options.precision, seed=options.seed)
+    labelled = label_records(
+        source, options.output, ask, precision=options.precision, seed=options.seed
+    )
     return "\n".join(labelled.lines())
 
 

@@ -1,4 +1,6 @@
-"""What ``lshfast label`` shows of a pair of records: field by field, with their differences marked."""
+"""What ``lshfast label`` shows of a pair of records: field by field, with their differences
+marked.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], s
         (len(fields) - len(different), "equal field"),
         (len(different) - len(shown), "different field"),
     ]
-    return shown, " and ".join(f"{counted(number, noun)}" for number, noun in others if number) + " not shown"
+    return shown, " and ".join(
+        f"{counted(number, noun)}" for number, noun in others if number
+    ) + " not shown"
 
 
 def _field_lines(name: str, pair: FieldPair, width: int, lines: int) -> Iterator[str]:

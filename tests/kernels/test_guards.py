@@ -357,7 +357,7 @@ INTERRUPTED = """
     import signal, tempfile
     import numpy as np
     from lshfast import *
-    from lshfast import exact, external
+    from lshfast import exact, join
     from lshfast.kernels import affine, bands, bits, cardinality, grouping, sets, simhash, sketch, tables, weighted
     class Interrupt(BaseException): pass
     def stop(*_): raise Interrupt
@@ -395,7 +395,7 @@ LONG = {
     " exact.pairs(s, threshold=0.7, threads=2)",
     "pairs of copies": "s = TokenSets(np.arange(100_001), np.ones(100_000, np.uint64)); begin(); exact.pairs(s)",
     "external pairs": "k = np.zeros((200_000, 1), np.uint64); begin();"
-    " external.external_candidates(k, tempfile.gettempdir(), screen=lambda i, j: i < 0)",
+    " join.external_candidates(k, tempfile.gettempdir(), screen=lambda i, j: i < 0)",
     "sketch of two threads": "s = TokenSets(np.arange(5) * 2_000_000, np.arange(8_000_000, dtype=np.uint64)); begin();"
     " MinHasher(65536, 'classic').sketch(s, threads=2)",
 }
