@@ -187,7 +187,10 @@ def dependent_at_once(
         else:
             strangers = patterns.counts * (1 - probabilities)
         lift = np.zeros((len(close), len(close)))
-        for agreeing in ([np.arange(len(known)) == EXACT_LEVEL for known in close], close):
+        for agreeing in (
+            [np.arange(len(known), dtype=np.int64) == EXACT_LEVEL for known in close],
+            close,
+        ):
             together, first, second, total, variance, every = pair_counts(
                 patterns, agreeing, strangers
             )

@@ -1,5 +1,8 @@
 //! SimHash codes of texts and their Hamming distance, as a shared library for ctypes.
 
+// Older compilers take the body of an unsafe function for an unsafe block.
+#![allow(unused_unsafe)]
+
 use std::os::raw::c_void;
 
 mod lshfast {
