@@ -30,8 +30,8 @@ WeightedSetsOrSignatures: TypeAlias = WeightedSets | UInt64Array
 class MinHashFamily(Family[SetsOrSignatures]):
     """MinHash: two sets collide with a probability equal to their Jaccard similarity.
 
-    The distance is the Jaccard distance, d = 1 - |A & B| / |A | B|; the collision probability is 1
-    - d. Repeated tokens count once. An empty set has no value. Its distance is 1 from every set,
+    The distance is the Jaccard distance, d = 1 - |A & B| / |A | B|; the collision probability is
+    1 - d. Repeated tokens count once. An empty set has no value. Its distance is 1 from every set,
     also from itself.
 
     The functions are the slots of a `MinHasher` with the same scheme and seed: the items are sets,

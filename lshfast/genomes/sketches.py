@@ -299,11 +299,9 @@ def sketch(
 
     References
     ----------
-    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash", Genome
-    Biology 17:132,
-    2016. L. Irber et al., "Lightweight compositional analysis of metagenomes with FracMinHash and
-       minimum metagenome
-    covers", bioRxiv, 2022.
+    B. D. Ondov et al., "Mash: fast genome and metagenome distance estimation using MinHash",
+    Genome Biology 17:132, 2016. L. Irber et al., "Lightweight compositional analysis of
+    metagenomes with FracMinHash and minimum metagenome covers", bioRxiv, 2022.
 
     Examples
     --------

@@ -89,8 +89,8 @@ class Field:
         At least 0.
     unit : float, optional
         The difference of numbers, or of dates in days, that counts as one edit if records are
-        scored by points, above
-        0. The default is 1 for dates; for numbers, it is one per cent of the greater one.
+        scored by points, above 0.
+        The default is 1 for dates; for numbers, it is one per cent of the greater one.
     region : str, optional
         The country of telephone numbers that have no country code, as two letters of ISO 3166-1,
         for the kind phone. By default it is guessed for each table: the one in which most of its
