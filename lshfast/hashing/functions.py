@@ -175,9 +175,10 @@ class PolynomialHash(_PrimeField):
     Guarantee: for any k different keys, the values before the remainder modulo M are independent
     and uniform in 0..p - 1. So k buckets y1, .., yk (equal or not) are met with probability
     c(y1) .. c(yk) / p**k, where c(y) is the number of values in 0..p - 1 with remainder y: p / M,
-    rounded up or down. Each factor c(y) / p differs from 1 / M by less than 1 / p. The family is (1 + e)-min-wise for k of the order of log(1 / e),
-    and a lower order does not suffice for all such families. On 0..100, minima are uniform within
-    some percent from k = 3 on, and 2.1 times too frequent at an end of the range with k = 2.
+    rounded up or down. Each factor c(y) / p differs from 1 / M by less than 1 / p. The family is
+    (1 + e)-min-wise for k of the order of log(1 / e), and a lower order does not suffice for all
+    such families. On 0..100, minima are uniform within some percent from k = 3 on, and 2.1 times
+    too frequent at an end of the range with k = 2.
 
     Parameters
     ----------
