@@ -305,7 +305,7 @@ def learn_network(
         # A rare value that others depend on says less than its frequency: a rare name in a town is
         # a family's.
         alone = not any(field in edge for edge in mixture.edges)
-        fields[field] = weights_of(comparers[field], m, u, 0.0, frequencies and alone)
+        fields[field] = weights_of(comparers[field], m, u, mixture.share, frequencies and alone)
         if model.parents:
             keys = np.zeros(len(model.level), np.int64)
             keys[model.of_pattern] = keys_of(

@@ -245,11 +245,11 @@ def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> Code
     ones are missing.
     """
     codes, strings = written_values(coded.field, a, b)
-    first, second = (
+    parts = [
         np.where(own < 0, MISSING, part).astype(np.int32)
-        for own, part in zip(coded.codes, (codes[0], codes[-1]), strict=True)
-    )
-    return replace(coded, codes=(first, second), values=strings, numbers=None)
+        for own, part in zip(coded.codes, codes, strict=False)
+    ]
+    return replace(coded, codes=(parts[0], parts[-1]), values=strings, numbers=None)
 
 
 def part_changed(written: CodedField, coded: CodedField) -> float:

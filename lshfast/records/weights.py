@@ -420,18 +420,41 @@ def weights_of(
     bits = np.log2(_ratio(m, u))
     by_value = None
     if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
-        # Two records agree on a value by chance with the product of its frequencies in the tables.
-        counts = [
-            np.bincount(c[c >= 0], minlength=len(comparer.coded.values))
-            for c in comparer.coded.codes
-        ]
-        first, second = ((count + SMOOTHING) / (count.sum() + 1.0) for count in counts)
-        # Of the agreements of matches, a value has the share that it has of the records.
-        share = (first + second) / (first + second).sum()
-        chance = np.maximum(
-            first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second
-        )
-        by_value = np.log2(m[EXACT_LEVEL]) + np.log2(share) - np.log2(chance)
+        by_value = bits_of_values(comparer.coded, m[EXACT_LEVEL], u[EXACT_LEVEL], prior)
         by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
     graded = graded and comparer.coded.kind in GRADED
     return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)
+
+
+def bits_of_values(coded: CodedField, m: float, u: float, prior: float) -> Float64Array:
+    """Return the weight of agreement on each value of a field, from m and u of equal values.
+
+    Two records agree on a value by chance with the product of its frequencies in the tables. Most
+    values of a column of dates or phones are not in a table: those that are occur once, so their
+    frequency there is far above that among all values. Of values drawn by Ewens' formula, two are
+    equal with probability u = 1 / (1 + unseen), and one that occurs c times in n has the frequency
+    c / (n + unseen).
+
+    References
+    ----------
+    W. J. Ewens, "The sampling theory of selectively neutral alleles", Theoretical Population
+    Biology 1972.
+    """
+    counts = [
+        np.bincount(codes[codes >= 0], minlength=len(coded.values)).astype(np.float64)
+        for codes in coded.codes
+    ]
+    within_one = coded.codes[0] is coded.codes[1]
+    records = counts[0] if within_one else counts[0] + counts[1]
+    sizes = [max(count.sum(), 1.0) for count in counts]
+    unseen = 1 / max(u, TINY) - 1
+    # The two records of a match have one value. Within one table, a pair has two orders.
+    matched = prior * m * sizes[0] * sizes[1] * records / max(records.sum(), 1.0)
+    matched = np.minimum(matched, np.minimum(*counts))
+    entities = records - matched / 2 if within_one else records - matched
+    frequency = entities / (entities.sum() + unseen)
+    first, second = (count + unseen * frequency for count in counts)
+    same = matched + counts[0] if within_one else matched
+    agreeing = np.maximum(first * second - same, (unseen * frequency) ** 2)
+    chance = agreeing / ((sizes[0] + unseen) * (sizes[1] + unseen))
+    return np.asarray(np.log2(m * frequency + TINY) - np.log2(chance + TINY))
