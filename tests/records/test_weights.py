@@ -102,3 +102,20 @@ def test_agreement_on_a_rare_value_weighs_more():
     assert bits[values.index("rare7")] > bits[values.index("smith")] + 5
     same = match_records(a, b, fields=fields, rules=[KeyBlocks("town")], frequencies=False)
     assert same.weights.fields[0].value_bits is None
+
+
+def test_dates_of_small_tables_weigh_as_if_all_dates_were_known():
+    """The chance that two of 25,000 dates are equal is the same in tables of 100 as of 10,000 records."""
+    random = np.random.default_rng(3)
+    dates = np.arange(np.datetime64("1940-01-01"), np.datetime64("1940-01-01") + 25_000)
+    for rows in (100, 2_000):
+        born = random.choice(dates, (2, rows)).astype(str).tolist()
+        born[1][: rows // 2] = born[0][: rows // 2]
+        names = [f"{chr(97 + k % 26)}{k:05}" for k in range(2 * rows)]
+        a = {"name": names[:rows], "born": born[0]}
+        b = {"name": [*names[: rows // 2], *names[rows : rows + rows - rows // 2]], "born": born[1]}
+        result = match_records(a, b, fields=["name:code", "born:date"])
+        weights = result.weights.fields[1]
+        common = min(set(born[0][: rows // 2]), key=born[0].count)
+        value = result.fields[1].values.index(common.replace("-", ""))
+        assert abs(weights.value_bits[value] - np.log2(25_000)) < 2.5
