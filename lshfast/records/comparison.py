@@ -7,7 +7,9 @@ records have them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from lshfast._common.extras import optional
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.dates import digits_of
 from lshfast.records.distinct import distinct_numbers
+from lshfast.records.exchanged import Exchange
 from lshfast.records.fields import Kind
 from lshfast.records.full_names import FullNames, have_several_words
 from lshfast.records.letters import Letters
@@ -69,6 +72,7 @@ class FieldComparer:
         self._threads = threads
         self.field_levels = FieldLevels.of(coded)
         self.labels = self.field_levels.labels
+        self.exchanges: list[Exchange] = []
         values = coded.values
         self._known: npt.NDArray[np.bool_] | None = None
         if coded.kind in ("name", "text") and len(synonyms):
@@ -101,6 +105,16 @@ class FieldComparer:
     def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         """Return the levels of pairs of codes; codes may be equal or -1."""
         return self._agreement(a, b, graded=False).levels
+
+    def levels_of_rows(self, i: Int64Array, j: Int64Array) -> npt.NDArray[np.uint8]:
+        """Return the levels of pairs of rows, also of those whose values are exchanged with those
+        of another field.
+        """
+        levels = self.levels(*self.coded.codes_of(i, j))
+        for exchange in self.exchanges:
+            level = EXACT_LEVEL + 1 if exchange.counts else MISSING_LEVEL
+            levels[exchange.holds(i, j)] = level
+        return levels
 
     def agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Agreement:
         """Return the levels and the similarities of pairs of codes; each pair of values is compared
@@ -347,3 +361,18 @@ class FieldComparer:
         """Return whether dates differ by exchanged days and months."""
         year, month, day = self._digits
         return np.asarray((year[a] == year[b]) & (month[a] == day[b]) & (day[a] == month[b]))
+
+
+def connect_exchanged(comparers: Sequence[FieldComparer]) -> None:
+    """Let the comparers of names know with which other names theirs may be exchanged."""
+    names = [comparer for comparer in comparers if comparer.coded.kind == "name"]
+    for first, second in combinations(names, 2):
+        exchange = Exchange.of(first.coded, second.coded, True)
+        counterpart = Exchange.of(second.coded, first.coded, False)
+        if exchange is not None and counterpart is not None:
+            first.exchanges.append(exchange)
+            second.exchanges.append(counterpart)
+    for comparer in names:
+        if any(exchange.counts for exchange in comparer.exchanges):
+            comparer.field_levels = comparer.field_levels.with_exchanged()
+            comparer.labels = comparer.field_levels.labels

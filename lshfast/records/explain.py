@@ -154,7 +154,7 @@ class Explainer:
             values = (
                 self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
             )
-            how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
+            how = scorer.explained(i, j)[0]
             fields.append(ComparedField(coded.field.name, part, how, values))
         return fields
 

@@ -30,7 +30,7 @@ from lshfast.records.calibration import (
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.coding import code_fields, value_warnings
-from lshfast.records.comparison import FieldComparer
+from lshfast.records.comparison import FieldComparer, connect_exchanged
 from lshfast.records.content import shared_content
 from lshfast.records.copies import (
     NearPairsOfRecords,
@@ -501,7 +501,10 @@ class LinkTask:
     def comparers(self) -> list[FieldComparer]:
         """The comparers of the scored fields."""
         make = partial(FieldComparer, synonyms=self.synonyms, threads=self.linkage.threads)
-        return list(ordered_map(make, self.scored, self.linkage.threads))
+        comparers = list(ordered_map(make, self.scored, self.linkage.threads))
+        if self.mixed:
+            connect_exchanged(comparers)
+        return comparers
 
 
 def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> LinkTask:

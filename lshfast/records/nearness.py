@@ -8,7 +8,7 @@ how near random pairs are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,7 @@ CLOSE: dict[Kind, int] = {
     "category": 0,
 }
 
+EXCHANGED = "exchanged with another field"
 CROWDED = 0.01  # of random pairs with different values, within a month or 1 %
 FEWEST_VALUES = 50  # different ones, of a field that may be crowded
 RANDOM_PAIRS = 40_000
@@ -84,6 +85,9 @@ class FieldLevels:
     unit : float or None
         The difference of crowded numbers that is 1; None if numbers are compared relative to the
         greater one.
+    exchanged : bool
+        Whether the level after that of equal values means that they are exchanged with those of
+        another field.
     """
 
     labels: tuple[str, ...]
@@ -91,6 +95,15 @@ class FieldLevels:
     close: BoolArray
     days: tuple[int, ...] = ()
     unit: float | None = None
+    exchanged: bool = False
+
+    def with_exchanged(self) -> FieldLevels:
+        """Return these levels with that of an exchange, which comes after equal values."""
+        place = EXACT_LEVEL + 1
+        labels = (*self.labels[:place], EXCHANGED, *self.labels[place:])
+        return replace(
+            self, labels=labels, close=np.insert(self.close, place, True), exchanged=True
+        )
 
     @property
     def doubtful(self) -> BoolArray:

@@ -140,13 +140,12 @@ def levels_of(comparers: Sequence[FieldComparer], rows: Rows, threads: int) -> L
     i, j = rows
 
     def compared(comparer: FieldComparer) -> Levels:
-        codes = comparer.coded.codes
         starts = range(0, len(i), PIECE)
         pieces = [slice(start, start + PIECE) for start in starts]
         return np.concatenate(
             [
                 np.zeros(0, np.uint8),
-                *(comparer.levels(codes[0][i[p]], codes[1][j[p]]) for p in pieces),
+                *(comparer.levels_of_rows(i[piece], j[piece]) for piece in pieces),
             ]
         )
 

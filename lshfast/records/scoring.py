@@ -19,7 +19,7 @@ from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
 from lshfast.records.comparison import Agreement, FieldComparer
 from lshfast.records.linkage import Linkage
-from lshfast.records.nearness import EXACT_LEVEL, MISSING_LEVEL
+from lshfast.records.nearness import EXACT_LEVEL, EXCHANGED, MISSING_LEVEL
 from lshfast.records.points import PointsOfField
 from lshfast.records.record_texts import RecordComparer
 from lshfast.records.tables import CodedField
@@ -64,8 +64,8 @@ class FieldScorer(Protocol):
     def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
 
-    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
-        """Return for pairs of codes how the values compare."""
+    def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
+        """Return for pairs of rows how the values compare."""
 
 
 class PairScorer(Protocol):
@@ -135,13 +135,18 @@ class WeightScorer:
         ]
         limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
-        return np.asarray(
-            np.interp(similarities, middles[::-1], self.weights.bits[:0:-1]), np.float64
-        )
+        bits = self.weights.bits
+        if self.comparer.field_levels.exchanged:
+            bits = np.delete(bits, EXACT_LEVEL + 1)
+        return np.asarray(np.interp(similarities, middles[::-1], bits[:0:-1]), np.float64)
 
-    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
-        """Return for pairs of codes the label of their level."""
-        return [self.comparer.labels[level] for level in self.comparer.levels(a, b).tolist()]
+    def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
+        """Return for pairs of rows the label of their level."""
+        labels = [self.comparer.labels[level] for level in self.comparer.levels_of_rows(i, j)]
+        for exchange in self.comparer.exchanges:
+            for place in np.flatnonzero(exchange.holds(i, j)).tolist():
+                labels[place] = EXCHANGED
+        return labels
 
 
 @dataclass(frozen=True)
@@ -178,8 +183,9 @@ class RecordScorer:
         """Return the scores of pairs of different codes, neither of them -1."""
         return np.asarray(self.comparer.cosines(a, b) @ self.bits, np.float64)
 
-    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
-        """Return for pairs of codes their cosines."""
+    def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
+        """Return for pairs of rows their cosines."""
+        a, b = self.comparer.coded.codes_of(i, j)
         return [
             ", ".join(
                 f"{name} {cosine:.2f}"
@@ -224,8 +230,9 @@ class PointsScorer:
         """Return the scores of pairs of different codes, neither of them -1."""
         return self.points.of(self.comparer.edits(a, b, self.points.unit, self.points.most))
 
-    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
-        """Return for pairs of codes the number of edits."""
+    def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
+        """Return for pairs of rows the number of edits."""
+        a, b = self.comparer.coded.codes_of(i, j)
         return [edits_text(edits) for edits in self.comparer.edits(a, b, self.points.unit).tolist()]
 
 

@@ -216,6 +216,10 @@ class CodedField:
         assert self.field.kind is not None
         return self.field.kind
 
+    def codes_of(self, i: Int64Array, j: Int64Array) -> tuple[Int32Array, Int32Array]:
+        """Return the codes of pairs of rows."""
+        return self.codes[0][i], self.codes[1][j]
+
     @property
     def present(self) -> tuple[float, float]:
         """The parts of the rows of the two tables that have a value."""

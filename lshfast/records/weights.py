@@ -356,9 +356,9 @@ def _expected(levels: int) -> Float64Array:
     return found
 
 
-def _ratio(m: Float64Array, u: Float64Array) -> Float64Array:
+def _ratio(m: Float64Array, u: Float64Array, unordered: int | None = None) -> Float64Array:
     """Return m / u, not increasing with the level: levels out of order are pooled; 1 for missing
-    values.
+    values. One level may have no place in the order.
 
     R. E. Barlow et al., "Statistical inference under order restrictions", 1972.
 
@@ -368,6 +368,10 @@ def _ratio(m: Float64Array, u: Float64Array) -> Float64Array:
     >>> _ratio(np.array([0, 0.8, 0, 0.2]), np.array([0, 0.1, 0.1, 0.8])).round(3).tolist()
     [1.0, 8.0, 0.222, 0.222]
     """
+    if unordered is not None:
+        ratio = _ratio(np.delete(m, unordered), np.delete(u, unordered))
+        alone = m[unordered] / max(u[unordered], TINY)
+        return np.insert(ratio, unordered, np.clip(alone, 1.0, 2.0**LARGEST_WEIGHT))
     pools: list[tuple[float, float, int]] = []
     for matches, strangers in zip(m[EXACT_LEVEL:].tolist(), u[EXACT_LEVEL:].tolist(), strict=True):
         pool = matches, max(strangers, 1e-300), 1
@@ -417,11 +421,13 @@ def weights_of(
     """Return the weights of a field from m and u; `graded` interpolates those of names, texts and
     numbers.
     """
-    bits = np.log2(_ratio(m, u))
+    exchanged = EXACT_LEVEL + 1 if comparer.field_levels.exchanged else None
+    bits = np.log2(_ratio(m, u, exchanged))
     by_value = None
     if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
         by_value = bits_of_values(comparer.coded, m[EXACT_LEVEL], u[EXACT_LEVEL], prior)
-        by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
+        different = bits[EXACT_LEVEL + 1 :] if exchanged is None else bits[exchanged + 1 :]
+        by_value = np.clip(by_value, different[0] if len(different) else 0, LARGEST_WEIGHT)
     graded = graded and comparer.coded.kind in GRADED
     return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)
 
