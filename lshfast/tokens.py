@@ -65,8 +65,8 @@ class TokenSets:
     tokens: UInt64Array
 
     def __init__(self, offsets: npt.ArrayLike, tokens: npt.ArrayLike) -> None:
-        object.__setattr__(self, "offsets", _read_only(_integers(offsets, np.int64, "offsets")))
-        object.__setattr__(self, "tokens", _read_only(_integers(tokens, np.uint64, "tokens")))
+        object.__setattr__(self, "offsets", _integers(offsets, np.int64, "offsets"))
+        object.__setattr__(self, "tokens", _integers(tokens, np.uint64, "tokens"))
         if len(self.offsets) < 1:
             raise ValueError("offsets must hold at least one number: n + 1 for n rows")
         falls = np.flatnonzero(np.diff(self.offsets) < 0)
@@ -350,17 +350,11 @@ def hash_rows(
     return TokenSets(offsets, _tokens_of(elements, offsets, key, first_row))
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view; its memory may still be written through other arrays."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def _integers(
     values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str
 ) -> npt.NDArray[Any]:
-    array = array_of(values, name)
+    """Return a read-only view of integers; its memory may still be written through other arrays."""
+    array = values if type(values) is np.ndarray else array_of(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
@@ -372,7 +366,9 @@ def _integers(
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
         raise ValueError(f"{name} must be at least 0, not {array.min()}")
     array = np.ascontiguousarray(array, dtype)
-    return array if array.flags.aligned else array.copy()
+    view = array.view() if array.flags.aligned else array.copy()
+    view.flags.writeable = False
+    return view
 
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

@@ -39,8 +39,12 @@ def draw_hash_key() -> HashKey:
 
 def draw_hash_numbers() -> tuple[int, int, int, int]:
     """Draw the numbers of a `HashKey`, for a run of several processes."""
-    a, c, e = (1 + _drawn_below(P - 1) for _ in range(3))
-    return a, c, e, _drawn_below(2**64)
+    return (
+        1 + _drawn_below(P - 1),
+        1 + _drawn_below(P - 1),
+        1 + _drawn_below(P - 1),
+        _drawn_below(2**64),
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)

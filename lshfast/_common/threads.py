@@ -71,7 +71,7 @@ def ordered_map(
     threads: int,
     alone: Callable[[Item], bool] | None = None,
 ) -> Iterator[Result]:
-    """Yield function(item) for each item, in order, with at most AHEAD items per thread under way.
+    """Iterate over function(item), in the order of items, at most AHEAD of them per thread at once.
 
     While an item is processed for which alone(item) is true, no other one is: for items that take
     much memory.
@@ -82,8 +82,20 @@ def ordered_map(
     loses its CPU to another one, all of them wait. If the iteration ends early, by an error or an
     interrupt, items under way are abandoned: their kernels stop within about 50 ms.
     """
+    if threads == 1:
+        return map(function, items)
+    return _map_in_threads(function, items, threads, alone)
+
+
+def _map_in_threads(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    alone: Callable[[Item], bool] | None,
+) -> Iterator[Result]:
+    """Do what `ordered_map` says; no thread is started for fewer than two items."""
     items = iter(items)
-    first = list(islice(items, 2 if threads > 1 else 0))
+    first = list(islice(items, 2))
     items = chain(first, items)
     if len(first) < 2:
         yield from map(function, items)

@@ -105,7 +105,6 @@ class Options(Mapping[str, Any]):
     (0.7, 'word', ['threshold'])
     """
 
-    __slots__ = ("_values", "given")
     given: frozenset[str]
     _values: dict[str, Any]
 
@@ -116,20 +115,20 @@ class Options(Mapping[str, Any]):
         given: Iterable[str] | None = None,
     ) -> None:
         every = {option.name: option.default for option in declared}
-        every |= {name: value for name, value in values.items() if value is not None}
-        if given is None:
-            given = (name for name, value in values.items() if value is not None)
-        object.__setattr__(self, "_values", every)
-        object.__setattr__(self, "given", frozenset(given))
+        given_names = set(given or ())
+        for name, value in values.items():
+            if value is not None:
+                every[name] = value
+                if given is None:
+                    given_names.add(name)
+        # As attributes too, so that reading one calls no function.
+        self.__dict__.update(every, _values=every, given=frozenset(given_names))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"options do not change: {name}")
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"there is no option {name}") from None
+        raise AttributeError(f"there is no option {name}")
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -144,6 +143,7 @@ class Options(Mapping[str, Any]):
         """Return these options and further values."""
         changed = Options([], {}, self.given)
         changed._values.update(self._values, **further)
+        changed.__dict__.update(changed._values)
         return changed
 
     def picked(self, names: Iterable[str]) -> dict[str, Any]:

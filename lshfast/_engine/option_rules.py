@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar, get_args
 
 from lshfast._common.choices import Kind, plural
@@ -120,7 +121,7 @@ class Takes:
     # Whether None stands for the default of each option: that of an index, if there is one.
     none_is_default: bool = False
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the options, in their order."""
         names = {*taken_by(*self.drivers), *self.also} - set(self.without)
@@ -204,6 +205,9 @@ def _paragraph_of(option: Option) -> str:
 def of_group(*groups: str) -> list[str]:
     """Return the names of the options of some groups."""
     return [name for name, option in OPTIONS.items() if option.group in groups]
+
+
+NAMES_OF_PLAN = of_group("plan")
 
 
 def options_of(function: str, values: Mapping[str, Any], options: Mapping[str, Any]) -> Options:

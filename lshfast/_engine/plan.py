@@ -145,23 +145,27 @@ class Plan:
         """
         words = self.shingles.stop_words
         bands = self.chosen_bands
-        return {
-            **{name: getattr(self, name) for name in ("threshold", "verify", "groups", "measure")},
-            **{name: getattr(self.shingles, name) for name in ("unit", "size")},
+        arguments = {
+            "threshold": self.threshold,
+            "verify": self.verify,
+            "groups": self.groups,
+            "measure": self.measure,
+            "unit": self.shingles.unit,
+            "size": self.shingles.size,
             "stop_words": words and list(words.words),
-            **{name: getattr(self.hasher, name) for name in ("num_perm", "scheme", "seed")},
-            **(
-                {}
-                if bands is None
-                else {"bands": bands.bands, "rows_per_band": bands.rows_per_band}
-            ),
-            **({"exact": self.exact} if self.exact or self.measure == "containment" else {}),
-            **{
-                name: getattr(self, name)
-                for name in ("ignore_common", "top", "most")
-                if getattr(self, name) is not None
-            },
+            "num_perm": self.hasher.num_perm,
+            "scheme": self.hasher.scheme,
+            "seed": self.hasher.seed,
         }
+        if bands is not None:
+            arguments["bands"] = bands.bands
+            arguments["rows_per_band"] = bands.rows_per_band
+        if self.exact or self.measure == "containment":
+            arguments["exact"] = self.exact
+        for name in ("ignore_common", "top", "most"):
+            if getattr(self, name) is not None:
+                arguments[name] = getattr(self, name)
+        return arguments
 
     @property
     def figures(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from lshfast._engine.plan import Plan
 from lshfast._io.stored_texts import StoredTexts
 from lshfast.join.jaccard import PairMeasure
 from lshfast.kernels.text import TextError, Texts
-from lshfast.shingling import Unit, shingle
+from lshfast.shingling import Shingles, Unit
 
 # Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are
 # estimated from the bytes.
@@ -135,15 +135,15 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
     """Measure the texts of a sample, given their lengths; those up to LONG_BYTES are read."""
-    counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
+    counts: dict[Unit, Int64Array] = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
         try:
-            numbers[short] = shingle(texts, unit, 1, threads=1).counts  # type: ignore[arg-type]
+            numbers[short] = Shingles(unit, 1).tokens_of(texts, 0).counts
         except TextError as error:
             raise TextError(int(rows[short][error.row]), error.reason) from None
     wordy = counts["word"] > 0
-    return Lengths(*(np.sort(counts[unit][wordy]) for unit in ("word", "char")))
+    return Lengths(np.sort(counts["word"][wordy]), np.sort(counts["char"][wordy]))
 
 
 def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:

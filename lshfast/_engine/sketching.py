@@ -97,20 +97,20 @@ def processed(
 
     def work(portion: tuple[int, Column]) -> tuple[int, Result]:
         first_row, column = portion
-        with naming_stage(stage):
-            try:
-                return int(column.nbytes.sum()), process(column)
-            except text.TextError as error:
-                raise text.TextError(error.row + first_row, error.reason) from None
+        try:
+            return int(column.nbytes.sum()), process(column)
+        except text.TextError as error:
+            raise text.TextError(error.row + first_row, error.reason) from None
 
     runs_alone = is_long if plan.capped else None
-    for nbytes, result in ordered_map(work, portions(), plan.threads, runs_alone):
-        bytes_done += nbytes
-        if progress:
-            progress(stage, bytes_done, None)
-        before = time.perf_counter()
-        yield result
-        elsewhere += time.perf_counter() - before
+    with naming_stage(stage):
+        for nbytes, result in ordered_map(work, portions(), plan.threads, runs_alone):
+            bytes_done += nbytes
+            if progress:
+                progress(stage, bytes_done, None)
+            before = time.perf_counter()
+            yield result
+            elsewhere += time.perf_counter() - before
     clock.add("read", reading, bytes_done)
     clock.add(stage, time.perf_counter() - start - reading - elsewhere, bytes_done)
 
@@ -235,11 +235,13 @@ def sketch_rows(
     signatures = (
         GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
     )
-    keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
-    for piece in sketched(noted(batches, plan, columns), plan, clock, finish, progress):
-        with naming_stage("sketch"):
-            for array, part in zip((signatures, keys, marks), piece, strict=True):
-                array.extend(part)
+    keys = GrowingArray(np.uint64, plan.bands.bands, room=room)
+    marks = GrowingArray(np.uint64, 2, room=room)
+    with naming_stage("sketch"):
+        for piece in sketched(noted(batches, plan, columns), plan, clock, finish, progress):
+            signatures.extend(piece.signatures)
+            keys.extend(piece.keys)
+            marks.extend(piece.marks)
     with clock.stage("match", clock.stages["sketch"].nbytes):
         rows = KeyedRows(_joined(columns, plan), RunKey.draw())
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
@@ -302,15 +304,15 @@ def _hashed_rows(
     tokens = GrowingArray(np.uint64, room=room)
     counts = GrowingArray(np.int64)
     marks = GrowingArray(np.uint64, 2)
-    for part, marks_of_part in processed(
-        noted(batches, plan, columns), plan, clock, process, progress
-    ):
-        with naming_stage("sketch"):
+    with naming_stage("sketch"):
+        for part, marks_of_part in processed(
+            noted(batches, plan, columns), plan, clock, process, progress
+        ):
             tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
             counts.extend(part.counts)
             marks.extend(marks_of_part)
-        if stops and not are_short(counts.rows()):
-            return None
+            if stops and not are_short(counts.rows()):
+                return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
         rows = KeyedRows(_joined(columns, plan), key)
         sizes = counts.finished()

@@ -365,10 +365,15 @@ def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
 
     `probability` is the chance that a slot of the pair is equal.
     """
-    for rows in range(slots, 0, -1):
+    fewest = 0  # with more rows a band, and so fewer bands, the recall is lower
+    most = slots
+    while fewest < most:
+        rows = (fewest + most + 1) // 2
         if scurve(probability, slots // rows, rows) >= recall:
-            return Bands(slots // rows, rows)
-    return None
+            fewest = rows
+        else:
+            most = rows - 1
+    return Bands(slots // most, most) if most else None
 
 
 def least_cost(slots: int, cost: Callable[[Bands], float]) -> Bands:

@@ -205,11 +205,12 @@ def _between_kinds(
     n: int, pairs: PairArray, first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (i, j, similarity) of the pairs of different first copies."""
+    if len(pairs) <= PIECE:
+        return _part_between_kinds(n, pairs, first)
     parts = [
         _part_between_kinds(n, pairs[start : start + PIECE], first)
         for start in range(0, len(pairs), PIECE)
     ]
-    parts = parts or [_part_between_kinds(n, pairs, first)]
     i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
     return i, j, similarity
 

@@ -19,7 +19,7 @@ from lshfast._engine.declaration import Options
 from lshfast._engine.guard import check_max_removed, check_result
 from lshfast._engine.kinds import kind_of
 from lshfast._engine.kinds.kind import ItemsInMemory
-from lshfast._engine.option_rules import of_group, options_of, takes_options
+from lshfast._engine.option_rules import NAMES_OF_PLAN, options_of, takes_options
 from lshfast._engine.plan import Grouping, Keep, KeepValues
 from lshfast._engine.plans import AnyPlan, plan_for
 from lshfast._engine.preference import check_keep
@@ -320,7 +320,7 @@ def _items_and_plan(source: Any, options: Options) -> tuple[ItemsInMemory, AnyPl
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     source = collected(source)
-    plan = plan_for(kind_in_memory(source, kind), options.picked(of_group("plan")))
+    plan = plan_for(kind_in_memory(source, kind), options.picked(NAMES_OF_PLAN))
     return kind_of(plan).hold(source, plan, kind)
 
 
