@@ -116,6 +116,12 @@ def packages_imported_by(path):
     return names
 
 
+def test_no_module_asks_for_the_class_of_a_plan_or_run():
+    """Kinds and plans have methods and attributes that answer."""
+    question = re.compile(r"isinstance\([^)]*\b(PointPlan|Plan|PartRun|PointRun)\b")
+    assert [path for path in modules() if question.search(text_of(path))] == []
+
+
 def test_no_modules_import_each_other():
     """Nor do packages and their modules, also inside of functions, and for types only."""
     own = {module_of(path): path for path in modules()}

@@ -62,14 +62,14 @@ def dedup(options: Options, console: Console) -> None:
     job = FileJob.of_rows(options.inputs, options, console.page(options))
     if options.split:
         from lshfast._engine.paragraphs import run_paragraphs
-        from lshfast._engine.plan import Plan
 
-        assert isinstance(job.plan, Plan)  # split is refused for other kinds
+        plan = job.plan.of_texts
+        assert plan is not None  # split is refused for other kinds
         with console.watching(options.output, job.source, job.plan) as watch:
             paragraphs = run_paragraphs(
                 job.source,
                 job.outputs,
-                job.plan,
+                plan,
                 keep=job.keep,
                 indexes=job.indexes,
                 cap=job.cap,

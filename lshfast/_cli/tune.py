@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from lshfast._cli.console import forecast_table, memory_table, plan_table, table_lines
-from lshfast._common.choices import plural
+from lshfast._common.choices import PointKind, plural
 from lshfast._engine.command import Argument, Command, Console
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.libraries import LIBRARIES, library_defaults
@@ -67,7 +67,6 @@ def tune(options: Options, console: Console) -> None:
     from lshfast._engine.executors.local.cap import cap_of
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.plans import plan_for
-    from lshfast._items.measures import PointPlan
 
     source = Inputs.of(options.inputs, options)
     kind: Kind = source.kind_of_items() if options.inputs else options.kind or "text"
@@ -75,10 +74,7 @@ def tune(options: Options, console: Console) -> None:
     cap = cap_of(options.memory, None, False)
     _check(options, cap)
     libraries = [library_defaults(name) for name in dict.fromkeys(options.like or [])]
-    if isinstance(plan, PointPlan):
-        _tune_points(options, source, plan, console)
-    else:
-        _tune_sets(options, source, replace(plan, sets=kind == "set"), cap, libraries, console)
+    TUNING[kind](options, source, plan, cap, libraries, console)
 
 
 def _check(options: Options, cap: Cap | None) -> None:
@@ -99,7 +95,14 @@ def _check(options: Options, cap: Cap | None) -> None:
         )
 
 
-def _tune_points(options: Options, source: Inputs, plan: PointPlan, console: Console) -> None:
+def _tune_points(
+    options: Options,
+    source: Inputs,
+    plan: PointPlan,
+    cap: Cap | None,
+    libraries: list[LibraryDefaults],
+    console: Console,
+) -> None:
     """Show what is found of weighted sets, vectors or codes."""
     from lshfast._engine.forecasts.points import forecast_points
 
@@ -139,8 +142,7 @@ def _tune_sets(
     from lshfast._engine.plan import check_bands_only
 
     if options.dim is not None:
-        kind = "set" if plan.sets else "text"
-        raise ValueError(f"dim is for vectors and codes, not for {plural(kind)}")
+        raise ValueError(f"dim is for vectors and codes, not for {plural(plan.kind)}")
     if plan.exact and not plan.exact_by_default:
         for name in ("plot", "like"):
             if options[name]:
@@ -168,6 +170,14 @@ def _tune_sets(
         _show_forecast(source, plan, cap)
     if corpus is not None:
         _show_inputs(corpus, plan)
+
+
+# What shows the plan of a kind of items.
+TUNING: dict[Kind, Callable[..., None]] = {
+    "text": _tune_sets,
+    "set": _tune_sets,
+    **dict.fromkeys(get_args(PointKind), _tune_points),
+}
 
 
 def _plot(path: Path, plan: Plan, libraries: list[LibraryDefaults]) -> None:
@@ -205,7 +215,7 @@ def _show_inputs(corpus: Corpus, plan: Plan) -> None:
     lines = table_lines(input_figures(notes["delimiters"], notes["unread"], notes["lines"]))
     if lines:
         print("\n" + "\n".join(lines))
-    better = None if plan.sets else recommend_for(corpus)
+    better = None if plan.of_texts is None else recommend_for(corpus)
     if better is not None:
         least = threshold_for(plan.measure, better)
         options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"

@@ -23,6 +23,7 @@ ItemMeasure: TypeAlias = Literal[
 # Other usual names of measures, which all ways in take.
 MEASURE_SYNONYMS: dict[str, ItemMeasure] = {"l1": "manhattan", "l2": "euclidean"}
 Kind: TypeAlias = Literal["text", "set", "weighted", "vector", "code"]
+PointKind: TypeAlias = Literal["weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]

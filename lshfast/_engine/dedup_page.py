@@ -85,7 +85,7 @@ def page_of(
         sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
         texts=texts,
-        left_out="Texts are" if isinstance(plan, Plan) else f"The {plural(plan.kind)} are",
+        left_out="Texts are" if plan.of_texts else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
         command=command,
         stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],
@@ -164,14 +164,13 @@ def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str
     ]
     name = SIMILARITY_NAMES[summary.measure]
     bound = bound_name(summary.measure)
+    bands = plan.bands if summary.bands else None
     return histogram(
         columns,
         f"{what} by {name}",
         axis=(0.0, float(edges[-1])),
         x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
-        curve=_curve(plan.bands)
-        if isinstance(plan, Plan) and summary.bands and summary.measure == "jaccard"
-        else (),
+        curve=_curve(bands) if bands is not None and summary.measure == "jaccard" else (),
         mark=plan.threshold,
     )
 
@@ -222,8 +221,7 @@ def _options(options: Mapping[str, Any], plan: AnyPlan) -> list[tuple[str, str]]
     values = {
         name: value for name, value in options.items() if value is not None and name != "stop_words"
     }
-    if isinstance(plan, Plan) and plan.shingles.stop_words is not None:
-        values["stop_words"] = (
-            plan.shingles.stop_words.language or f"{len(plan.shingles.stop_words.words)} words"
-        )
+    stop_words = None if plan.of_texts is None else plan.of_texts.shingles.stop_words
+    if stop_words is not None:
+        values["stop_words"] = stop_words.language or f"{len(stop_words.words)} words"
     return [(name, str(value)) for name, value in values.items()]

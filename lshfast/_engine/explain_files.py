@@ -11,7 +11,6 @@ from lshfast._common.progress import Progress
 from lshfast._engine.display import SIMILARITY_NAMES
 from lshfast._engine.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast._engine.inputs import Inputs, text_batches
-from lshfast._engine.plan import Plan
 from lshfast._engine.plans import AnyPlan
 from lshfast._engine.stored_options import OF_FOLDER, StoredOptions
 from lshfast._io import DataError
@@ -117,12 +116,13 @@ def explain(
     is_entry = removed is not None and removed.earlier and other is None
     row_keys = [key] if second == key or is_entry else [key, second]
     texts: list[str] = []
-    if isinstance(plan, Plan) and inputs.kind_of_items() == "text":
+    text_plan = plan.of_texts
+    if text_plan is not None and inputs.kind_of_items() == "text":
         texts = _texts_of(inputs, row_keys, progress)
     shared = differences = None
-    if len(texts) == 2 and isinstance(plan, Plan):
+    if len(texts) == 2 and text_plan is not None:
         row_text, second_text = texts
-        shared = shared_of(row_text, second_text, plan)
+        shared = shared_of(row_text, second_text, text_plan)
         differences = compare(row_text, second_text)
     compared = other is not None and other != kept_key
     if removed is None or compared:

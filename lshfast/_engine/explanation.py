@@ -179,9 +179,10 @@ def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | No
         for other in other_members[:MOST_ROWS].tolist()
     ]
     shared = differences = None
-    if texts_of is not None and isinstance(plan, Plan) and keeper >= 0 and keeper != row:
+    text_plan = plan.of_texts
+    if texts_of is not None and text_plan is not None and keeper >= 0 and keeper != row:
         texts = texts_of(np.unique(np.array([row, keeper], np.int64)))
-        shared = shared_of(texts[row], texts[keeper], plan)
+        shared = shared_of(texts[row], texts[keeper], text_plan)
         differences = compare(texts[row], texts[keeper])
     return Explanation(
         row if result.keys is None else result.keys[row],

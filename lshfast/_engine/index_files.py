@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -23,24 +23,21 @@ from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
 from lshfast._engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast._engine.frame import Job
-from lshfast._engine.indexes import add_rows, holds_weighted, naming, new_index, plan_of_items
-from lshfast._engine.inputs import Inputs, text_batches
+from lshfast._engine.indexes import holds_weighted, naming, plan_of_items
+from lshfast._engine.inputs import Inputs
 from lshfast._engine.item_indexes import ItemIndex, key_kind
-from lshfast._engine.plan import Plan, check_indexed, plan_of_index
+from lshfast._engine.kinds import kind_of
+from lshfast._engine.plan import plan_of_index
 from lshfast._engine.plans import AnyPlan
-from lshfast._engine.sketching import sketched
 from lshfast._io import Corpus, DataError, check_place
-from lshfast._items.measures import MEASURES_OF, PointPlan, check_item_measure, is_distance
+from lshfast._items.measures import MEASURES_OF, check_item_measure, is_distance
 from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.stores.values import OnDuplicate
-from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
-    from lshfast.index.index_file import AnyIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.stores.file import Mode
-    from lshfast.sketch.weighted import WeightedMinHasher
 
     OpenedIndex: TypeAlias = LSHIndex | ItemIndex[Any]
 
@@ -228,27 +225,7 @@ def build_index(
     """
     from lshfast.index.index_file import check_index_target
 
-    index: OpenedIndex
-    format: WeightedMinHasher | None = None
-    if isinstance(plan, Plan):
-        check_indexed(plan)
-        index = new_index(plan, on_duplicate)
-        index_class: type[AnyIndex] = type(index)
-    elif plan.kind == "weighted":
-        from lshfast._engine.weighted_indexes import new_weighted_index
-
-        index = new_weighted_index(path, plan, on_duplicate)
-        index_class = type(index.index)
-        format = index.format
-    else:
-        from lshfast._engine.point_indexes import class_for, new_point_index
-
-        if plan.kind == "code" and not plan.complete:
-            raise ValueError(
-                "recall is for vectors: an index of codes finds all entries within the bound"
-            )
-        index = new_point_index(path, plan, on_duplicate)
-        index_class = class_for(plan)
+    index, index_class, format = kind_of(plan).new_index(path, plan, on_duplicate)
     job = _job(path, inputs, overwrite)
     corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")
     job.add(corpus)
@@ -330,72 +307,14 @@ def _fill(
 ) -> int:
     """Insert all rows of a corpus, and return the number of empty rows."""
     with job.reading(corpus):
-        if isinstance(plan, PointPlan):
-            assert points is not None
-            assert isinstance(index, ItemIndex)
-            return _fill_points(index, corpus, plan, points, job, progress, k)
-        assert not isinstance(index, ItemIndex)
-        return _fill_sets(index, name, corpus, plan, job, progress)
-
-
-def _fill_sets(
-    index: LSHIndex, name: str, corpus: Corpus, plan: Plan, job: Job, progress: Progress | None
-) -> int:
-    """Insert the signatures of all rows, and return the number of rows without shingles."""
-    texts = text_batches(corpus, progress)
-    sketches = sketched(texts, plan, job.clock, lambda piece: piece.signatures, progress)
-    row = empty = 0
-    with closing(sketches) as pieces:
-        for signatures in pieces:
-            rows = np.arange(row, row + len(signatures), dtype=np.int64)
-            with job.clock.stage("insert"):
-                add_rows(index, name, corpus, rows, signatures)
-            row += len(signatures)
-            empty += int((signatures[:, 0] == EMPTY).sum())
-    return empty
-
-
-def _fill_points(
-    index: ItemIndex[Any],
-    corpus: Corpus,
-    plan: PointPlan,
-    points: AnyReader,
-    job: Job,
-    progress: Progress | None,
-    k: int | None,
-) -> int:
-    """Insert all points, and return the number of rows without one.
-
-    A new index is planned for the number of its points, so these are read before.
-    """
-    batches = job.points(corpus, progress)
-    if index.index is None:
-        waiting = list(batches)
-        if points.format is None:
-            raise ValueError(
-                f"there is no {plan.kind} in the inputs, of which an index could be made"
-            )
-        with job.clock.stage("plan"):
-            if k is not None:
-                words = [batch.words for batch in waiting]
-                plan = index.choose_bound(words, points.format, plan, k)
-            index.begin(points.format, plan, sum(len(batch.words) for batch in waiting))
-        batches = (waiting.pop(0) for _ in range(len(waiting)))
-    row = empty = 0
-    for batch in batches:
-        numbers = row + np.flatnonzero(~batch.missing)
-        with job.clock.stage("insert"):
-            index.add(numbers, batch.words, plan, corpus)
-        row += len(batch)
-        empty += len(batch) - len(numbers)
-    return empty
+        return kind_of(plan).fill_index(index, name, corpus, plan, points, job, progress, k)
 
 
 def _summary(
     index: OpenedIndex, path: str, corpus: Corpus, plan: AnyPlan, empty: int, before: int, job: Job
 ) -> IndexSummary:
     added = len(index) - before
-    left_out = empty if isinstance(plan, PointPlan) else 0
+    left_out = 0 if kind_of(plan).empty_are_entries else empty
     again = corpus.accepted - added - left_out
     stats = index.stats()
     return job.account(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from lshfast._common.atomic_files import printable
@@ -190,8 +190,7 @@ def plan_of_items(
         return plan_against(os.fspath(against), of_index, kind=kind, **others)
     if against is not None and kind == "weighted":
         plan_options |= options_against(os.fspath(against), of_index)
-    plan = plan_for(kind, plan_options)
-    return replace(plan, sets=True) if isinstance(plan, Plan) and kind == "set" else plan
+    return plan_for(kind, plan_options)
 
 
 def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any) -> Plan:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -36,22 +36,20 @@ from lshfast._items.kind import (
     kind_of_arrow,
     kind_of_value,
 )
-from lshfast._items.measures import PointPlan
-from lshfast._items.sets import SetReader
+from lshfast._items.sets import SET_BYTES
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 
 if TYPE_CHECKING:
     from lshfast._items.items import PointReader
+    from lshfast._items.sets import SetReader
     from lshfast._items.weighted import SignatureReader, WeightedReader
     from lshfast.index.neighbors.points import PointFormat
     from lshfast.sketch.weighted import WeightedMinHasher
 
-    AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader
+    AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader | SetReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
-
-SET_BYTES = 1 << 20  # of rows of sets that are read at a time
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
@@ -111,23 +109,20 @@ class Inputs:
         one is given. If the run has an index, `indexed`, elements of weighted sets are hashed under
         the seed of the plan.
         """
-        if isinstance(plan, PointPlan):
-            from lshfast._items.reading import reader_of
-
-            seed = {"seed": plan.seed} if indexed else {}
-            reader = reader_of(plan.kind, plan.measure, format, **seed, threads=plan.threads)
-            how: dict[str, Any] = {
-                "kind": plan.kind,
-                "convert": reader.read,
-                "advice": lambda: reader.advice,
-            }
-            if plan.kind == "weighted":
-                how["batch_bytes"] = SET_BYTES
-            corpus = self.open(**how | others)
-            if plan.kind == "code":
-                reader.image_hash = hash_of_lists(corpus.files)
-            return corpus, reader
-        return self.open(**(_of_sets() if plan.sets else {}) | others), None
+        reader = plan.reader(format, indexed)
+        if reader is None:
+            return self.open(**others), None
+        how: dict[str, Any] = {
+            "kind": plan.kind,
+            "convert": reader.read,
+            "advice": lambda: reader.advice,
+        }
+        if reader.batch_bytes is not None:
+            how["batch_bytes"] = reader.batch_bytes
+        corpus = self.open(**how | others)
+        if plan.kind == "code":
+            cast("PointReader", reader).image_hash = hash_of_lists(corpus.files)
+        return corpus, reader
 
     def kind_of_items(self) -> Kind:
         """Return the kind of items in the column: what the user says, or else what its type or
@@ -188,7 +183,7 @@ class Inputs:
         for batch in corpus.batches():
             yield from batch.strings()
 
-    def sample(self, plan: AnyPlan | None = None) -> Corpus:
+    def sample(self, plan: Plan | None = None) -> Corpus:
         """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its
         first few megabytes.
 
@@ -198,14 +193,9 @@ class Inputs:
         source = replace(self, id_column=None)
         if plan is None:
             return source.open(batch_bytes=SAMPLE_BYTES)
-        small = isinstance(plan, Plan) and plan.sets
-        options: dict[str, Any] = {} if small else {"batch_bytes": SAMPLE_BYTES}
-        return source.open_kind(plan, **options)[0]
-
-
-def _of_sets() -> dict[str, Any]:
-    """Return how sets are read: in small batches, since their rows are lists of Python objects."""
-    return {"kind": "set", "convert": SetReader().read, "batch_bytes": SET_BYTES}
+        reader = plan.reader()
+        batch_bytes = SAMPLE_BYTES if reader is None else reader.batch_bytes
+        return source.open_kind(plan, batch_bytes=batch_bytes)[0]
 
 
 def _kind_of_type(file: File, found: Any) -> Kind:

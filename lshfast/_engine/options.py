@@ -6,7 +6,7 @@ tested against it. What a way of running does not take, it refuses by `refuse`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from lshfast._common.choices import (
     MAX_COLUMNS,
@@ -18,6 +18,7 @@ from lshfast._common.choices import (
     OnDuplicate,
     OnError,
     OutputFormat,
+    PointKind,
     Scheme,
     Unit,
     Verify,
@@ -45,7 +46,7 @@ ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
 
 TEXTS: tuple[Kind, ...] = ("text",)
 SETS: tuple[Kind, ...] = ("text", "set")
-POINTS: tuple[Kind, ...] = ("weighted", "vector", "code")
+POINTS: tuple[Kind, ...] = get_args(PointKind)
 
 DEDUP: tuple[Verb, ...] = ("dedup",)
 LISTING: tuple[Verb, ...] = ("dedup", "pairs")

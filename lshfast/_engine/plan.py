@@ -17,6 +17,7 @@ from lshfast._common.display import bands_and_rows
 from lshfast._common.threads import thread_count
 from lshfast._engine.declaration import Driver
 from lshfast._engine.options import NAMES, OPTIONS
+from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
@@ -95,6 +96,15 @@ class Plan:
     def kind(self) -> Kind:
         """The kind of the rows, "text" or "set"."""
         return "set" if self.sets else "text"
+
+    @property
+    def of_texts(self) -> Plan | None:
+        """This plan if the rows are texts, which can be shown and compared word by word."""
+        return None if self.sets else self
+
+    def reader(self, format: object = None, indexed: bool = False) -> SetReader | None:
+        """Return what converts a column of files; texts are read as they are."""
+        return SetReader() if self.sets else None
 
     @cached_property
     def bands(self) -> Bands:

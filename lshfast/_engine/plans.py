@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias, cast, get_args
 
-from lshfast._common.choices import Kind
+from lshfast._common.choices import Kind, PointKind
 from lshfast._engine.option_rules import refuse_for_kind
 from lshfast._engine.plan import Plan, make_plan
-from lshfast._items.measures import PointKind, PointPlan, check_item_measure, make_point_plan
+from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
 
 AnyPlan: TypeAlias = Plan | PointPlan
 
@@ -50,10 +51,8 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
     if kind in get_args(PointKind):
         given = {name: value for name, value in options.items() if name in OF_POINTS}
         return make_point_plan(cast(PointKind, kind), **given | {"measure": measure})
-    return make_plan(
-        **{name: value for name, value in options.items() if name not in ONLY_OF_POINTS}
-        | {"measure": measure}
-    )
+    given = {name: value for name, value in options.items() if name not in ONLY_OF_POINTS}
+    return replace(make_plan(**given | {"measure": measure}), sets=kind == "set")
 
 
 def plan_of_options(options: Mapping[str, Any]) -> AnyPlan:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from lshfast._common.choices import ItemMeasure, Kind, usual_measure
+from lshfast._common.choices import ItemMeasure, Kind, PointKind, usual_measure
 from lshfast._common.image_hashes import ImageHash, check_same_hash, hash_named
 from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -24,7 +24,7 @@ from lshfast._engine.indexes import Indexes, naming
 from lshfast._engine.item_indexes import BATCH_ROWS, ItemAnswers, ItemIndex
 from lshfast._items.held_points import release
 from lshfast._items.items import PointReader
-from lshfast._items.measures import PointKind, PointPlan, is_distance, make_point_plan
+from lshfast._items.measures import PointPlan, is_distance, make_point_plan
 from lshfast.index.hamming import HammingIndex, TanimotoIndex
 from lshfast.index.index_file import any_index
 from lshfast.index.keys import Column, kind_of, listed

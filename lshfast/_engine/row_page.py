@@ -26,7 +26,6 @@ from lshfast._engine.plans import AnyPlan
 from lshfast._engine.report import DedupResult
 from lshfast._io import Corpus
 from lshfast._io.pages.page import write_page
-from lshfast._items.measures import PointPlan
 from lshfast.kernels.text import Texts
 
 
@@ -56,7 +55,7 @@ class RowPage(NoPage):
         self._radius = radius_of(plan)
         self._sample = SampledPairs(self._radius) if listing else None
         self.texts_of = partial(texts_by_row, corpus)
-        self._show(output, corpus, isinstance(plan, PointPlan) or plan.sets)
+        self._show(output, corpus, plan.of_texts is None)
 
     def _show(self, output: PageOutput, corpus: Corpus, items: bool) -> None:
         """Choose what is shown of a row: its text, or the value of a column."""

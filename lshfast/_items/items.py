@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import python_values, stored_lists
 from lshfast._common.checks import array_of
-from lshfast._common.choices import ItemMeasure
+from lshfast._common.choices import ItemMeasure, PointKind
 from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.extras import optional
 from lshfast._common.image_hashes import ImageHash
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._items.kind import decoded_lists, shortened
-from lshfast._items.measures import PointKind
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
 from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat
@@ -91,6 +90,8 @@ class PointReader:
 
     format: PointFormat | None
     image_hash: ImageHash | None = None
+
+    batch_bytes: None = None  # as for texts
 
     def __init__(
         self, kind: PointKind, measure: ItemMeasure, format: PointFormat | None = None

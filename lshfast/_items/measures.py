@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
 from lshfast._common.checks import Seed, check_int, check_number, check_seed
-from lshfast._common.choices import Grouping, ItemMeasure, Kind, Verify, plural, usual_measure
+from lshfast._common.choices import (
+    Grouping,
+    ItemMeasure,
+    Kind,
+    PointKind,
+    Verify,
+    plural,
+    usual_measure,
+)
 from lshfast._common.threads import thread_count
 from lshfast._common.types import Float64Array
 from lshfast.banding.bands import Bands
 
 if TYPE_CHECKING:
+    from lshfast._items.items import PointReader
+    from lshfast._items.weighted import SignatureReader, WeightedReader
     from lshfast.index.neighbors.points import PointFormat
-
-PointKind: TypeAlias = Literal["weighted", "vector", "code"]
+    from lshfast.sketch.weighted import WeightedMinHasher
 
 # The measures of each kind, the default first.
 MEASURES_OF: dict[Kind, tuple[ItemMeasure, ...]] = {
@@ -105,6 +114,7 @@ class PointPlan:
     # What plans of texts have.
     verify: ClassVar[Verify] = "exact"
     ignore_common: ClassVar[None] = None
+    of_texts: ClassVar[None] = None
 
     @property
     def threshold(self) -> float:
@@ -133,6 +143,18 @@ class PointPlan:
     def described(self) -> dict[str, Any]:
         """Return the parameters as the manifest of a work folder has them."""
         return self.arguments
+
+    def reader(
+        self, format: PointFormat | WeightedMinHasher | None = None, indexed: bool = False
+    ) -> PointReader | WeightedReader | SignatureReader:
+        """Return what converts a column of files; see `Inputs.open_kind`."""
+        from lshfast._items.reading import reader_of
+
+        seed = {"seed": self.seed} if indexed else {}
+        reader: PointReader | WeightedReader | SignatureReader = reader_of(
+            self.kind, self.measure, format, **seed, threads=self.threads
+        )
+        return reader
 
     def memory_for(self, rows: int, words: int, in_memory: bool) -> int:
         """Estimate the peak memory of a run in bytes; `in_memory` says where the points are."""

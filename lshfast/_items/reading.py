@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.arrow_columns import checked_column
-from lshfast._common.choices import ItemMeasure
+from lshfast._common.choices import ItemMeasure, PointKind
 from lshfast._common.extras import optional
 from lshfast._items.items import PointBatch, PointReader
 from lshfast._items.kind import is_missing
-from lshfast._items.measures import PointKind
 from lshfast._items.weighted import ORDER_SEED, SignatureReader, WeightedReader
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.arrow import is_arrow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,16 @@ Elements: TypeAlias = Texts | UInt64Array
 Read: TypeAlias = tuple[tuple[Int64Array, Elements], dict[int, str]]
 
 
+# Bytes of rows of sets that are read at a time; in memory, rows are lists of Python objects.
+SET_BYTES = 1 << 20
+
+
 class SetReader:
     """Converts columns of lists to packed sets; all elements are strings or all are integers."""
+
+    batch_bytes: ClassVar[int] = SET_BYTES
+    format: ClassVar[None] = None
+    advice: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self._kind: type | None = None

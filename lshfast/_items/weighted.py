@@ -22,7 +22,7 @@ from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._items.held_points import HeldSets
 from lshfast._items.items import PointBatch
 from lshfast._items.kind import decoded_lists, kind_of_arrow, shortened
-from lshfast._items.sets import is_writable, named, without_rows
+from lshfast._items.sets import SET_BYTES, is_writable, named, without_rows
 from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
 
@@ -44,6 +44,7 @@ class WeightedReader:
 
     format: None = None
     advice: ClassVar[str] = ""
+    batch_bytes: ClassVar[int] = SET_BYTES
 
     def __init__(self, seed: int = ORDER_SEED) -> None:
         self._kind: type | None = None
@@ -121,6 +122,7 @@ class SignatureReader:
     """
 
     advice: ClassVar[str] = ""
+    batch_bytes: ClassVar[int] = SET_BYTES
 
     def __init__(self, format: WeightedMinHasher, threads: int) -> None:
         self.format: Any = format

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lshfast._common.checks import Seed, check_int
 from lshfast._common.choices import ItemMeasure, Kind, plural
 from lshfast._common.progress import Progress
 from lshfast._engine.clock import Clock
-from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.plan import RECALL
 from lshfast._engine.plans import AnyPlan, plan_for
 from lshfast._engine.short_texts import warn_of
 from lshfast._items.kind import collected, kind_in_memory
-from lshfast._items.measures import PointPlan
+from lshfast.quality.checks import CHECKS
 from lshfast.quality.result import CheckResult
-from lshfast.quality.run import CheckOptions, check_rows
+from lshfast.quality.run import CheckOptions
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 
@@ -127,16 +125,19 @@ def check(
     )
     sample = check_int("sample", sample, 1, MOST_SAMPLE)
     examples = check_int("examples", examples, 0, MOST_SAMPLE)
-    if isinstance(plan, PointPlan):
-        return _check_points(texts, plan, sample, examples, progress)
+    check = CHECKS[plan.kind]
+    if examples and "examples" in check.without:
+        raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
     options = CheckOptions(sample, RECALL if recall is None else recall, examples)
-    column = column_of(texts, plan.shingles, kind)
-    plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     clock = Clock()
-    figures = check_rows([column], plan, options, clock, progress)
-    n = len(column)
-    result = CheckResult(
-        read=n, rejected=0, accepted=n, stages=clock.stages, seconds=clock.seconds, **figures
+    rows, figures = check.of_items(texts, plan, kind, options, clock, progress)
+    result = check.result(
+        read=rows,
+        rejected=0,
+        accepted=rows,
+        stages=clock.stages,
+        seconds=clock.seconds,
+        **figures,
     )
     warn_of(result.advice)
     return result
@@ -156,28 +157,3 @@ def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
             "is found"
         )
     return plan_for(kind, options)
-
-
-def _check_points(
-    items: Any, plan: PointPlan, sample: int, examples: int, progress: Progress | None
-) -> PointCheck:
-    from lshfast._engine.points import PointRows
-    from lshfast._items.reading import read_points
-    from lshfast.quality.points import PointCheck, check_points
-
-    if examples:
-        raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
-    clock = Clock()
-    points = read_points(items, plan.kind, plan.measure)
-    rows = PointRows.of([points.batch], lambda: points.format)
-    figures: dict[str, Any] = check_points(rows, plan, sample, clock, progress)
-    warn_of(points.advice)
-    return PointCheck(
-        read=rows.n,
-        rejected=0,
-        accepted=rows.n,
-        stages=clock.stages,
-        seconds=clock.seconds,
-        advice=points.advice,
-        **figures,
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lshfast._engine.command import QUIET, Command, Console, output_option
 from lshfast._engine.declaration import Option, Options
 from lshfast._engine.option_rules import taken_by_verb
@@ -45,26 +43,18 @@ def check(options: Options, console: Console) -> None:
     from lshfast._common.checks import check_int
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.plan import RECALL
-    from lshfast._items.measures import PointPlan
     from lshfast.quality.api import check_plan
-    from lshfast.quality.job import check_files, check_point_files
+    from lshfast.quality.checks import CHECKS
+    from lshfast.quality.job import check_files
     from lshfast.quality.run import CheckOptions
 
     source = Inputs.of(options.inputs, options)
     kind = source.kind_of_items()
     plan = check_plan(kind, options.picked(PLAN_OPTIONS))
     rows = check_int("sample", options.sample, 1, 2**31 - 1)
-    if isinstance(plan, PointPlan):
-        for name in ("examples", "html"):
-            if options[name]:
-                raise ValueError(f"{name} is for texts and sets, not for {kind}s")
-        with console.watching(None, source, plan) as watch:
-            points = check_point_files(
-                source, options.output, plan, rows, overwrite=options.overwrite, progress=watch
-            )
-        console.report(points)
-        return
-    plan = replace(plan, sets=kind == "set")
+    for name in CHECKS[kind].without:
+        if options[name]:
+            raise ValueError(f"{name} is for texts and sets, not for {kind}s")
     recall = RECALL if options.recall is None else options.recall
     measured = CheckOptions(rows, recall, EXAMPLES if options.examples else 0)
     with console.watching(None, source, plan) as watch:

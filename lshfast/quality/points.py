@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -186,7 +186,7 @@ def _share(share: Estimate) -> str:
 
 def check_points(
     rows: PointRows, plan: PointPlan, sample: int, clock: Clock, progress: Progress | None = None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return the figures of a `PointCheck`, without those of all accounts."""
     with clock.stage("sample"):
         copies = equal_rows(rows.marks)

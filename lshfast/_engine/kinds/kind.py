@@ -15,10 +15,14 @@ from lshfast._engine.crowds import Limited
 from lshfast._engine.listed_pairs import PairArray
 
 if TYPE_CHECKING:
+    from lshfast._engine.frame import Job
     from lshfast._engine.indexes import Indexes
+    from lshfast._engine.inputs import AnyReader
     from lshfast._io import Corpus
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
+    from lshfast.index.stores.values import OnDuplicate
+    from lshfast.sketch.weighted import WeightedMinHasher
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,14 @@ class ItemsInMemory:
         return self.format
 
 
+class NewIndex(NamedTuple):
+    """An index without entries, its class, and the format that its rows must have, if any."""
+
+    index: Any
+    index_class: type[Any]
+    format: WeightedMinHasher | None = None
+
+
 class PairsInMemory(NamedTuple):
     """Similar pairs, what the user is warned of, and what a limit left out."""
 
@@ -67,6 +79,9 @@ class ItemKind(ABC):
     # Whether a run within a given amount of memory divides the rows into parts; otherwise it holds
     # them in a file.
     in_parts: ClassVar[bool] = True
+
+    # Whether a row without elements becomes an entry of an index; it matches nothing.
+    empty_are_entries: ClassVar[bool] = True
 
     @abstractmethod
     def hold(self, items: Any, plan: Any, named: Kind | None) -> tuple[ItemsInMemory, Any]:
@@ -139,6 +154,27 @@ class ItemKind(ABC):
     def insert_kept(self, index: LSHIndex, part: Any, keys: Sequence[Any]) -> int:
         """Insert the kept rows under their keys, and return how many entries are new or
         replaced.
+        """
+
+    @abstractmethod
+    def new_index(self, name: str, plan: Any, on_duplicate: OnDuplicate) -> NewIndex:
+        """Return an index without entries for rows of a plan; `name` is its file."""
+
+    @abstractmethod
+    def fill_index(
+        self,
+        index: Any,
+        name: str,
+        corpus: Corpus,
+        plan: Any,
+        reader: AnyReader | None,
+        job: Job,
+        progress: Progress | None,
+        k: int | None,
+    ) -> int:
+        """Insert all rows of a corpus, and return the number of empty rows.
+
+        With `k`, the bound of a new index is chosen for k neighbors.
         """
 
     @abstractmethod

@@ -15,7 +15,7 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.indexes import Indexes, holds_weighted
 from lshfast._engine.inputs import item_batches
-from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, PairsInMemory
+from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
 from lshfast._engine.listed_pairs import PairArray
 from lshfast._engine.points import PointRun, pairs_of_points, run_points
 from lshfast._io import Corpus
@@ -23,15 +23,20 @@ from lshfast._items.measures import PointPlan
 from lshfast._items.reading import read_points
 
 if TYPE_CHECKING:
+    from lshfast._engine.frame import Job
+    from lshfast._engine.inputs import AnyReader
+    from lshfast._engine.item_indexes import ItemIndex
     from lshfast._engine.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
+    from lshfast.index.stores.values import OnDuplicate
 
 
 class PointKindOf(ItemKind):
     """Vectors, or codes."""
 
     in_parts = False
+    empty_are_entries = False
 
     def hold(
         self, items: Any, plan: PointPlan, named: Kind | None
@@ -92,6 +97,50 @@ class PointKindOf(ItemKind):
     def insert_kept(self, index: LSHIndex, part: PointRun, keys: Sequence[Any]) -> int:
         raise NotImplementedError("an index in memory has texts and sets, weighted or not")
 
+    def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
+        from lshfast._engine.point_indexes import class_for, new_point_index
+
+        if self.name == "code" and not plan.complete:
+            raise ValueError(
+                "recall is for vectors: an index of codes finds all entries within the bound"
+            )
+        return NewIndex(new_point_index(name, plan, on_duplicate), class_for(plan))
+
+    def fill_index(
+        self,
+        index: ItemIndex[Any],
+        name: str,
+        corpus: Corpus,
+        plan: PointPlan,
+        reader: AnyReader | None,
+        job: Job,
+        progress: Progress | None,
+        k: int | None,
+    ) -> int:
+        batches = job.points(corpus, progress)
+        if index.index is None:
+            # A new index is planned for the number of its points, so these are read before.
+            waiting = list(batches)
+            format = None if reader is None else reader.format
+            if format is None:
+                raise ValueError(
+                    f"there is no {self.name} in the inputs, of which an index could be made"
+                )
+            with job.clock.stage("plan"):
+                if k is not None:
+                    words = [batch.words for batch in waiting]
+                    plan = index.choose_bound(words, format, plan, k)
+                index.begin(format, plan, sum(len(batch.words) for batch in waiting))
+            batches = (waiting.pop(0) for _ in range(len(waiting)))
+        row = empty = 0
+        for batch in batches:
+            numbers = row + np.flatnonzero(~batch.missing)
+            with job.clock.stage("insert"):
+                index.add(numbers, batch.words, plan, corpus)
+            row += len(batch)
+            empty += len(batch) - len(numbers)
+        return empty
+
     def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:
             return nullcontext()
@@ -140,6 +189,12 @@ class WeightedKind(PointKindOf):
             index.insert(new_keys(index, keys, numbers[piece]), signatures)
             for piece, signatures in pieces
         )
+
+    def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
+        from lshfast._engine.weighted_indexes import new_weighted_index
+
+        index = new_weighted_index(name, plan, on_duplicate)
+        return NewIndex(index, type(index.index), index.format)
 
     def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:

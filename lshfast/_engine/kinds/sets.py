@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
@@ -13,22 +15,26 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.indexes import Indexes, holds_weighted
+from lshfast._engine.indexes import Indexes, add_rows, holds_weighted, new_index
 from lshfast._engine.inputs import text_batches
-from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, PairsInMemory
+from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
 from lshfast._engine.listed_pairs import PairArray, listed, not_above
 from lshfast._engine.plan import Plan, check_indexed, check_same_run
 from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.short_texts import advice_for
 from lshfast._engine.similar_pairs import SimilarPairs
-from lshfast._engine.sketching import sketch_rows
+from lshfast._engine.sketching import sketch_rows, sketched
 from lshfast._io import Corpus
 from lshfast.join.copies import with_copies
 from lshfast.join.jaccard import joined_pairs
+from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
+    from lshfast._engine.frame import Job
+    from lshfast._engine.inputs import AnyReader
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
+    from lshfast.index.stores.values import OnDuplicate
 
 
 class SetKind(ItemKind):
@@ -102,6 +108,34 @@ class SetKind(ItemKind):
     def insert_kept(self, index: LSHIndex, part: PartRun, keys: Sequence[Any]) -> int:
         kept = part.found.kept_rows
         return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
+
+    def new_index(self, name: str, plan: Plan, on_duplicate: OnDuplicate) -> NewIndex:
+        check_indexed(plan)
+        index = new_index(plan, on_duplicate)
+        return NewIndex(index, type(index))
+
+    def fill_index(
+        self,
+        index: LSHIndex,
+        name: str,
+        corpus: Corpus,
+        plan: Plan,
+        reader: AnyReader | None,
+        job: Job,
+        progress: Progress | None,
+        k: int | None,
+    ) -> int:
+        texts = text_batches(corpus, progress)
+        sketches = sketched(texts, plan, job.clock, lambda piece: piece.signatures, progress)
+        row = empty = 0
+        with closing(sketches) as pieces:
+            for signatures in pieces:
+                rows = np.arange(row, row + len(signatures), dtype=np.int64)
+                with job.clock.stage("insert"):
+                    add_rows(index, name, corpus, rows, signatures)
+                row += len(signatures)
+                empty += int((signatures[:, 0] == EMPTY).sum())
+        return empty
 
     def opened_index(self, indexes: Indexes, plan: Plan) -> AbstractContextManager[Any]:
         return indexes.opened(plan)
