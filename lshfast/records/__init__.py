@@ -12,6 +12,31 @@
 `match_records` links two tables, and `dedup_records` the records of one. Without labels, the
 weights of fields are learnt from the tables; `LinkResult.explain` shows a link. ``lshfast records
 match`` and ``lshfast records dedup`` are the commands, and docs/how-to/records.md has the guide.
+
+Files
+-----
+Tables: ``sources``, ``distinct_values`` and ``tables`` read columns; ``record_ids`` finds rows by
+their ids; ``fields`` are what is compared; ``keys`` and ``dependent`` leave columns out, and
+``content`` finds fields with the same content.
+Values: ``values``, ``dates``, ``months``, ``ages``, ``phones``, ``addresses`` and ``unicode_forms``
+give normal forms, which ``forms`` chooses by kind; ``missing`` finds values that stand for none;
+``coding`` numbers the values of all fields.
+Candidates: ``blocking``, ``nearest`` and ``rule_names`` are the blocking rules, ``blocks`` their
+pairs, ``candidates`` the union; ``default_rules`` and ``given_rules`` choose rules, and ``reach``
+measures them.
+Comparison: ``comparison`` gives levels by ``nearness``, with ``letters``, ``full_names``,
+``overlap`` and ``synonyms``; ``exchanged`` finds exchanged names, ``record_texts`` whole records.
+Weights: ``patterns``, ``mixture``, ``dependence``, ``relatives``, ``differing`` and ``network``
+learn from agreement patterns; ``weights`` from candidates; ``rivals``, ``calibration`` and
+``copies`` from seeds; ``prior`` has the share of matches, ``points`` scores without weights.
+Links: ``linking`` is the whole run; ``scoring``, ``links``, ``assignment``, ``clusters`` and
+``labels`` lead from weights to links and groups.
+Results: ``result``, ``summary``, ``outlook``, ``rates``, ``explain``, ``merged``, ``review``,
+``near``, ``overview``, ``display``, ``page``, ``page_links`` and ``plots``.
+Command line: ``command``, ``job`` and ``job_outputs``; ``label_command``, ``label_job``,
+``label_screen`` and ``field_pairs`` for marking pairs.
+Shared: ``options``, ``choices``, ``linkage`` and ``linked`` are records that travel;
+``distinct`` finds distinct numbers and rows.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""Addresses of the United States as parts, by usaddress, which learnt them from labelled
-addresses.
-"""
+"""Addresses of the United States as parts, by usaddress, which learnt from labelled addresses."""
 
 from __future__ import annotations
 
@@ -82,14 +80,13 @@ def address_parts(text: str) -> dict[str, str]:
     with _LOCK:
         # It fails on lone surrogates.
         labelled = parser.parse(text.encode("utf-8", "replace").decode())
-    found: dict[str, list[str]] = {}
+    words_of: dict[str, list[str]] = {}
     for word, label in labelled:
         part = LABELS.get(label, "street")
         if part:
-            found.setdefault(part, []).append(
-                word.split("-")[0] if part == "zip" else word.strip(",;#()")
-            )
-    parts = {part: " ".join(filter(None, found[part])) for part in PARTS if part in found}
+            plain_word = word.split("-")[0] if part == "zip" else word.strip(",;#()")
+            words_of.setdefault(part, []).append(plain_word)
+    parts = {part: " ".join(filter(None, words_of[part])) for part in PARTS if part in words_of}
     if "state" in parts:
         parts["state"] = STATES.get(normal_form(parts["state"]), parts["state"])
     return {part: words for part, words in parts.items() if words}
@@ -98,50 +95,50 @@ def address_parts(text: str) -> dict[str, str]:
 def with_address_parts(
     a: RecordTable, b: RecordTable | None, fields: Sequence[Field]
 ) -> tuple[RecordTable, RecordTable | None, list[Field]]:
-    """Return tables with columns for the parts of addresses, and fields with these parts in place
-    of addresses.
+    """Return tables with columns for the parts of addresses, and fields of these parts instead.
 
-    A field ``home`` becomes ``home.number``, ``home.street`` and so on, those of which an address
-    has a value. They share its points.
-
-    Raises
-    ------
-    ImportError
-        If there is an address and usaddress is not installed.
-    ValueError
-        If a table has a column of the name of a part.
+    A field ``home`` becomes ``home.number``, ``home.street`` and so on, for the parts that occur.
+    They share its points. ImportError without usaddress; ValueError if a column exists.
     """
-    chosen: list[Field] = []
+    fields_with_parts: list[Field] = []
     for field in fields:
         if field.kind != "address":
-            chosen.append(field)
+            fields_with_parts.append(field)
             continue
         tables = [a] if b is None else [a, b]
-        codes, raw = encoded(
-            table.column(field.column_of(side)) for side, table in enumerate(tables)
-        )
-        texts = list(map(as_text, raw))
-        parts = list(map(address_parts, latin_texts(texts) if field.latin else texts))
-        names = [part for part in PARTS if any(part in own for own in parts)] or ["street"]
-        added = []
-        for table, own in zip(tables, codes, strict=True):
-            columns = {
-                f"{field.name}.{part}": [
-                    None if code < 0 else parts[code].get(part) for code in own.tolist()
-                ]
-                for part in names
-            }
-            added.append(table.with_columns(columns))
-        a = added[0]
-        b = None if b is None else added[1]
-        chosen += [
-            replace(
+        tables, names = _split_addresses(tables, field)
+        a = tables[0]
+        b = None if b is None else tables[1]
+        for part in names:
+            part_field = replace(
                 field,
                 name=f"{field.name}.{part}",
                 other=None,
                 kind=PARTS[part],
                 points=field.points / len(names),
             )
+            fields_with_parts.append(part_field)
+    return a, b, fields_with_parts
+
+
+def _split_addresses(
+    tables: Sequence[RecordTable], field: Field
+) -> tuple[list[RecordTable], list[str]]:
+    """Return tables with columns for the parts of a field, and the parts that occur."""
+    columns = [table.column(field.column_of(side)) for side, table in enumerate(tables)]
+    codes, values = encoded(columns)
+    texts = list(map(as_text, values))
+    addresses = list(map(address_parts, latin_texts(texts) if field.latin else texts))
+    occurring = set[str]().union(*addresses)
+    names = [part for part in PARTS if part in occurring] or ["street"]
+    split_tables = []
+    for table, codes_of_table in zip(tables, codes, strict=True):
+        column_codes = codes_of_table.tolist()
+        split = {
+            f"{field.name}.{part}": [
+                None if code < 0 else addresses[code].get(part) for code in column_codes
+            ]
             for part in names
-        ]
-    return a, b, chosen
+        }
+        split_tables.append(table.with_columns(split))
+    return split_tables, names

@@ -1,9 +1,8 @@
-"""Ages, or years of birth, in one table and dates of birth in the other: both become ages, or both
-years.
+"""Ages, or years of birth, in one table and dates of birth in the other: both become one of them.
 
-When ages were written down is not known. It is estimated from the distributions: the deciles of the
-dates and of the ages add up to that time, if both tables have about the same people. So equal ages
-are near ones.
+The time when ages were written down is not known. It is estimated from the distributions: the
+deciles of the dates and of the ages add up to that time, if both tables have about the same people.
+So equal ages are near ones.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class AgeForm(NamedTuple):
 
 def whole_number(text: str) -> int | None:
     """Return the number of up to four digits in a string, else None."""
-    found = _WHOLE.fullmatch(text)
-    return None if found is None else int(found[1])
+    match = _WHOLE.fullmatch(text)
+    return None if match is None else int(match[1])
 
 
 def written_as(texts: Sequence[str]) -> Literal["dates", "ages", "years"] | None:
@@ -66,13 +65,14 @@ def written_as(texts: Sequence[str]) -> Literal["dates", "ages", "years"] | None
         return "ages"
     if sum(FIRST_YEAR <= number <= LAST_YEAR for number in numbers) > MOST_DATES * count:
         return "years"
-    return "dates" if sum(day_of(text) is not None for text in texts) > MOST_DATES * count else None
+    dates = sum(day_of(text) is not None for text in texts)
+    return "dates" if dates > MOST_DATES * count else None
 
 
 def age_forms(
     columns: Sequence[Sequence[str]], order: DateOrder | None = None
 ) -> list[tuple[AgeForm, str]]:
-    """Decide how the values of each table are read, and say it.
+    """Decide how the values of each table are read, and describe it.
 
     Parameters
     ----------
@@ -82,41 +82,44 @@ def age_forms(
         The order of day, month and year in dates.
     """
     samples = [texts[:: max(1, len(texts) // SAMPLE)] for texts in columns]
-    written = [written_as(texts) or "ages" for texts in samples]
+    kinds = [written_as(texts) or "ages" for texts in samples]
     forms = date_forms([list(dict.fromkeys(texts)) for texts in columns], order)
-    born = [
-        _year_of(day)
-        for texts, kind, (form, _) in zip(samples, written, forms, strict=True)
-        if kind == "dates"
-        for text in texts
-        if (day := day_of(text, form)) is not None
-    ]
-    ages = [
-        number + 0.5
-        for texts, kind in zip(samples, written, strict=True)
-        if kind == "ages"
-        for text in texts
-        if (number := whole_number(text)) is not None and number <= OLDEST
-    ]
-    today = None
-    if born and ages:
-        today = float(np.median(np.quantile(born, DECILES) + np.quantile(ages, DECILES)))
-    found = []
-    for kind, (form, note) in zip(written, forms, strict=True):
+    today = _estimated_today(samples, kinds, [form for form, _ in forms])
+    result = []
+    for kind, (form, note) in zip(kinds, forms, strict=True):
         if kind == "dates":
-            what = (
-                "years of birth"
-                if today is None
-                else (f"ages in {today:.1f}, estimated from both tables")
-            )
-            note = f"{note}; {what}" if note else what
-        found.append((AgeForm(kind, form, today), note if kind == "dates" else f"read as {kind}"))
-    return found
+            meaning = "years of birth"
+            if today is not None:
+                meaning = f"ages in {today:.1f}, estimated from both tables"
+            note = f"{note}; {meaning}" if note else meaning
+        else:
+            note = f"read as {kind}"
+        result.append((AgeForm(kind, form, today), note))
+    return result
+
+
+def _estimated_today(
+    samples: Sequence[Sequence[str]], kinds: Sequence[str], forms: Sequence[DateForm]
+) -> float | None:
+    """Return the year at which dates of birth give the ages; None without dates or ages."""
+    births = []
+    ages = []
+    for texts, kind, form in zip(samples, kinds, forms, strict=True):
+        if kind == "dates":
+            days = [day_of(text, form) for text in texts]
+            births += [_year_of(day) for day in days if day is not None]
+        elif kind == "ages":
+            numbers = map(whole_number, texts)
+            ages += [number + 0.5 for number in numbers if number is not None and number <= OLDEST]
+    if not births or not ages:
+        return None
+    return float(np.median(np.quantile(births, DECILES) + np.quantile(ages, DECILES)))
 
 
 def _year_of(day: int) -> float:
     """Return a day as a year with its fraction."""
-    return date.fromordinal(day).year + (date.fromordinal(day).timetuple().tm_yday - 1) / 366
+    moment = date.fromordinal(day)
+    return moment.year + (moment.timetuple().tm_yday - 1) / 366
 
 
 def age_form(text: str, form: AgeForm) -> str:
@@ -125,11 +128,10 @@ def age_form(text: str, form: AgeForm) -> str:
         day = day_of(text, form.dates)
         if day is None:
             return ""
-        years = (
-            date.fromordinal(day).year
-            if form.today is None
-            else int(np.floor(form.today - _year_of(day)))
-        )
+        if form.today is None:
+            years = date.fromordinal(day).year
+        else:
+            years = int(np.floor(form.today - _year_of(day)))
         return str(years) if years >= 0 else ""
     number = whole_number(text)
     if number is None:

@@ -18,13 +18,12 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 
-# Rounds of the greedy choice, before pairs are taken one by one, and of the pairs that are settled
-# at once.
+# Rounds of the greedy choice before pairs are taken one by one, and of settling sure pairs.
 MOST_ROUNDS = 40
 FEW_ROWS = 12  # of a component that is searched without scipy, at most
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
 NEARLY_AS_GOOD = 0.75  # of the value of the best match of a record
-# Matches of a record on average, if records have several, or one; of so many records at least.
+# Matches of a record on average, if records have several, or one; of at least FEWEST_RECORDS.
 # Publications of two libraries have 1.0 and 2.1 to 2.2 where one lists each several times, and 1.0
 # to 1.1 elsewhere.
 SEVERAL = 1.25
@@ -42,8 +41,7 @@ def check_assignment(assign: str) -> None:
 def likely_assignment(
     i: Int64Array, j: Int64Array, values: Float64Array, sizes: tuple[int, int]
 ) -> Assignment:
-    """Return the assignment that pairs of two tables suggest: one-to-one, unless records clearly
-    have several matches.
+    """Return the assignment that pairs suggest: one-to-one, unless records have several matches.
 
     A record has several matches if it is the best candidate of several records of the other table,
     which are nearly as good as its own best one.
@@ -204,8 +202,7 @@ WORK = ExactWork()
 def one_to_one(
     i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool, work: ExactWork = WORK
 ) -> OneToOne:
-    """Choose pairs so that each row has at most one: exactly in components up to a size, greedily
-    in larger ones.
+    """Choose pairs so that each row has at most one: exactly in small components, else greedily.
 
     Parameters
     ----------
@@ -236,9 +233,9 @@ def one_to_one(
     has_rivals = (counts[i] > 1) | (counts[j] > 1)
     if not has_rivals.all():
         places = np.flatnonzero(has_rivals)
-        some = one_to_one(i[places], j[places] - first, gains[places], single=single, work=work)
-        has_rivals[places[some.links]] = False  # all pairs but those that are not chosen
-        return OneToOne(np.flatnonzero(~has_rivals), some.greedy)
+        matching = one_to_one(i[places], j[places] - first, gains[places], single=single, work=work)
+        has_rivals[places[matching.links]] = False  # all pairs but those that are not chosen
+        return OneToOne(np.flatnonzero(~has_rivals), matching.greedy)
     order = np.lexsort((j, i, -gains))
     chosen = _greedy(i, j, order, rows)
     labels = components(i, j, rows)
@@ -247,66 +244,71 @@ def one_to_one(
     nodes = np.bincount(labels, minlength=rows)  # its rows
     # Of two pairs in a component, the better one is the answer.
     few = (sizes > 2) & (nodes <= FEW_ROWS)
-    sides = (
-        _sides(i, j, rows) if single else (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
-    )
+    if single:
+        sides = _sides(i, j, rows)
+    else:
+        sides = (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
     large, tried = _tractable(sides, labels, sizes, nodes, work)
     exact = few | large
     greedy = int((tried & ~large)[label[chosen]].sum())
     if not exact.any():
         return OneToOne(chosen, greedy)
-    settled, left = _settled(i, j, gains, order[exact[label[order]]], rows)
-    kept = [chosen[~exact[label[chosen]]], settled]
-    label = components(i[left], j[left], rows)[i[left]]
-    by_label = np.argsort(label, kind="stable")
-    picked = np.zeros(len(i), bool)
-    picked[chosen] = True
-    for part in (
-        np.split(left[by_label], np.flatnonzero(np.diff(label[by_label])) + 1) if len(left) else []
-    ):
+    settled, open_pairs = _settled(i, j, gains, order[exact[label[order]]], rows)
+    links = [chosen[~exact[label[chosen]]], settled]
+    is_chosen = np.zeros(len(i), bool)
+    is_chosen[chosen] = True
+    for part in _parts_of_components(i, j, open_pairs, rows):
         ends = i[part].tolist(), j[part].tolist()
         if len({*ends[0], *ends[1]}) <= FEW_ROWS:
-            kept.append(part[_best_matching(*ends, gains[part].tolist())])
+            links.append(part[_best_matching(*ends, gains[part].tolist())])
         else:
-            kept.append(_sparse_matching(i, j, gains, part, sides, part[picked[part]]))
-    return OneToOne(np.sort(np.concatenate(kept)), greedy)
+            links.append(_sparse_matching(i, j, gains, part, sides, part[is_chosen[part]]))
+    return OneToOne(np.sort(np.concatenate(links)), greedy)
+
+
+def _parts_of_components(
+    i: Int64Array, j: Int64Array, pairs: Int64Array, rows: int
+) -> list[Int64Array]:
+    """Return the pairs of each component, in their order."""
+    if not len(pairs):
+        return []
+    label = components(i[pairs], j[pairs], rows)[i[pairs]]
+    by_label = np.argsort(label, kind="stable")
+    return np.split(pairs[by_label], np.flatnonzero(np.diff(label[by_label])) + 1)
 
 
 def _settled(
     i: Int64Array, j: Int64Array, gains: Float64Array, order: Int64Array, rows: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Return pairs of a matching with the greatest sum of gains, and the pairs between the rows
-    that are left.
+    """Return sure pairs of a matching with the greatest sum of gains, and pairs of other rows.
 
-    A pair belongs to it if it is the first of both rows, and gains as much as the seconds of both
-    together: no other matching has more than these two instead. The pairs are given, and those that
-    are left returned, the best first.
+    A pair is sure if it is the first of both rows, and gains as much as both seconds together.
+    Pairs are given and returned the best first.
     """
     settled = [order[:0]]
-    left = order
+    open_pairs = order
     for _ in range(MOST_ROUNDS):
-        ends = (i[left], j[left])
-        place = np.arange(len(left), dtype=np.int64)
+        ends = (i[open_pairs], j[open_pairs])
+        place = np.arange(len(open_pairs), dtype=np.int64)
         first = _first_places(ends, rows)
         seconds = np.zeros(rows)
         for side in ends:
             later = first[side] != place
-            np.maximum.at(seconds, side[later], gains[left[later]])
+            np.maximum.at(seconds, side[later], gains[open_pairs[later]])
         sure = (first[ends[0]] == place) & (first[ends[1]] == place)
-        sure &= gains[left] >= seconds[ends[0]] + seconds[ends[1]]
+        sure &= gains[open_pairs] >= seconds[ends[0]] + seconds[ends[1]]
         if not sure.any():  # also if no pair is left
             break
-        settled.append(left[sure])
-        taken = np.zeros(rows, bool)
-        taken[ends[0][sure]] = taken[ends[1][sure]] = True
-        left = left[~(taken[ends[0]] | taken[ends[1]])]
-    return np.concatenate(settled), left
+        settled.append(open_pairs[sure])
+        is_taken = np.zeros(rows, bool)
+        is_taken[ends[0][sure]] = True
+        is_taken[ends[1][sure]] = True
+        open_pairs = open_pairs[~(is_taken[ends[0]] | is_taken[ends[1]])]
+    return np.concatenate(settled), open_pairs
 
 
 def _first_places(ends: tuple[Int64Array, Int64Array], rows: int) -> Int64Array:
-    """Return for each row the place of the first pair that has it; rows of no pair have any
-    number.
-    """
+    """Return for each row the place of its first pair; any number for rows of no pair."""
     first = np.empty(rows, np.int64)
     place = np.arange(len(ends[0]), dtype=np.int64)[::-1]
     # Of repeated assignments the last stays.
@@ -315,8 +317,7 @@ def _first_places(ends: tuple[Int64Array, Int64Array], rows: int) -> Int64Array:
 
 
 def _sides(i: Int64Array, j: Int64Array, rows: int) -> npt.NDArray[np.int8]:
-    """Return the side of each row, 0 or 1, such that each pair has a row of each; -1 where there
-    are no such sides.
+    """Return a side, 0 or 1, for each row such that pairs connect both; -1 where there are none.
 
     Each row stands for two nodes, 2 row and 2 row + 1, and each pair connects nodes of different
     parity. Where these components have two sides, they are twins of two components.
@@ -334,21 +335,18 @@ def _tractable(
     nodes: Int64Array,
     work: ExactWork,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which components are large and solved exactly, and which are large, by their
-    labels.
-    """
+    """Return which components are large and solved exactly, and which are large, by label."""
     large = nodes > FEW_ROWS
     first = np.bincount(labels[sides == 0], minlength=len(nodes))
     smaller = np.minimum(first, nodes - first)
     # A star has a smaller side of one row, and its best pair is the answer.
-    able = np.flatnonzero(
-        large & (sides[labels] >= 0) & (smaller > 1) & (sizes * smaller <= work.component)
-    )
+    is_able = large & (sides[labels] >= 0) & (smaller > 1)
+    able = np.flatnonzero(is_able & (sizes * smaller <= work.component))
     products = sizes[able] * smaller[able]
     order = np.argsort(products, kind="stable")
-    found = np.zeros(len(nodes), bool)
-    found[able[order[np.cumsum(products[order], dtype=np.int64) <= work.every]]] = True
-    return found, large & (smaller != 1)
+    exact = np.zeros(len(nodes), bool)
+    exact[able[order[np.cumsum(products[order], dtype=np.int64) <= work.every]]] = True
+    return exact, large & (smaller != 1)
 
 
 def _sparse_matching(
@@ -357,88 +355,90 @@ def _sparse_matching(
     gains: Float64Array,
     part: Int64Array,
     sides: npt.NDArray[np.int8],
-    chosen: Int64Array,
+    greedy: Int64Array,
 ) -> Int64Array:
-    """Return the pairs of a component with two sides that have the greatest sum of gains, or
-    `chosen` if it has it.
+    """Return the pairs of a component with two sides with the greatest sum of gains.
 
-    Each row of the smaller side may take a column of its own instead of a pair, without gain; the
-    matching of all these rows with the least cost is the answer.
+    Each row of the smaller side may take a column of its own instead of a pair, without gain.
+    If sums are equal, the pairs in `greedy` are the answer.
     """
     largest = float(gains[part].max())
     if largest <= 0:
-        return chosen
+        return greedy
     swapped = sides[i[part]] == 1
     first, rows = np.unique(np.where(swapped, j[part], i[part]), return_inverse=True)
     second, columns = np.unique(np.where(swapped, i[part], j[part]), return_inverse=True)
     if len(second) < len(first):
         first, rows, second, columns = second, columns, first, rows
-    own = np.arange(len(first), dtype=np.int64)
+    own_columns = np.arange(len(first), dtype=np.int64)
     costs = np.concatenate([2 - gains[part] / largest, np.full(len(first), 2.0, np.float64)])
-    places = (np.concatenate([rows, own]), np.concatenate([columns, len(second) + own]))
+    places = (
+        np.concatenate([rows, own_columns]),
+        np.concatenate([columns, len(second) + own_columns]),
+    )
     shape = (len(first), len(first) + len(second))
     sparse: Any = optional("scipy.sparse", "records")
     graph: Any = optional("scipy.sparse.csgraph", "records")
-    taken, partner = graph.min_weight_full_bipartite_matching(
+    matched_rows, matched_columns = graph.min_weight_full_bipartite_matching(
         sparse.csr_matrix((costs, places), shape=shape)
     )
-    pair_of = np.full(len(first), -1, np.int64)
-    pair_of[taken] = partner
-    found = part[pair_of[rows] == columns]
-    return found if gains[found].sum() > gains[chosen].sum() + TIE * max(1.0, largest) else chosen
+    column_of = np.full(len(first), -1, np.int64)
+    column_of[matched_rows] = matched_columns
+    matching = part[column_of[rows] == columns]
+    is_better = gains[matching].sum() > gains[greedy].sum() + TIE * max(1.0, largest)
+    return matching if is_better else greedy
 
 
 def _best_matching(i: list[int], j: list[int], gains: list[float]) -> list[int]:
-    """Return the pairs of a matching with the greatest sum of gains, by their index; pairs are
-    given the best first.
+    """Return the index of the pairs of a matching with the greatest sum of gains.
 
-    The sets of rows that pairs can still use are the states of a dynamic program.
+    Pairs are given the best first. The sets of used rows are the states of a dynamic program.
     """
     bit = {row: 1 << place for place, row in enumerate(dict.fromkeys([*i, *j]))}
     masks = [bit[first] | bit[second] for first, second in zip(i, j, strict=True)]
     best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
     for place, (mask, gain) in enumerate(zip(masks, gains, strict=True)):
-        for used, (total, pairs) in list(best.items()):
-            if not used & mask:
-                known = best.get(used | mask)
-                if known is None or total + gain > known[0] + TIE:
-                    best[used | mask] = (total + gain, [*pairs, place])
-    found = max(best.values(), key=lambda state: state[0])
-    return found[1]
+        for used_rows, (total, pairs) in list(best.items()):
+            if used_rows & mask:
+                continue
+            other_total, _ = best.get(used_rows | mask, (-np.inf, []))
+            if total + gain > other_total + TIE:
+                best[used_rows | mask] = (total + gain, [*pairs, place])
+    _, best_pairs = max(best.values(), key=lambda state: state[0])
+    return best_pairs
 
 
 def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64Array:
     """Take the pairs in an order, each unless one of its rows is taken.
 
     In each round, the pairs that are the first of both of their rows are taken at once, and pairs
-    with a taken row are left out. These are the pairs that a walk through the order would take.
-    Long chains of pairs would need many rounds; what they leave is walked through.
+    with a taken row are left out. The rest of long chains is taken one by one.
     """
-    left = order
-    taken = np.zeros(rows, bool)
+    open_pairs = order
+    is_taken = np.zeros(rows, bool)
     links = []
     for _ in range(MOST_ROUNDS):
-        if not len(left):
+        if not len(open_pairs):
             break
-        place = np.arange(len(left), dtype=np.int64)
-        first = _first_places((i[left], j[left]), rows)
-        best = (first[i[left]] == place) & (first[j[left]] == place)
-        links.append(left[best])
-        taken[i[left[best]]] = taken[j[left[best]]] = True
-        left = left[~(taken[i[left]] | taken[j[left]])]
-    rest = []
-    for pair in left.tolist():
-        if not (taken[i[pair]] or taken[j[pair]]):
-            taken[i[pair]] = taken[j[pair]] = True
-            rest.append(pair)
-    return np.sort(np.concatenate([*links, np.array(rest, np.int64)]))
+        place = np.arange(len(open_pairs), dtype=np.int64)
+        first = _first_places((i[open_pairs], j[open_pairs]), rows)
+        best = (first[i[open_pairs]] == place) & (first[j[open_pairs]] == place)
+        links.append(open_pairs[best])
+        is_taken[i[open_pairs[best]]] = True
+        is_taken[j[open_pairs[best]]] = True
+        open_pairs = open_pairs[~(is_taken[i[open_pairs]] | is_taken[j[open_pairs]])]
+    last_links = []
+    for pair in open_pairs.tolist():
+        if not (is_taken[i[pair]] or is_taken[j[pair]]):
+            is_taken[i[pair]] = is_taken[j[pair]] = True
+            last_links.append(pair)
+    return np.sort(np.concatenate([*links, np.array(last_links, np.int64)]))
 
 
 def equally_good(
     i: Int64Array, j: Int64Array, scores: Float64Array, links: Int64Array, sizes: tuple[int, int]
 ) -> Int64Array:
-    """Return for each one-to-one link how many pairs of one of its records are as good, with the
-    link itself.
+    """Return for each one-to-one link how many pairs of a record are as good, with the link.
 
     Pairs of records that have better links do not count. If it is k, no more than one link of k can
     be right.
@@ -470,16 +470,18 @@ def equally_good(
     [2, 2, 1]
     """
     # A record without a link has no rivals.
-    own = [np.full(size, np.inf, np.float64) for size in sizes]
-    best = [np.full(size, -np.inf, np.float64) for size in sizes]
+    least_scores = [np.full(size, np.inf, np.float64) for size in sizes]
+    link_scores = [np.full(size, -np.inf, np.float64) for size in sizes]
     for side, rows in enumerate((i, j)):
-        own[side][rows[links]] = best[side][rows[links]] = scores[links]
-    others = np.ones(len(scores), bool)
-    others[links] = False
-    found = np.ones(len(links), np.int64)
+        least_scores[side][rows[links]] = scores[links]
+        link_scores[side][rows[links]] = scores[links]
+    is_no_link = np.ones(len(scores), bool)
+    is_no_link[links] = False
+    counts_of_links = np.ones(len(links), np.int64)
     for side, (rows, partners) in enumerate(((i, j), (j, i))):
-        least = own[side][rows]
-        rivals = others & (scores >= least - SAME) & (best[1 - side][partners] <= least + SAME)
+        least = least_scores[side][rows]
+        is_free = link_scores[1 - side][partners] <= least + SAME
+        rivals = is_no_link & (scores >= least - SAME) & is_free
         counts = np.bincount(rows[rivals], minlength=sizes[side])
-        found = np.maximum(found, 1 + counts[rows[links]])
-    return found
+        counts_of_links = np.maximum(counts_of_links, 1 + counts[rows[links]])
+    return counts_of_links

@@ -53,8 +53,7 @@ def check_total(pairs: int) -> None:
     if pairs > MOST_PAIRS:
         raise OverflowError(
             f"a blocking rule brings more than {MOST_PAIRS:,} pairs: name more fields in its key, "
-            "or lower max_block "
-            "or the window"
+            "or lower max_block or the window"
         )
 
 
@@ -108,9 +107,7 @@ class KeyGroups:
         return _places_of_runs(i * columns, begin, end - begin, self.rows)
 
     def skipped(self, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
-        """Return the blocks of chosen keys, which are left out; `label` returns the key of a row of
-        the first table.
-        """
+        """Return the blocks of keys that are left out; `label` names the key of a row."""
         codes = np.flatnonzero(chosen)
         if not len(codes):
             return []
@@ -161,34 +158,34 @@ def pairs_of_values(
     texts : list of str
         The values.
     """
-    rows, starts, counts = zip(
-        *(_rows_of_values(place, len(texts)) for place in places), strict=True
-    )
-    found: list[UInt64Array] = []
+    runs = [_rows_of_values(place, len(texts)) for place in places]
+    rows, starts, counts = zip(*runs, strict=True)
+    pairs_of_rows: list[UInt64Array] = []
     skipped: list[SkippedBlock] = []
     equal = pairs[0] == pairs[1]
     for same in (True, False):
-        left = pairs[0][equal == same]
-        right = pairs[1][equal == same]
+        first = pairs[0][equal == same]
+        second = pairs[1][equal == same]
         single = same and linkage.b is None
         blocks = SharedKeys(
             rows[0],
             rows[1],
-            starts[0][left],
-            starts[1][right],
-            counts[0][left],
-            counts[1][right],
+            starts[0][first],
+            starts[1][second],
+            counts[0][first],
+            counts[1][second],
             single,
         )
         fits = blocks.pairs <= max_block
-        check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in found))
-        some = pairs_of_blocks(blocks, fits, linkage.sizes[1])
+        check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in pairs_of_rows))
+        row_pairs = pairs_of_blocks(blocks, fits, linkage.sizes[1])
         if linkage.b is None and not same:  # rows of one table, the smaller one first
-            i, j = linkage.rows_of(some)
-            some = (np.minimum(i, j) * linkage.sizes[1] + np.maximum(i, j)).astype(np.uint64)
-        found.append(some)
+            i, j = linkage.rows_of(row_pairs)
+            row_pairs = np.minimum(i, j) * linkage.sizes[1] + np.maximum(i, j)
+            row_pairs = row_pairs.astype(np.uint64)
+        pairs_of_rows.append(row_pairs)
         skipped += skipped_blocks(blocks, ~fits, lambda row: texts[places[0][row]])
-    return with_skipped(RulePairs(distinct_places(found)), skipped)
+    return with_skipped(RulePairs(distinct_places(pairs_of_rows)), skipped)
 
 
 def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -200,9 +197,7 @@ def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Ar
 def skipped_blocks(
     blocks: SharedKeys, chosen: BoolArray, label: Callable[[int], str]
 ) -> list[SkippedBlock]:
-    """Return the chosen blocks, which are left out; `label` returns the key of a row of the first
-    table.
-    """
+    """Return the blocks that are left out; `label` names the key of a row of the first table."""
     places = np.flatnonzero(chosen)
     sizes = blocks.pairs[places]
     first = blocks.rows_a[blocks.starts_a[places]]
@@ -212,20 +207,19 @@ def skipped_blocks(
     ]
 
 
-def with_skipped(found: RulePairs, more: list[SkippedBlock]) -> RulePairs:
+def with_skipped(pairs: RulePairs, blocks: list[SkippedBlock]) -> RulePairs:
     """Return the pairs of a rule with further blocks that were left out."""
-    largest = sorted([*found.largest_skipped, *more], key=lambda block: (-block.pairs, block.key))[
-        :SHOWN_BLOCKS
-    ]
-    pairs = found.skipped_pairs + sum(block.pairs for block in more)
-    return RulePairs(found.places, found.skipped + len(more), pairs, tuple(largest))
+    skipped = [*pairs.largest_skipped, *blocks]
+    skipped.sort(key=lambda block: (-block.pairs, block.key))
+    skipped_pairs = pairs.skipped_pairs + sum(block.pairs for block in blocks)
+    return RulePairs(
+        pairs.places, pairs.skipped + len(blocks), skipped_pairs, tuple(skipped[:SHOWN_BLOCKS])
+    )
 
 
 @dataclass(frozen=True)
 class SharedKeys:
-    """The keys that occur in both tables: for each, its rows in each table as a run of `rows_a` and
-    `rows_b`.
-    """
+    """The keys of both tables: for each, its rows as runs of `rows_a` and `rows_b`."""
 
     rows_a: Int64Array
     rows_b: Int64Array
@@ -238,11 +232,9 @@ class SharedKeys:
     @property
     def pairs(self) -> Int64Array:
         """Pairs of each key."""
-        return (
-            self.counts_a * (self.counts_a - 1) // 2
-            if self.single
-            else self.counts_a * self.counts_b
-        )
+        if self.single:
+            return self.counts_a * (self.counts_a - 1) // 2
+        return self.counts_a * self.counts_b
 
 
 def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt64Array:
@@ -253,9 +245,8 @@ def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt
     counts_b = blocks.counts_b[chosen]
     # The rows of the first table, each with the run of the rows of the second in its block.
     many = np.repeat(np.arange(len(counts_a), dtype=np.int64), counts_a)
-    within = np.arange(len(many), dtype=np.int64) - np.repeat(
-        np.cumsum(counts_a, dtype=np.int64) - counts_a, counts_a
-    )
+    firsts = np.cumsum(counts_a, dtype=np.int64) - counts_a
+    within = np.arange(len(many), dtype=np.int64) - np.repeat(firsts, counts_a)
     first = blocks.rows_a[starts_a[many] + within]
     begin = starts_b[many]
     length = counts_b[many]
@@ -270,8 +261,6 @@ def _places_of_runs(
 ) -> UInt64Array:
     """Return the sums of each number and the rows of its run."""
     ends = np.cumsum(length, dtype=np.int64)
-    at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(
-        begin - (ends - length), length
-    )
-    places: UInt64Array = (np.repeat(first, length) + rows[at]).astype(np.uint64)
-    return places
+    total = int(ends[-1]) if len(ends) else 0
+    at = np.arange(total, dtype=np.int64) + np.repeat(begin - (ends - length), length)
+    return np.asarray((np.repeat(first, length) + rows[at]).astype(np.uint64))

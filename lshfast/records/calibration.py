@@ -119,51 +119,48 @@ class FoundSeeds:
         return int(self.seeds.sum())
 
     def with_marks(self, places: UInt64Array, labels: PairLabels, width: int) -> FoundSeeds:
-        """Return the pairs that people marked the same as further seeds, and those marked different
-        as rivals.
-        """
-        marked = labels.places(width)
-        known = np.isin(places, marked)
-        same = np.isin(places, marked[labels.same])
-        return replace(self, seeds=(self.seeds & ~known) | same, marked=known)
+        """Add pairs marked the same to the seeds, and pairs marked different to the rivals."""
+        marked_places = labels.places(width)
+        marked = np.isin(places, marked_places)
+        same = np.isin(places, marked_places[labels.same])
+        return replace(self, seeds=(self.seeds & ~marked) | same, marked=marked)
 
     def support(
         self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights
     ) -> bool:
-        """Return whether some links of one table are the kind of pairs that the seeds are.
+        """Return whether links of one table are the kind of pairs that the seeds are.
 
-        They are not if most seeds are no links, if the fields of links agree by far less than those
-        of seeds (in bits, over chance), or if very many more records have links than seeds.
+        They are not if most seeds are no links, if the fields of links agree by far less than the
+        fields of seeds, or if far more records have links than seeds.
         """
-        own = self.i[self.seeds], self.j[self.seeds]
-        numbers, others = (
-            left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64)
-            for left, right in (own, (i, j))
-        )
-        if np.isin(numbers, others).mean() < LEAST_LINKED:
+        seed_i = self.i[self.seeds]
+        seed_j = self.j[self.seeds]
+        if np.isin(pair_numbers(seed_i, seed_j), pair_numbers(i, j)).mean() < LEAST_LINKED:
             return False
-        if len(np.unique(np.append(i, j))) > MOST_RECORDS * len(np.unique(np.append(*own))):
+        linked_records = len(np.unique(np.append(i, j)))
+        if linked_records > MOST_RECORDS * len(np.unique(np.append(seed_i, seed_j))):
             return False
-        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * information(
-            comparers, weights, own
-        )
+        of_seeds = information(comparers, weights, (seed_i, seed_j))
+        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * of_seeds
+
+
+def pair_numbers(i: Int64Array, j: Int64Array) -> UInt64Array:
+    """Return one number for each pair of rows."""
+    return i.astype(np.uint64) << np.uint64(32) | j.astype(np.uint64)
 
 
 def information(
     comparers: Sequence[FieldComparer], weights: LinkWeights, pairs: tuple[Int64Array, Int64Array]
 ) -> float:
-    """Return how much more the fields of some pairs agree than by chance: the sum of relative
-    entropies, in bits.
-    """
+    """Return the sum over the fields of the relative entropy of levels to chance, in bits."""
     total = 0.0
-    for comparer, own in zip(comparers, weights.fields, strict=True):
-        levels = comparer.levels(
-            comparer.coded.codes[0][pairs[0]], comparer.coded.codes[1][pairs[1]]
-        )
-        m = distribution(levels, len(own.u))
+    for comparer, field in zip(comparers, weights.fields, strict=True):
+        codes = comparer.coded.codes
+        levels = comparer.levels(codes[0][pairs[0]], codes[1][pairs[1]])
+        m = distribution(levels, len(field.u))
         present = float((levels != MISSING_LEVEL).mean())
-        known = own.u > 0
-        total += present * float((m[known] * np.log2(m[known] / own.u[known])).sum())
+        possible = field.u > 0
+        total += present * float((m[possible] * np.log2(m[possible] / field.u[possible])).sum())
     return total
 
 
@@ -191,21 +188,20 @@ def find_seeds(
     if not seeds_are_sought(linkage, candidates, assign):
         return None
     i, j = linkage.rows_of(candidates.places)
-    whole, similarity = linkage.record_texts.compared(i, j)
+    cosines, similarity = linkage.record_texts.compared(i, j)
     pairs = pairs_of_records(i, j, linkage.sizes, linkage.b is None, assign)
     seeds, rivals = pairs.seeds(similarity)
     if alone:
         seeds &= similarity >= LEAST_ALONE
         rivals = pairs.rivals(seeds)
-    found = FoundSeeds(i, j, whole, pairs, seeds, rivals, ROUNDS_ALONE if alone else ROUNDS)
+    rounds = ROUNDS_ALONE if alone else ROUNDS
+    found_seeds = FoundSeeds(i, j, cosines, pairs, seeds, rivals, rounds)
     fewest = FEWEST_SEEDS if linkage.b is None else FEWEST_BETWEEN
-    return found if len(found) >= fewest else None
+    return found_seeds if len(found_seeds) >= fewest else None
 
 
 def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
-    """Return whether there are candidates, not very many of them and of records, and a record of
-    two has one link.
-    """
+    """Return whether seeds make sense: a moderate number of candidates, and of links a record."""
     rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     few = rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
     return few and (linkage.b is None or assign != "many-to-many")
@@ -240,18 +236,22 @@ def calibrate(
     seeds = found.seeds
     rivals = found.rivals
     rows = pairs_for_chance(linkage)
-    chance = list(
-        ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads)
-    )
-    agreements = [own.agreement(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
+
+    def chance_of(comparer: FieldComparer) -> Float64Array:
+        return chance_levels(linkage, comparer, rows)
+
+    chance = list(ordered_map(chance_of, comparers, linkage.threads))
+    codes = [comparer.coded.codes for comparer in comparers]
+    agreements = [
+        comparer.agreement(first[i], second[j])
+        for comparer, (first, second) in zip(comparers, codes, strict=True)
+    ]
     # Different records of one table may be written alike, by the same hand: F1 of discs is .47 with
     # it, .52 without.
-    written = None if linkage.b is None else linkage.written_texts
-    whole = (
-        found.similarities
-        if written is None
-        else np.column_stack([found.similarities, written.compared(i, j)])
-    )
+    written_texts = None if linkage.b is None else linkage.written_texts
+    whole = found.similarities
+    if written_texts is not None:
+        whole = np.column_stack([whole, written_texts.compared(i, j)])
     counts: list[int] = []
     marked = np.zeros(len(i), bool) if found.marked is None else found.marked
     same = marked & found.seeds
@@ -263,14 +263,16 @@ def calibrate(
             for comparer, agreement, u in zip(comparers, agreements, chance, strict=True)
         ]
         by_field = [
-            WeightScorer(comparer, own).of_agreement(comparer.coded.codes[0][i], agreement)
-            for comparer, own, agreement in zip(comparers, fields, agreements, strict=True)
+            WeightScorer(comparer, field).of_agreement(first[i], agreement)
+            for comparer, field, (first, _), agreement in zip(
+                comparers, fields, codes, agreements, strict=True
+            )
         ]
         features = np.column_stack([*by_field, RECORD_SCALE * whole])
         seeds = (seeds | same) & ~different
         rivals = (rivals | different) & ~same
-        chosen = seeds | rivals
-        factors, base = logistic(features[chosen], seeds[chosen])
+        in_training = seeds | rivals
+        factors, base = logistic(features[in_training], seeds[in_training])
         scores = np.einsum("ij,j->i", features, factors) + base
         counts.append(pairs.matches(scores, seeds))
         best = pairs.best(scores, max(1, round(float(np.mean(counts)))))
@@ -282,11 +284,9 @@ def calibrate(
     last = scores[best[-1]]
     least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
     bits = 1 / np.log(2)
-    fields = [own.scaled(factor * bits) for own, factor in zip(fields, factors, strict=False)]
-    scorers: list[FieldScorer] = [
-        WeightScorer(comparer, own) for comparer, own in zip(comparers, fields, strict=True)
-    ]
-    whole_records = RecordComparer(linkage.record_texts, written, linkage.fields)
+    fields = [field.scaled(factor * bits) for field, factor in zip(fields, factors, strict=False)]
+    scorers: list[FieldScorer] = [*map(WeightScorer, comparers, fields)]
+    whole_records = RecordComparer(linkage.record_texts, written_texts, linkage.fields)
     scorers.append(RecordScorer(whole_records, factors[len(fields) :] * RECORD_SCALE * bits))
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
@@ -338,34 +338,34 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
     """
     # Sums by einsum: BLAS starts threads for matrices as narrow as these, which takes longer than
     # the products do, and its sums differ between processors.
-    used = np.arange(features.shape[1], dtype=np.int64)
+    columns = np.arange(features.shape[1], dtype=np.int64)
     while True:
-        some = np.vstack([features.T[used], np.ones(len(features))])
-        penalty = np.full(len(used) + 1, PENALTY, np.float64)
+        rows = np.vstack([features.T[columns], np.ones(len(features))])
+        penalty = np.full(len(columns) + 1, PENALTY, np.float64)
         penalty[-1] = TINY
-        fitted = np.zeros(len(used) + 1)
+        fitted = np.zeros(len(columns) + 1)
         for _ in range(STEPS):
-            chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", some, fitted), -30, 30)))
-            slope = np.einsum("ij,j->i", some, matches - chance) - penalty * fitted
-            curvature = _weighted_products(some, chance * (1 - chance)) + np.diag(penalty)
+            chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", rows, fitted), -30, 30)))
+            slope = np.einsum("ij,j->i", rows, matches - chance) - penalty * fitted
+            curvature = _weighted_products(rows, chance * (1 - chance)) + np.diag(penalty)
             step = np.linalg.solve(curvature, slope)
             fitted += step
             if np.abs(step).max() < TOLERANCE:
                 break
         if (fitted[:-1] >= 0).all():
             factors = np.zeros(features.shape[1])
-            factors[used] = fitted[:-1]
+            factors[columns] = fitted[:-1]
             return factors, float(fitted[-1])
-        used = used[fitted[:-1] >= 0]
+        columns = columns[fitted[:-1] >= 0]
 
 
 def _weighted_products(rows: Float64Array, weights: Float64Array) -> Float64Array:
     """Return the products of all pairs of rows, the sums of r[i] * r[k] * weights."""
     count, size = rows.shape
-    found = np.zeros((count, count))
+    products = np.zeros((count, count))
     for start in range(0, size, PIECE):  # which stays in the cache
         part = rows[:, start : start + PIECE]
         weighted = part * weights[start : start + PIECE]
         for i in range(count):
-            found[i, i:] += np.einsum("ij,j->i", part[i:], weighted[i])
-    return found + np.triu(found, 1).T
+            products[i, i:] += np.einsum("ij,j->i", part[i:], weighted[i])
+    return products + np.triu(products, 1).T

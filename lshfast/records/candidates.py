@@ -76,9 +76,7 @@ class CandidatePairs:
 def candidate_pairs(
     linkage: Linkage, rules: Sequence[BlockingRule], known: Sequence[RulePairs | None] = ()
 ) -> CandidatePairs:
-    """Return the pairs of all rules, each once, in order; `known` are the pairs of rules, if they
-    were found before.
-    """
+    """Return the pairs of all rules, each once, in order; `known` are pairs found before."""
     if not 1 <= len(rules) <= MOST_RULES:
         raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
     given = [*known, *[None] * (len(rules) - len(known))]

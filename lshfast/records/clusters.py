@@ -1,14 +1,13 @@
-"""Groups of records that the scores support: chains of links are cut where the pairs within them
-contradict.
+"""Groups of records that the scores support: chains of links are cut where other pairs contradict.
 
 A wrong link joins two groups, and a chain of links joins records that no link joins. So all pairs
 within a chain are scored, also those that no blocking rule brought, and the records are grouped by
-average linkage: the two groups between which the evidence is greatest on average are joined, until
-it is below the threshold for all. Chains in which all pairs are links need no work.
+average linkage: the two groups with the greatest mean evidence between them are joined, until no
+mean is above the threshold. Chains in which all pairs are links need no work.
 
 The evidence of a pair is limited, because fields are not independent, and more so if it is
-negative: records that match have more differences than independent errors explain. Measured by the
-F1 of all pairs in groups, beside chains that are not cut: .90 instead of .24 for 20,000 historical
+negative: records that match have more differences than independent errors explain. The F1 of all
+pairs in groups, compared with chains that are not cut: .90 instead of .24 for 20,000 historical
 people, .89 instead of .67 for 3,300 schools, .88 instead of .77 for the citations of cora. Sums of
 the evidence in place of means give the same or less.
 """
@@ -100,28 +99,27 @@ def cluster_rows(
     >>> found.labels.tolist(), found.cut
     ([0, 0, 0, 3, 3], 1)
     """
-    # Links that are not cut because their chain is too long.
-    left = np.arange(len(i), dtype=np.int64)
+    # Without the links that are cut because their chain is too long.
+    kept_links = np.arange(len(i), dtype=np.int64)
     most = most_pairs + PAIRS_A_LINK * len(i)
     longest = most_rows
     while True:
-        labels = components(i[left], j[left], n)
+        labels = components(i[kept_links], j[kept_links], n)
         sizes = np.bincount(labels, minlength=n)
         inner = np.flatnonzero(labels[i] == labels[j])
-        joined = np.bincount(labels[i[inner]], minlength=n)
+        links = np.bincount(labels[i[inner]], minlength=n)
         pairs = sizes * (sizes - 1) // 2
-        open_chains = (joined < pairs) & ((sizes <= most_rows) | (joined < DENSE * pairs))
+        open_chains = (links < pairs) & ((sizes <= most_rows) | (links < DENSE * pairs))
         if pairs[open_chains].sum() > most:
             longest = min(longest, int(sizes[open_chains].max()) // 2)
         long = open_chains & (sizes > longest)
         if not long.any():
             break
-        left = left[~_weakest(labels[i[left]], gains[left], long)]
+        kept_links = kept_links[~_weakest(labels[i[kept_links]], gains[kept_links], long)]
     if open_chains.any():
-        own = inner[open_chains[labels[i[inner]]]]
-        labels = _grouped(
-            labels, np.flatnonzero(open_chains), sizes, (i[own], j[own], gains[own]), evidence
-        )
+        places = inner[open_chains[labels[i[inner]]]]
+        open_links = i[places], j[places], gains[places]
+        labels = _grouped(labels, np.flatnonzero(open_chains), sizes, open_links, evidence)
     return Clusters(labels, int((labels[i] != labels[j]).sum()))
 
 
@@ -129,14 +127,15 @@ def _weakest(
     chain: Int64Array, gains: Float64Array, long: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Return whether each link is among the weakest of a long chain, at least one of each."""
-    found = np.zeros(len(chain), bool)
-    own = np.flatnonzero(long[chain])
-    own = own[np.lexsort((gains[own], chain[own]))]
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(chain[own]) > 0]))
-    counts = np.diff(np.append(starts, len(own)))
-    place = np.arange(len(own), dtype=np.int64) - np.repeat(starts, counts)
-    found[own[place < np.repeat(np.maximum(1, WEAK_SHARE * counts), counts)]] = True
-    return found
+    links = np.flatnonzero(long[chain])
+    links = links[np.lexsort((gains[links], chain[links]))]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(chain[links]) > 0]))
+    counts = np.diff(np.append(starts, len(links)))
+    place = np.arange(len(links), dtype=np.int64) - np.repeat(starts, counts)
+    is_weak = place < np.repeat(np.maximum(1, WEAK_SHARE * counts), counts)
+    weakest = np.zeros(len(chain), bool)
+    weakest[links[is_weak]] = True
+    return weakest
 
 
 def _grouped(
@@ -147,28 +146,27 @@ def _grouped(
     evidence: Evidence,
 ) -> Int64Array:
     """Return labels in which some chains, given by their labels, are grouped by average linkage."""
-    found = labels.copy()
+    new_labels = labels.copy()
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes, dtype=np.int64) - sizes
     by_key = np.lexsort((links[1], links[0]))
-    known = links[0][by_key], links[1][by_key], links[2][by_key]
+    sorted_links = links[0][by_key], links[1][by_key], links[2][by_key]
     for size in np.unique(sizes[chains]).tolist():
         same = chains[sizes[chains] == size]
         a, b = np.triu_indices(size, 1)
         batch = max(1, BATCH_CELLS // size**2)
         for start in range(0, len(same), batch):
-            rows = order[
-                starts[same[start : start + batch]][:, None] + np.arange(size, dtype=np.int64)
-            ]
+            firsts = starts[same[start : start + batch]][:, None]
+            rows = order[firsts + np.arange(size, dtype=np.int64)]
             i = rows[:, a].reshape(-1)
             j = rows[:, b].reshape(-1)
-            gains = _gains(i, j, known, evidence)
+            gains = _gains(i, j, sorted_links, evidence)
             means = np.full((len(rows), size, size), -np.inf, np.float64)
             means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(len(rows), -1)
             means[:, b, a] = means[:, a, b]
             groups = average_linkage(means)
-            found[rows] = np.take_along_axis(rows, groups, axis=1)
-    return found
+            new_labels[rows] = np.take_along_axis(rows, groups, axis=1)
+    return new_labels
 
 
 def _gains(
@@ -177,18 +175,16 @@ def _gains(
     links: tuple[Int64Array, Int64Array, Float64Array],
     evidence: Evidence,
 ) -> Float64Array:
-    """Return the gains of pairs of rows; those of the links, which are sorted by (i, j),
-    are known.
-    """
+    """Return the gains of pairs of rows: those of links, sorted by (i, j), or the evidence."""
     rows = int(links[1].max(initial=0)) + 1
     keys = links[0] * rows + links[1]
     pairs = i * rows + j
     place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
-    known = (keys[place] == pairs) & (j < rows)
-    found = np.where(known, links[2][place], 0.0)
-    others = np.flatnonzero(~known)
-    found[others] = evidence(i[others], j[others])
-    return found
+    is_link = (keys[place] == pairs) & (j < rows)
+    gains = np.where(is_link, links[2][place], 0.0)
+    others = np.flatnonzero(~is_link)
+    gains[others] = evidence(i[others], j[others])
+    return gains
 
 
 def average_linkage(means: Float64Array) -> Int64Array:
@@ -219,7 +215,8 @@ def average_linkage(means: Float64Array) -> Int64Array:
     weights = np.ones((count, size))
     sets = np.arange(count, dtype=np.int64)
     for _ in range(size - 1):
-        best = means[sets].reshape(len(sets), -1) if len(sets) < count else means.reshape(count, -1)
+        open_means = means[sets] if len(sets) < count else means
+        best = open_means.reshape(len(sets), -1)
         place = best.argmax(axis=1)
         open_sets = best[np.arange(len(sets), dtype=np.int64), place] > 0
         sets = sets[open_sets]
@@ -230,10 +227,12 @@ def average_linkage(means: Float64Array) -> Int64Array:
         a, b = np.divmod(place, size)
         first = weights[sets, a][:, None]
         second = weights[sets, b][:, None]
-        joined = (first * means[sets, a] + second * means[sets, b]) / (first + second)
-        joined[np.arange(len(sets), dtype=np.int64), a] = -np.inf
-        means[sets, a] = means[sets, :, a] = joined
-        means[sets, b] = means[sets, :, b] = -np.inf
+        new_means = (first * means[sets, a] + second * means[sets, b]) / (first + second)
+        new_means[np.arange(len(sets), dtype=np.int64), a] = -np.inf
+        means[sets, a] = new_means
+        means[sets, :, a] = new_means
+        means[sets, b] = -np.inf
+        means[sets, :, b] = -np.inf
         weights[sets, a] += weights[sets, b]
         labels[sets] = np.where(labels[sets] == b[:, None], a[:, None], labels[sets])
     return labels

@@ -1,5 +1,4 @@
-"""Comparison of values: levels of agreement, and numbers of edits. rapidfuzz computes the distances
-of strings.
+"""Comparison of values: levels of agreement, and numbers of edits, by rapidfuzz for strings.
 
 All functions here take the codes of values, so that two values are compared once however many
 records have them.
@@ -28,9 +27,8 @@ from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms, words_of
 from lshfast.records.tables import CodedField
 
-# Longer values are compared in time that is proportional to their length: names by so many
-# characters, and by so many edits at most; synonyms do not replace their words. Records of
-# adversaries may have values of megabytes.
+# Longer values are compared in linear time: names by their first LONG characters, others by at most
+# LONG edits, and without synonyms. Records of adversaries may have values of megabytes.
 LONG = 1000
 
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
@@ -117,9 +115,7 @@ class FieldComparer:
         return levels
 
     def agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Agreement:
-        """Return the levels and the similarities of pairs of codes; each pair of values is compared
-        once.
-        """
+        """Return the levels and similarities of pairs of codes; equal pairs are compared once."""
         return self._agreement(a, b, graded=self.coded.kind in GRADED)
 
     def _agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any], graded: bool) -> Agreement:
@@ -140,17 +136,19 @@ class FieldComparer:
         return Agreement(levels, similarities)
 
     def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which pairs of different names or codes may have another level than the last, by
-        their letters.
-        """
+        """Return which pairs of different names or codes may be close, by their letters."""
         if self.coded.kind == "name":
             least = LEVELS["name"][1][-1]
             if self._names is not None:
                 return self._names.may_be_similar(a, b, least) | ~self._names.comparable(a, b)
-            near = self._letters.may_be_similar(a, b, least)
-            return near if self._known is None else near | (self._known[a] & self._known[b])
-        near = self._letters.least_edits(a, b) <= LEVELS["code"][1][-1]
-        return np.asarray(near | self._long[a] | self._long[b])
+            may_be_near = self._letters.may_be_similar(a, b, least)
+            return (
+                may_be_near
+                if self._known is None
+                else may_be_near | (self._known[a] & self._known[b])
+            )
+        may_be_near = self._letters.least_edits(a, b) <= LEVELS["code"][1][-1]
+        return np.asarray(may_be_near | self._long[a] | self._long[b])
 
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
@@ -173,21 +171,19 @@ class FieldComparer:
         number above it, which takes less time. Numbers and dates: the difference in units.
         Categories: infinite.
         """
-        found = np.zeros(len(a), np.float64)
+        edits = np.zeros(len(a), np.float64)
         missing = (a < 0) | (b < 0)
-        found[missing] = np.nan
+        edits[missing] = np.nan
         open_pairs = np.flatnonzero(~missing & (a != b))
         if len(open_pairs):
             first, second, place = self._distinct(a[open_pairs], b[open_pairs])
-            found[open_pairs] = self._edits(first, second, unit, most)[place]
-        return found
+            edits[open_pairs] = self._edits(first, second, unit, most)[place]
+        return edits
 
     def _distinct(
         self, a: npt.NDArray[Any], b: npt.NDArray[Any]
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Return the distinct pairs of codes, the smaller one first, and the place of each pair
-        among them.
-        """
+        """Return the distinct pairs of codes, smaller code first, and the place of each pair."""
         count = max(1, len(self.coded.values))
         low = np.minimum(a, b).astype(np.int64)
         high = np.maximum(a, b)
@@ -198,66 +194,64 @@ class FieldComparer:
     def _levels(
         self, a: Int64Array, b: Int64Array, similarities: npt.NDArray[np.float32] | None
     ) -> npt.NDArray[np.uint8]:
-        """Return the levels of different values; of names and texts, from their similarities if
-        they are known.
-        """
+        """Return the levels of different values, from similarities of names and texts if given."""
         kind = self.coded.kind
         limits = self.field_levels.limits
         if kind in ("name", "text"):
-            found = self._similarities(a, b) if similarities is None else similarities
+            similarity = self._similarities(a, b) if similarities is None else similarities
             steps = np.array(limits[::-1], np.float32)
-            levels = len(self.labels) - 1 - np.searchsorted(steps, found, side="right")
+            levels = len(self.labels) - 1 - np.searchsorted(steps, similarity, side="right")
         elif kind in ("code", "phone"):
             levels = 1 + np.minimum(self._osa(a, b, 2), 3)
         elif kind == "number":
-            levels = 2 + np.searchsorted(limits, self._apart(a, b), side="left")
+            levels = 2 + np.searchsorted(limits, self._difference_in_units(a, b), side="left")
         elif kind == "age":
             levels = 2 + np.searchsorted(limits, self._difference(a, b), side="left")
         else:
             days = self._difference(a, b)
             typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
             finer = self.field_levels.days
-            levels = (
-                2 + len(finer) + np.where(typed, 0, 1 + np.searchsorted(limits, days, side="left"))
-            )
-            near = np.searchsorted(finer, days, side="left")
-            levels = np.where(near < len(finer), 2 + near, levels)
+            by_days = 1 + np.searchsorted(limits, days, side="left")
+            levels = 2 + len(finer) + np.where(typed, 0, by_days)
+            finer_level = np.searchsorted(finer, days, side="left")
+            levels = np.where(finer_level < len(finer), 2 + finer_level, levels)
         return levels.astype(np.uint8)
 
     def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the similarity of names, texts or numbers, in [0, 1]; of names, 0 below the last
-        limit.
-        """
+        """Return similarities of names, texts or numbers; of names, 0 below the last limit."""
         if self.coded.kind == "text":
             return self._texts.of(a, b)
         if self.coded.kind == "number":
-            return np.maximum(0.0, 1 - self._apart(a, b)).astype(np.float32)
+            return np.maximum(0.0, 1 - self._difference_in_units(a, b)).astype(np.float32)
         least = LEVELS["name"][1][-1]
-        found = np.zeros(len(a), np.float32)
+        similarities = np.zeros(len(a), np.float32)
         rows = np.arange(len(a), dtype=np.int64)
         if self._names is not None:
             worded = self._names.comparable(a, b)
             by_word = rows[worded]
             by_word = by_word[self._names.may_be_similar(a[by_word], b[by_word], least)]
-            found[by_word] = self._names.similarities(a[by_word], b[by_word], least)
+            similarities[by_word] = self._names.similarities(a[by_word], b[by_word], least)
             rows = rows[~worded]
-        found[rows] = self._whole_similarities(a[rows], b[rows])
-        return found
+        similarities[rows] = self._whole_similarities(a[rows], b[rows])
+        return similarities
 
     def _whole_similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the similarity of names as they are; that of nicknames is at least the first
-        limit.
-        """
+        """Return similarities of whole names; of nicknames at least the first limit."""
         scorer = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
         limits = LEVELS["name"][1]
-        found = np.zeros(len(a), np.float32)
-        near = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
-        found[near] = self._batch(
-            scorer, self._beginnings[a[near]], self._beginnings[b[near]], limits[-1]
+        similarities = np.zeros(len(a), np.float32)
+        similar_places = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
+        similarities[similar_places] = self._batch(
+            scorer,
+            self._beginnings[a[similar_places]],
+            self._beginnings[b[similar_places]],
+            limits[-1],
         )
         for at, first, second, _ in self._rewritten(a, b):
-            found[at] = max(found[at], limits[0] if first == second else scorer(first, second))
-        return found
+            similarities[at] = max(
+                similarities[at], limits[0] if first == second else scorer(first, second)
+            )
+        return similarities
 
     def _edits(
         self, a: Int64Array, b: Int64Array, unit: float | None, most: int | None
@@ -274,28 +268,25 @@ class FieldComparer:
                 return np.minimum(np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max)
         if kind in ("date", "age"):
             return self._difference(a, b) / (1.0 if unit is None else unit)
-        found = self._osa(a, b, most).astype(np.float64)
+        edits = self._osa(a, b, most).astype(np.float64)
         distance = optional("rapidfuzz.distance", "records").OSA.distance
         for at, first, second, replaced in self._rewritten(a, b):
-            found[at] = min(found[at], replaced + distance(first, second, score_cutoff=most))
-        return found
+            edits[at] = min(edits[at], replaced + distance(first, second, score_cutoff=most))
+        return edits
 
     def _rewritten(self, a: Int64Array, b: Int64Array) -> list[tuple[int, str, str, int]]:
-        """Return the pairs in which synonyms replace words: their place, both strings, and the
-        replacements.
-        """
+        """Return pairs in which synonyms replace words: place, both strings, replacements."""
         if self._known is None:
             return []
-        found = []
-        for at in np.flatnonzero(
-            self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]
-        ).tolist():
+        rewritten = []
+        may_change = self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]
+        for at in np.flatnonzero(may_change).tolist():
             first = self._values[a[at]]
             second = self._values[b[at]]
             changed, count = self._synonyms.rewritten(first, second)
             if count:
-                found.append((at, changed, second, count))
-        return found
+                rewritten.append((at, changed, second, count))
+        return rewritten
 
     def _osa(self, a: Int64Array, b: Int64Array, most: int | None) -> npt.NDArray[Any]:
         """Return numbers of edits; beyond `most`, they are `most` + 1.
@@ -305,34 +296,29 @@ class FieldComparer:
         """
         distances = optional("rapidfuzz.distance", "records")
         long = self._long[a] | self._long[b]
-        near = ~long
+        short = ~long
         if most is None:
-            found = np.zeros(len(a), np.int64)
+            edits = np.zeros(len(a), np.int64)
         else:
-            found = np.full(len(a), most + 1, np.int64)
-            near &= self._letters.least_edits(a, b) <= most
-        for rows, scorer, cutoff in (
-            (np.flatnonzero(near), distances.OSA.distance, most),
-            (
-                np.flatnonzero(long),
-                distances.Levenshtein.distance,
-                LONG if most is None else min(most, LONG),
-            ),
+            edits = np.full(len(a), most + 1, np.int64)
+            short &= self._letters.least_edits(a, b) <= most
+        long_cutoff = LONG if most is None else min(most, LONG)
+        for is_compared, scorer, cutoff in (
+            (short, distances.OSA.distance, most),
+            (long, distances.Levenshtein.distance, long_cutoff),
         ):
+            rows = np.flatnonzero(is_compared)
             if len(rows):
-                found[rows] = self._batch(
-                    scorer, self._values[a[rows]], self._values[b[rows]], cutoff
-                )
-        return found
+                first = self._values[a[rows]]
+                second = self._values[b[rows]]
+                edits[rows] = self._batch(scorer, first, second, cutoff)
+        return edits
 
     def _batch(
         self, scorer: Any, a: npt.NDArray[Any], b: npt.NDArray[Any], cutoff: float | None
     ) -> npt.NDArray[Any]:
         cpdist = optional("rapidfuzz.process", "records").cpdist
-        found: npt.NDArray[Any] = cpdist(
-            a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads
-        )
-        return found
+        return np.asarray(cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads))
 
     def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, of ages in years, or of dates in days."""
@@ -341,21 +327,19 @@ class FieldComparer:
         with np.errstate(over="ignore"):
             return np.asarray(np.abs(numbers[a] - numbers[b]))
 
-    def _apart(self, a: Int64Array, b: Int64Array) -> Float64Array:
+    def _difference_in_units(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, in the unit of their limits."""
         unit = self.field_levels.unit
         return self._relative(a, b) if unit is None else self._difference(a, b) / unit
 
     def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the differences of numbers, relative to the greater absolute value; different
-        numbers are not 0.
-        """
+        """Return the differences of numbers relative to the greater absolute value."""
         numbers = self.coded.numbers
         assert numbers is not None
         largest = np.maximum(np.abs(numbers[a]), np.abs(numbers[b]))
         with np.errstate(over="ignore"):
-            apart = np.abs(numbers[a] / largest - numbers[b] / largest)
-        return np.asarray(apart)
+            differences = np.abs(numbers[a] / largest - numbers[b] / largest)
+        return np.asarray(differences)
 
     def _exchanged(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.bool_]:
         """Return whether dates differ by exchanged days and months."""

@@ -1,11 +1,10 @@
-"""Copies among the texts of one table: whether alike records are the same thing, or members of a
-family.
+"""Copies in one table: whether similar records are the same thing, or members of a family.
 
 Similarity does not show it: two models of a camera are more alike than two descriptions of one. The
-words do. If two records are copies, one has hardly a known word or a number that the other
-contradicts; members of a family have other model numbers, colours or editions. How often records
-that are alike contradict each other although nothing is meant by it is measured among pairs that
-are not each other's nearest, and so are no copies.
+words do. Two copies have hardly a known word or a number that contradicts the other record; members
+of a family have other model numbers, colours or editions. How often similar records contradict each
+other without meaning it is measured among pairs that are not each other's nearest, and so are no
+copies.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from lshfast.records.rivals import MARGIN, PairsWithin
 
 MOST_JUDGED = 3_000  # links, and rivals of linked records
 MOST_CONTROLS = 20_000  # pairs that are no copies
-# Links contradict each other in numbers so often, and so often compared with rivals, if they join
-# families. Links of citations, restaurants, sites, songs and articles: at most .69 of the rivals;
-# of catalogues without copies: .88 to 2.2.
+# Links that join families contradict each other in numbers at least this often: as a share of the
+# links, and as times the share of their rivals. Links of citations, restaurants, sites, songs and
+# articles: at most .69 of the rivals; of catalogues without copies: .88 to 2.2.
 MANY_CONTRADICTED = 0.2
 AS_OFTEN = 0.8
 # Of the records of catalogues and bibliographies without copies, .008 to .021 are nobody's copy and
@@ -129,8 +128,9 @@ class RecordWords:
         return Counter(chain.from_iterable(self._words))
 
     def without_long_numbers(self, i: Int64Array, j: Int64Array) -> float:
-        """Return which part of pairs of rows have different numbers and share no long one; only
-        they are read.
+        """Return the share of pairs of rows with different numbers and no long one in common.
+
+        Only the records of these pairs are read.
         """
         count = 0
         for first, second in zip(i.tolist(), j.tolist(), strict=True):
@@ -148,27 +148,26 @@ class RecordWords:
 
     def compared(self, i: Int64Array, j: Int64Array) -> WordEvidence:
         """Compare the words of pairs of rows."""
-        rows = np.array(
-            [self._compare(*pair) for pair in zip(i.tolist(), j.tolist(), strict=True)], np.int64
-        ).reshape(-1, 4)
+        pairs = zip(i.tolist(), j.tolist(), strict=True)
+        rows = np.array([self._compare(*pair) for pair in pairs], np.int64).reshape(-1, 4)
         return WordEvidence(rows[:, 0], rows[:, 1], rows[:, 2] > 0, rows[:, 3] > 0)
 
     def _compare(self, first: int, second: int) -> tuple[int, int, bool, bool]:
         a = self._words[first]
         b = self._words[second]
-        pairs = ((a, b), (b, a))
-        numbers, words = zip(*(self._different(left, right) for left, right in pairs), strict=True)
+        a_has_number, a_words = self._different(a - b)
+        b_has_number, b_words = self._different(b - a)
         shared = [word for word in a & b if has_digit(word)]
-        codes = [
-            word for word in shared if len(word) >= LONG_CODE and self._counts[word] <= RARE_CODE
-        ]
-        return sum(numbers), min(2, *words), bool(codes), bool(shared)
+        shares_code = any(
+            len(word) >= LONG_CODE and self._counts[word] <= RARE_CODE for word in shared
+        )
+        return a_has_number + b_has_number, min(2, a_words, b_words), shares_code, bool(shared)
 
-    def _different(self, left: frozenset[str], right: frozenset[str]) -> tuple[bool, int]:
-        """Return whether a record has a number that the other lacks, and how many known words."""
-        only = left - right
-        words = [word for word in only if not has_digit(word)]
-        return len(words) < len(only), sum(self._counts[word] >= KNOWN_WORD for word in words)
+    def _different(self, words_of_one: frozenset[str]) -> tuple[bool, int]:
+        """Return whether words of one record alone have a number, and how many are known."""
+        words = [word for word in words_of_one if not has_digit(word)]
+        known_words = sum(self._counts[word] >= KNOWN_WORD for word in words)
+        return len(words) < len(words_of_one), known_words
 
 
 def has_digit(word: str) -> bool:
@@ -183,9 +182,7 @@ def has_digit(word: str) -> bool:
 
 
 def contradicted_share(words: RecordWords, i: Int64Array, j: Int64Array) -> float:
-    """Return which part of some pairs contradict each other in numbers, from a sample; 0 for no
-    pairs.
-    """
+    """Return the share of sampled pairs that contradict each other in numbers; 0 of no pairs."""
     contradicted = words.compared(spread(i), spread(j)).contradicted
     return float(contradicted.mean()) if len(contradicted) else 0.0
 
@@ -204,11 +201,10 @@ def contradict_often(words: RecordWords, links: ChosenLinks, read_all: bool) -> 
 
 
 def join_families(words: RecordWords, pairs: NearPairsOfRecords, links: ChosenLinks) -> bool:
-    """Return whether links that contradict each other often do so as rivals do, and so join
-    families.
+    """Return whether links contradict each other as often as rivals do, and so join families.
 
-    Rivals are the nearest records of linked records that are in other groups. Many links that were
-    cut from their groups show the same.
+    Rivals are the nearest records of linked records in other groups. Many links that were cut from
+    their groups show the same.
     """
     assert links.clusters is not None
     groups = links.clusters.labels
@@ -226,7 +222,7 @@ def join_families(words: RecordWords, pairs: NearPairsOfRecords, links: ChosenLi
 
 
 def spread(rows: Int64Array, most: int = MOST_JUDGED) -> Int64Array:
-    """Return some rows at equal distances."""
+    """Return at most about `most` rows at equal distances."""
     return rows[:: len(rows) // most + 1]
 
 
@@ -257,9 +253,9 @@ class NearPairsOfRecords:
         self.mutual = (similarities >= best[i]) & (similarities >= best[j]) & (similarities > 0)
         self.by_far = self.mutual & (np.maximum(second[i], second[j]) < MARGIN * similarities)
 
-    def best(self, chosen: Int64Array, records: BoolArray) -> Int64Array:
-        """Return the nearest of some pairs for each of some records, each once."""
-        order = chosen[np.argsort(-self.similarities[chosen], kind="stable")]
+    def best(self, places: Int64Array, records: BoolArray) -> Int64Array:
+        """Return the nearest of some pairs for each of some records, each pair once."""
+        order = places[np.argsort(-self.similarities[places], kind="stable")]
         nearest = []
         for side in (self.i, self.j):
             rows, first = np.unique(side[order], return_index=True)
@@ -270,45 +266,42 @@ class NearPairsOfRecords:
 def probable_copies(
     words: RecordWords, pairs: NearPairsOfRecords
 ) -> tuple[Int64Array, Float64Array]:
-    """Return pairs that are each other's nearest by far, by their index, and the probability that
-    they are copies.
+    """Return the pairs that are each other's nearest by far, and their probability of being copies.
 
-    They are a mixture of copies and of other pairs, for which what their words have in common is
-    known at each similarity, from pairs that are not each other's nearest; expectation maximisation
-    estimates the rest.
+    They are a mixture of copies and other pairs. How the words of other pairs compare is known from
+    pairs that are not each other's nearest; expectation maximisation estimates the rest.
     """
-    chosen = np.flatnonzero(pairs.by_far)
+    near = np.flatnonzero(pairs.by_far)
     controls = spread(np.flatnonzero(~pairs.mutual), MOST_CONTROLS)
-    evidence = words.compared(pairs.i[chosen], pairs.j[chosen])
+    evidence = words.compared(pairs.i[near], pairs.j[near])
     control = words.compared(pairs.i[controls], pairs.j[controls]).states
     step = np.searchsorted(SIMILARITIES, pairs.similarities)
     steps = len(SIMILARITIES) + 1
     by_step = np.zeros((steps, STATES))
     np.add.at(by_step, (step[controls], control), 1.0)
     of_any = (by_step.sum(axis=0) + 0.5) / (by_step.sum() + 0.5 * STATES)
-    by_chance = (by_step + CONTROLS_GIVEN * of_any) / (
-        by_step.sum(axis=1, keepdims=True) + CONTROLS_GIVEN
-    )
+    controls_of_step = by_step.sum(axis=1, keepdims=True)
+    by_chance = (by_step + CONTROLS_GIVEN * of_any) / (controls_of_step + CONTROLS_GIVEN)
     state = evidence.states
-    own_step = step[chosen]
-    number = np.arange(STATES, dtype=np.int64)
-    expected = EXPECTED_STEPS[number % 3] * EXPECTED_STEPS[number // 3 % 3] / 2
+    near_step = step[near]
+    states = np.arange(STATES, dtype=np.int64)
+    expected = EXPECTED_STEPS[states % 3] * EXPECTED_STEPS[states // 3 % 3] / 2
     of_copies = expected
     step_of_copies = np.full(steps, 1 / steps, np.float64)
-    step_of_others = distribution_of(np.bincount(own_step, minlength=steps) + 1.0)
+    step_of_others = distribution_of(np.bincount(near_step, minlength=steps) + 1.0)
     share = FIRST_SHARE
-    probabilities = np.zeros(len(chosen))
+    probabilities = np.zeros(len(near))
     for _ in range(STEPS):
-        copies = share * step_of_copies[own_step] * of_copies[state]
-        others = (1 - share) * step_of_others[own_step] * by_chance[own_step, state]
-        probabilities = np.where(evidence.possible, copies / (copies + others), 0.0)
-        share = (probabilities.sum() + 0.5) / (len(chosen) + 10)
+        copies = share * step_of_copies[near_step] * of_copies[state]
+        other_pairs = (1 - share) * step_of_others[near_step] * by_chance[near_step, state]
+        probabilities = np.where(evidence.possible, copies / (copies + other_pairs), 0.0)
+        share = (probabilities.sum() + 0.5) / (len(near) + 10)
         of_copies = distribution_of(
             np.bincount(state, probabilities, STATES) + COPIES_GIVEN * expected
         )
-        step_of_copies = distribution_of(np.bincount(own_step, probabilities, steps) + 1.0)
-        step_of_others = distribution_of(np.bincount(own_step, 1 - probabilities, steps) + 1.0)
-    return chosen, probabilities
+        step_of_copies = distribution_of(np.bincount(near_step, probabilities, steps) + 1.0)
+        step_of_others = distribution_of(np.bincount(near_step, 1 - probabilities, steps) + 1.0)
+    return near, probabilities
 
 
 def distribution_of(weights: npt.NDArray[np.floating[Any]]) -> Float64Array:
@@ -317,7 +310,7 @@ def distribution_of(weights: npt.NDArray[np.floating[Any]]) -> Float64Array:
 
 
 class PairsOfCopies(PairsWithin):
-    """Pairs of one table of which the seeds are known: those that words show to be copies.
+    """Pairs of one table whose seeds are known: the pairs whose words show that they are copies.
 
     Parameters
     ----------
@@ -332,11 +325,11 @@ class PairsOfCopies(PairsWithin):
         super().__init__(near.i, near.j, size)
         self._families = families
 
-    def rivals(self, chosen: BoolArray) -> BoolArray:
+    def rivals(self, links: BoolArray) -> BoolArray:
         """Return the pairs that are no copies."""
-        rivals = np.zeros(len(chosen), bool)
+        rivals = np.zeros(len(links), bool)
         rivals[self._families] = True
-        return rivals & ~chosen
+        return rivals & ~links
 
 
 @dataclass(frozen=True)
@@ -358,15 +351,14 @@ class Copies:
     precision: float
 
     def calibrated(self, learnt: Calibration) -> Calibration:
-        """Return weights of the copies alone, with the prior at which their mean probability is
-        their precision.
-        """
+        """Return weights whose prior makes the mean probability of the copies the precision."""
         scores = learnt.scores[self.index]
         low = -MOST_BITS
         high = MOST_BITS
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            if (1 / (1 + np.exp2(-np.clip(scores + middle, -1000, 1000)))).mean() < self.precision:
+            probabilities = 1 / (1 + np.exp2(-np.clip(scores + middle, -1000, 1000)))
+            if probabilities.mean() < self.precision:
                 low = middle
             else:
                 high = middle
@@ -377,23 +369,22 @@ class Copies:
 
 def copies_of(linkage: Linkage, words: RecordWords, near: NearPairsOfRecords) -> Copies | None:
     """Return the copies among the nearest records; None if there are hardly any."""
-    chosen, probabilities = probable_copies(words, near)  # ascending, as the candidates are
+    near_by_far, probabilities = probable_copies(words, near)  # ascending, as the candidates are
     if probabilities.sum() < FEWEST_COPIES * len(linkage.a):
         return None
     seeds = np.zeros(len(near.i), bool)
-    seeds[chosen[probabilities >= SURE]] = True
+    seeds[near_by_far[probabilities >= SURE]] = True
     records = np.zeros(len(linkage.a), bool)
     records[near.i[seeds]] = True
     records[near.j[seeds]] = True
-    others = spread(
-        np.flatnonzero((records[near.i] | records[near.j]) & ~near.mutual), MOST_CONTROLS
-    )
-    contradicted = ~words.compared(near.i[others], near.j[others]).possible
-    families = np.append(others[contradicted], chosen[probabilities < 1 - SURE])
+    rivals = np.flatnonzero((records[near.i] | records[near.j]) & ~near.mutual)
+    rivals = spread(rivals, MOST_CONTROLS)
+    contradicted = ~words.compared(near.i[rivals], near.j[rivals]).possible
+    families = np.append(rivals[contradicted], near_by_far[probabilities < 1 - SURE])
     cosines, _ = linkage.record_texts.compared(near.i, near.j)
     pairs = PairsOfCopies(near, len(linkage.a), families)
-    found = FoundSeeds(near.i, near.j, cosines, pairs, seeds, pairs.rivals(seeds), 1)
+    found_seeds = FoundSeeds(near.i, near.j, cosines, pairs, seeds, pairs.rivals(seeds), 1)
     likely = probabilities >= LIKELY
     by_chance = CHANCE_COPIES * len(linkage.a) / max(1, int(likely.sum()))
     precision = min(float(probabilities[likely].mean()), max(1 - by_chance, LIKELY))
-    return Copies(found, chosen[likely], precision)
+    return Copies(found_seeds, near_by_far[likely], precision)

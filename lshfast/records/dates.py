@@ -1,7 +1,7 @@
 """Dates in strings, and the order of day, month and year in a column.
 
-A date such as 03/04/2021 is read in the order that most dates of its column have: one value alone
-does not tell it.
+A date such as 03/04/2021 is read in the order of most dates of its column: one value alone does not
+show it.
 """
 
 from __future__ import annotations
@@ -74,8 +74,7 @@ _DEFAULT = DateForm()
 
 
 def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
-    """Return the day of a date as a number (1 is 1 January of the year 1), or None if the string is
-    not a date.
+    """Return the day of a date as a number (1 is 0001-01-01), or None if it is not a date.
 
     Dates are YYYYMMDD, a day and a year with the name of a month (`named_date`), or three numbers
     with ``-``, ``/``, ``.`` or a space between them: year, month and day if the first has four
@@ -100,12 +99,10 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     if numbers is None:
         if _COMPACT.fullmatch(text) and text.isascii():
             return _day(int(text[:4]), int(text[4:6]), int(text[6:8]))
-        named = named_date(text)
-        return (
-            None
-            if named is None or (named.is_short and not form.short)
-            else _named_day(named, form.latest)
-        )
+        parts = named_date(text)
+        if parts is None or (parts.is_short and not form.short):
+            return None
+        return _named_day(parts, form.latest)
     if len(numbers[0]) == 4:
         return _in_order(numbers, "ymd", form.latest)
     if len(numbers[2]) < 4 and not form.short:
@@ -154,20 +151,17 @@ def has_whole_year(text: str) -> bool:
 
 def _numbers(text: str) -> tuple[str, str, str] | None:
     """Return the three numbers of a date, of which one may be a year, or None."""
-    found = _SEPARATED.fullmatch(text)
-    if found is None or not text.isascii():
+    match = _SEPARATED.fullmatch(text)
+    if match is None or not text.isascii():
         return None
-    first = found[1]
-    second = found[3]
-    third = found[5]
+    first, separator, second, other_separator, third, _ = match.groups()
     if len(first) == 4 or len(third) == 4:
         return first, second, third
-    short = max(len(first), len(third)) > 2 or found[2] != found[4] or found[2] == " "
-    return (
-        None
-        if short or (found[2] == "." and len(first + second + third) < 6)
-        else (first, second, third)
-    )
+    if max(len(first), len(third)) > 2 or separator != other_separator or separator == " ":
+        return None
+    if separator == "." and len(first + second + third) < 6:
+        return None
+    return first, second, third
 
 
 def _in_order(numbers: Sequence[str], order: DateOrder, latest: int) -> int | None:
@@ -177,13 +171,13 @@ def _in_order(numbers: Sequence[str], order: DateOrder, latest: int) -> int | No
     return _day(_whole_year(year, latest), int(month), int(day))
 
 
-def _named_day(named: NamedDate, latest: int) -> int | None:
+def _named_day(parts: NamedDate, latest: int) -> int | None:
     """Return the day of a date with the name of a month."""
-    day = named.first
-    year = named.second
-    if named.year_first:
+    day = parts.first
+    year = parts.second
+    if parts.year_first:
         day, year = year, day
-    return _day(_whole_year(year, latest), named.month, int(day))
+    return _day(_whole_year(year, latest), parts.month, int(day))
 
 
 def _whole_year(year: str, latest: int) -> int:
@@ -201,10 +195,56 @@ def _day(year: int, month: int, day: int) -> int | None:
         return None
 
 
-class _Evidence(NamedTuple):
-    """What the dates of a column say: how many can be read in each order, and the orders with the
-    most of them.
+class _ColumnDates(NamedTuple):
+    """The dates of a column: of three numbers, and with the name of a month.
+
+    `has_short_years` says whether a good part of all dates have years of two digits.
     """
+
+    numbers: list[tuple[str, str, str]]
+    named: list[NamedDate]
+    has_short_years: bool
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> _ColumnDates:
+        numbers = []
+        named = []
+        for text in texts:
+            if text.isdigit():
+                continue
+            parts = _numbers(text)
+            if parts is not None:
+                numbers.append(parts)
+                continue
+            date_with_name = named_date(text)
+            if date_with_name is not None:
+                named.append(date_with_name)
+        short = sum(map(_is_short, numbers)) + sum(parts.is_short for parts in named)
+        if not short:
+            return cls(numbers, named, False)
+        compact = sum(_COMPACT.fullmatch(text) is not None for text in texts)
+        dates = len(numbers) + len(named) + compact
+        return cls(numbers, named, short >= SHORT_YEARS * dates)
+
+    @property
+    def years(self) -> list[int]:
+        """The years of four digits."""
+        ends = [number for parts in self.numbers for number in (parts[0], parts[2])]
+        ends += [number for parts in self.named for number in (parts.first, parts.second)]
+        return [int(number) for number in ends if len(number) == 4]
+
+    @property
+    def ordered(self) -> list[tuple[str, str, str]]:
+        """The dates that an order reads: without those that begin with a year of four digits."""
+        return [
+            numbers
+            for numbers in self.numbers
+            if len(numbers[0]) != 4 and (self.has_short_years or not _is_short(numbers))
+        ]
+
+
+class _Evidence(NamedTuple):
+    """How many dates of a column can be read in each order, and the orders of most of them."""
 
     counts: dict[DateOrder, int]
     best: list[DateOrder]
@@ -213,7 +253,7 @@ class _Evidence(NamedTuple):
 def date_forms(
     columns: Sequence[Iterable[str]], order: DateOrder | None = None
 ) -> list[tuple[DateForm, str]]:
-    """Decide how the dates of a field are read in each table, and say it.
+    """Decide how the dates of a field are read in each table, and describe it.
 
     Each table has the order in which most of its dates can be read. If several are equal, it is
     that of the other table, if this is known; otherwise days are before months, and both before
@@ -239,59 +279,28 @@ def date_forms(
     mdy 'read as month, day, year'
     mdy ''
     """
-    listed = [[text.strip() for text in texts] for texts in columns]
-    read: list[list[tuple[str, str, str]]] = []
-    named: list[list[NamedDate]] = []
-    for texts in listed:
-        numbers = [None if text.isdigit() else _numbers(text) for text in texts]
-        read.append([own for own in numbers if own is not None])
-        others = [
-            text
-            for text, own in zip(texts, numbers, strict=True)
-            if own is None and not text.isdigit()
-        ]
-        named.append([own for own in map(named_date, others) if own is not None])
-    written = [*(own[place] for part in read for own in part for place in (0, 2))]
-    written += [number for part in named for own in part for number in (own.first, own.second)]
-    years = [int(number) for number in written if len(number) == 4]
-    latest = sorted(years)[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
-    short = []
-    for texts, part, names in zip(listed, read, named, strict=True):
-        count = sum(map(_is_short, part)) + sum(own.is_short for own in names)
-        dates = (
-            len(part) + len(names) + sum(_COMPACT.fullmatch(text) is not None for text in texts)
-            if count
-            else 1
-        )
-        short.append(count >= SHORT_YEARS * max(1, dates))
-    open_dates = [
-        [own for own in part if len(own[0]) != 4 and (known or not _is_short(own))]
-        for part, known in zip(read, short, strict=True)
-    ]
-    evidence = [_evidence(part, latest) for part in open_dates]
-    known = [own.best[0] for own in evidence if len(own.best) == 1]
-    found = []
-    for part, names, (counts, best), two_digits in zip(
-        open_dates, named, evidence, short, strict=True
-    ):
-        chosen = order or (known[0] if known and known[0] in best else best[0])
-        note = ""
-        if part:
+    dates = [_ColumnDates.of([text.strip() for text in texts]) for texts in columns]
+    years = sorted(year for column in dates for year in column.years)
+    latest = years[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
+    evidence = [_evidence(column.ordered, latest) for column in dates]
+    decided = next((best[0] for _, best in evidence if len(best) == 1), None)
+    forms = []
+    for column, (counts, best) in zip(dates, evidence, strict=True):
+        follows = decided in best
+        chosen = order or (decided if decided is not None and follows else best[0])
+        notes = []
+        if column.ordered:
             note = f"read as {NAMES[chosen]}"
             if order is None and len(best) > 1 and counts[best[0]]:
-                why = (
-                    "as in the other table"
-                    if known and known[0] in best
-                    else "which no date decides"
-                )
-                note += (
-                    f", {why}; order={' or '.join(own for own in best if own != chosen)} "
-                    "reads it otherwise"
-                )
-        if two_digits and (part or names):
-            note += f"{'; ' if note else ''}years of two digits are {latest - 99} to {latest}"
-        found.append((DateForm(chosen, order is not None, latest, two_digits), note))
-    return found
+                reason = "as in the other table" if follows else "which no date decides"
+                alternatives = " or ".join(other for other in best if other != chosen)
+                note += f", {reason}; order={alternatives} reads it otherwise"
+            notes.append(note)
+        if column.has_short_years and (column.ordered or column.named):
+            notes.append(f"years of two digits are {latest - 99} to {latest}")
+        form = DateForm(chosen, order is not None, latest, column.has_short_years)
+        forms.append((form, "; ".join(notes)))
+    return forms
 
 
 def _is_short(numbers: Sequence[str]) -> bool:

@@ -49,9 +49,7 @@ def sums_by(places: Int64Array, weights: Float64Array, size: int) -> Float64Arra
 
 
 def agreeing_levels(patterns: PairPatterns, field: int, close: BoolArray) -> BoolArray:
-    """Return which levels of a field mean agreement: that of equal values, and close ones that are
-    rare by chance.
-    """
+    """Return which levels mean agreement: equal values, and close ones that are rare by chance."""
     counts = np.bincount(patterns.levels[:, field], patterns.counts, minlength=len(close))
     present = max(counts[MISSING_LEVEL + 1 :].sum(), TINY)
     chance = np.cumsum(np.where(close, counts, 0.0), dtype=np.float64) / present
@@ -85,27 +83,25 @@ def telling_fields(patterns: PairPatterns, fields: int, edges: Iterable[Edge]) -
 
 def independent_of(fields: Sequence[int], edges: set[Edge]) -> list[int]:
     """Return fields of which no two depend on each other, chosen in their order."""
-    chosen: list[int] = []
+    independent: list[int] = []
     for field in fields:
-        if all((min(field, other), max(field, other)) not in edges for other in chosen):
-            chosen.append(field)
-    return chosen
+        if all((min(field, other), max(field, other)) not in edges for other in independent):
+            independent.append(field)
+    return independent
 
 
 def independent_fields(
     holds: Sequence[BoolArray], fields: Sequence[int], edges: Collection[Edge]
 ) -> Int64Array:
-    """Return for each pair how many fields of which no two depend on each other have something in
-    common.
-    """
-    chosen: list[BoolArray] = []
+    """Count for each pair the independent fields in which it has something in common."""
+    counted_pairs: list[BoolArray] = []
     for place, field in enumerate(fields):
-        own = holds[place]
-        for other, before in zip(fields, chosen, strict=False):
+        counted = holds[place]
+        for other, before in zip(fields, counted_pairs, strict=False):
             if (min(field, other), max(field, other)) in edges:
-                own = own & ~before
-        chosen.append(own)
-    return np.asarray(np.sum(chosen, axis=0, dtype=np.int64))
+                counted = counted & ~before
+        counted_pairs.append(counted)
+    return np.asarray(np.sum(counted_pairs, axis=0, dtype=np.int64))
 
 
 def components_of(fields: Sequence[int], edges: set[Edge]) -> list[list[int]]:
@@ -113,27 +109,27 @@ def components_of(fields: Sequence[int], edges: set[Edge]) -> list[list[int]]:
     label = {field: field for field in fields}
     for first, second in sorted(edges):
         if first in label and second in label and label[first] != label[second]:
-            old = label[second]
-            label = {field: label[first] if own == old else own for field, own in label.items()}
-    return [
-        [field for field in fields if label[field] == own] for own in sorted(set(label.values()))
-    ]
+            replaced = label[second]
+            for field, component in label.items():
+                if component == replaced:
+                    label[field] = label[first]
+    groups: dict[int, list[int]] = {}
+    for field in fields:
+        groups.setdefault(label[field], []).append(field)
+    return [groups[component] for component in sorted(groups)]
 
 
 def parents_of(order: Sequence[int], place: int, edges: Collection[Edge]) -> tuple[int, ...]:
-    """Return the fields before a place of an order on which its field depends: at most the last
-    MOST_PARENTS.
-    """
+    """Return the last MOST_PARENTS fields of an order before a place on which its field depends."""
     field = order[place]
     parents = [other for other in order[:place] if (min(field, other), max(field, other)) in edges]
     return tuple(parents[-MOST_PARENTS:])
 
 
 def order_of(equal: Sequence[float]) -> list[int]:
-    """Return the order of the fields in a network, from how many pairs are equal in each.
+    """Order the fields of a network by their number of equal pairs, the most frequent first.
 
-    The field that agrees most often comes first: finer values, such as an address, follow from
-    coarser ones and others.
+    Finer values, such as an address, follow from coarser ones and other fields.
     """
     return sorted(range(len(equal)), key=lambda field: (-equal[field], field))
 
@@ -144,10 +140,10 @@ def dependent_pairs(
     edges: set[Edge],
     probabilities: Float64Array | None,
 ) -> set[Edge]:
-    """Return pairs of fields that agree together among strangers, and those that are known.
+    """Add to the edges those between fields in which strangers agree together.
 
-    Before a fit, strangers are the pairs that differ in at least half of their other fields, of
-    which those that depend on each other count once; after it, they are what the fit leaves.
+    Before a fit, strangers differ in at least half of their other fields, of which dependent ones
+    count once; after it, they are the pairs that the fit calls strangers.
     """
     edges = set(edges)
     if len(close) > MOST_ONE_BY_ONE:
@@ -171,86 +167,75 @@ def dependent_at_once(
     edges: set[Edge],
     probabilities: Float64Array | None,
 ) -> set[Edge]:
-    """Return the same as dependent_pairs for many fields, none of which is left out of what makes a
-    stranger.
+    """Do the same as dependent_pairs for many fields, of which all count in what makes a stranger.
 
-    The number of patterns that are looked at falls as that of the fields rises, so time grows in
-    proportion to it.
+    The number of sampled patterns falls in proportion to the fields, so time grows linearly.
     """
     step = -(-len(close) // MOST_ONE_BY_ONE)
-    chosen = np.sort(np.random.default_rng(len(close)).permutation(len(patterns.counts))[::step])
-    patterns = patterns.thinned(chosen, step)
-    probabilities = None if probabilities is None else probabilities[chosen]
+    sample = np.sort(np.random.default_rng(len(close)).permutation(len(patterns.counts))[::step])
+    patterns = patterns.thinned(sample, step)
+    probabilities = None if probabilities is None else probabilities[sample]
+    equal = [np.arange(len(levels), dtype=np.int64) == EXACT_LEVEL for levels in close]
     while True:
         if probabilities is None:
             strangers = patterns.counts * differs_in_most(patterns, close, (), edges)
         else:
             strangers = patterns.counts * (1 - probabilities)
         lift = np.zeros((len(close), len(close)))
-        for agreeing in (
-            [np.arange(len(known), dtype=np.int64) == EXACT_LEVEL for known in close],
-            close,
-        ):
-            together, first, second, total, variance, every = pair_counts(
+        for agreeing in (equal, close):
+            together, first, second, total, variance, in_all = pair_counts(
                 patterns, agreeing, strangers
             )
             expected = first * second / np.maximum(total, TINY)
-            lift = np.maximum(lift, clear_excess(together, expected, variance, every))
-        more = {(f, g) for f, g in combinations(range(len(close)), 2) if lift[f, g]} - edges
-        if not more:
+            lift = np.maximum(lift, clear_excess(together, expected, variance, in_all))
+        lifted = {(f, g) for f, g in combinations(range(len(close)), 2) if lift[f, g]}
+        if lifted <= edges:
             return edges
-        edges |= more
+        edges |= lifted
 
 
 def pair_counts(
     patterns: PairPatterns, agreeing: Sequence[BoolArray], strangers: Float64Array
 ) -> tuple[Float64Array, ...]:
-    """Return for each pair of fields how many strangers agree in both, in the first, in the second,
-    and have both.
+    """Count for each pair of fields the strangers that agree in both, in the first, in the second.
 
-    The last two arrays, float64 (fields, fields) like the others, are the variance of the first
-    number, and how many of all pairs agree in both.
+    Then come the strangers that have both, the variance of the first number, and how many of all
+    pairs agree in both: six float64 arrays (fields, fields).
     """
     size = len(agreeing)
-    together, first, total, variance, every = np.zeros((5, size, size))
+    together, first, total, variance, in_all = np.zeros((5, size, size))
     agree_in_one = np.zeros(size)
     for start in range(0, len(strangers), PATTERNS_AT_ONCE):
         part = slice(start, start + PATTERNS_AT_ONCE)
         levels = patterns.levels[part]
         absent = levels == MISSING_LEVEL
-        agree = (
-            np.stack([known[levels[:, field]] for field, known in enumerate(agreeing)], axis=1)
-            & ~absent
-        )
+        columns = [agrees[levels[:, field]] for field, agrees in enumerate(agreeing)]
+        agree = np.stack(columns, axis=1) & ~absent
         # Sums of single precision suffice: errors of sampling are a thousand times as large.
         values = agree.astype(np.float32)
         weights = strangers[part].astype(np.float32)
         weighted = values * weights[:, None]
         together += weighted.T @ values
         agree_in_one += weighted.sum(axis=0, dtype=np.float64)
-        every += values.T @ (values * patterns.counts[part, None].astype(np.float32))
+        in_all += values.T @ (values * patterns.counts[part, None].astype(np.float32))
         sampled = patterns.variances[part] > 0
-        variance += values[sampled].T @ (
-            values[sampled] * patterns.variances[part][sampled, None].astype(np.float32)
-        )
+        variances = patterns.variances[part][sampled, None].astype(np.float32)
+        variance += values[sampled].T @ (values[sampled] * variances)
         incomplete = absent.any(axis=1)
         lacking = absent[incomplete].astype(np.float32)
         first -= weighted[incomplete].T @ lacking
         total += (1 - lacking).T @ ((1 - lacking) * weights[incomplete, None])
         total += weights[~incomplete].sum(dtype=np.float64)
     first += agree_in_one[:, None]
-    return together, first, first.T, total, variance, every
+    return together, first, first.T, total, variance, in_all
 
 
-def clear_excess(together: Any, expected: Any, variance: Any, every: Any) -> Float64Array:
-    """Return by how much strangers agree in two fields more than expected; 0 if not clearly, or
-    matches do mostly.
-    """
+def clear_excess(together: Any, expected: Any, variance: Any, in_all: Any) -> Float64Array:
+    """Return the lift of the agreements of strangers in two fields; 0 if it is not clear."""
     error = np.sqrt(expected + variance)
-    least = np.maximum(
-        FEWEST_TOGETHER, np.maximum(LEAST_LIFT * expected, expected + SIGNIFICANT * error)
-    )
-    clear = together > np.maximum(least, LEAST_SHARE * every)
+    least = np.maximum(LEAST_LIFT * expected, expected + SIGNIFICANT * error)
+    least = np.maximum(np.maximum(FEWEST_TOGETHER, least), LEAST_SHARE * in_all)
+    clear = together > least
     return np.where(clear, together / np.maximum(expected, 1.0), 0.0)
 
 
@@ -261,15 +246,14 @@ def excess_of(
     edges: set[Edge],
     probabilities: Float64Array | None,
 ) -> float:
-    """Return by how much strangers agree in two fields more than independent ones would; 0 if not
-    clearly.
+    """Return the lift of the agreements of strangers in two fields; 0 if it is not clear.
 
-    They are equal in both, or close in both: some values, such as numbers of a series, are close
-    more often than equal.
+    They are equal in both, or close in both: values such as numbers of a series are often close
+    and seldom equal.
     """
     levels = [patterns.levels[:, field] for field in pair]
-    known = (levels[0] != MISSING_LEVEL) & (levels[1] != MISSING_LEVEL)
-    strangers = patterns.counts * known
+    present = (levels[0] != MISSING_LEVEL) & (levels[1] != MISSING_LEVEL)
+    strangers = patterns.counts * present
     if probabilities is None:
         strangers = strangers * differs_in_most(patterns, close, pair, edges)
     else:
@@ -279,25 +263,22 @@ def excess_of(
         return 0.0
     best = 0.0
     for agrees in (
-        [known & (level == EXACT_LEVEL) for level in levels],
-        [known & close[field][level] for field, level in zip(pair, levels, strict=True)],
+        [present & (level == EXACT_LEVEL) for level in levels],
+        [present & close[field][level] for field, level in zip(pair, levels, strict=True)],
     ):
         both = agrees[0] & agrees[1]
         together = strangers[both].sum()
         expected = strangers[agrees[0]].sum() * strangers[agrees[1]].sum() / total
         variance = patterns.variances[both].sum()
-        best = max(
-            best, float(clear_excess(together, expected, variance, patterns.counts[both].sum()))
-        )
+        lift = clear_excess(together, expected, variance, patterns.counts[both].sum())
+        best = max(best, float(lift))
     return best
 
 
 def differs_in_most(
     patterns: PairPatterns, close: Sequence[BoolArray], excluded: Sequence[int], edges: set[Edge]
 ) -> BoolArray:
-    """Return which patterns differ in half of the other fields, or more; fields that depend on each
-    other are one.
-    """
+    """Return which patterns differ in half of the other fields; dependent fields count once."""
     others = components_of([field for field in range(len(close)) if field not in excluded], edges)
     if not others:
         return np.zeros(len(patterns.counts), bool)
@@ -311,9 +292,8 @@ def state_of(patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequenc
     """Return whether each pattern differs in most of some fields, not, or has none of them."""
     levels = patterns.levels[:, list(fields)]
     present = levels != MISSING_LEVEL
-    agreeing = (
-        np.stack([close[field][levels[:, k]] for k, field in enumerate(fields)], axis=1) & present
-    )
+    columns = [close[field][levels[:, k]] for k, field in enumerate(fields)]
+    agreeing = np.stack(columns, axis=1) & present
     count = present.sum(axis=1)
     state = np.where((count - agreeing.sum(axis=1)) * 2 > count, MOSTLY_DIFFERENT, SIMILAR)
     state[count == 0] = ALL_ABSENT
@@ -323,10 +303,9 @@ def state_of(patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequenc
 def changed_together(
     patterns: PairPatterns, close: Sequence[BoolArray], edges: set[Edge]
 ) -> set[Edge]:
-    """Return pairs of fields that differ together where all other fields agree, such as names that
-    were exchanged.
+    """Return pairs of fields that differ together where all other fields agree.
 
-    Both are one change.
+    An example is exchanged names: both are one change.
     """
     if len(close) > MOST_ONE_BY_ONE:
         return set()
@@ -341,28 +320,46 @@ def changed_together(
     }
     together = set()
     for f, g in combinations(sorted(telling), 2):
-        bound = {other for edge in edges for other in edge if f in edge or g in edge} | {f, g}
-        others = [field for field in telling if field not in bound]
+        others = unbound_fields(telling, (f, g), edges)
         independent = independent_of(others, edges)
         if (f, g) in edges or len(independent) < FEWEST_AGREEING:
             continue
         alike = np.logical_and.reduce([equal[field] for field in others]) & present[f] & present[g]
-        total = counts[alike].sum()
         by_chance = counts.sum() * float(np.prod([chance[field] for field in independent]))
-        if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
-            continue
-        both = counts[alike & ~agrees[f] & ~agrees[g]].sum()
-        differing = [counts[alike & ~agrees[field]].sum() for field in (f, g)]
-        # The others are a household's, whose members differ.
-        if max(differing) > MOST_DIFFERENT * total:
-            continue
-        expected = differing[0] * differing[1] / total
-        least = max(
-            FEWEST_TOGETHER,
-            LEAST_CHANGED * total,
-            LEAST_LIFT * expected,
-            expected + SIGNIFICANT * expected**0.5,
-        )
-        if both - by_chance > least:
+        if change_together(counts[alike], ~agrees[f][alike], ~agrees[g][alike], by_chance):
             together.add((f, g))
     return together
+
+
+def unbound_fields(telling: Sequence[int], pair: Edge, edges: set[Edge]) -> list[int]:
+    """Return the fields outside a pair that depend on neither of its fields."""
+    bound = set(pair)
+    for edge in edges:
+        if not set(pair).isdisjoint(edge):
+            bound.update(edge)
+    return [field for field in telling if field not in bound]
+
+
+def change_together(
+    counts: Float64Array, first: BoolArray, second: BoolArray, by_chance: float
+) -> bool:
+    """Return whether two fields of probable matches differ together clearly beyond chance.
+
+    `first` and `second` say which patterns differ in either field; `by_chance` of the pairs are
+    no matches.
+    """
+    total = counts.sum()
+    if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
+        return False
+    differing = [counts[first].sum(), counts[second].sum()]
+    # The shared fields are a household's, whose members differ.
+    if max(differing) > MOST_DIFFERENT * total:
+        return False
+    expected = differing[0] * differing[1] / total
+    least = max(
+        FEWEST_TOGETHER,
+        LEAST_CHANGED * total,
+        LEAST_LIFT * expected,
+        expected + SIGNIFICANT * expected**0.5,
+    )
+    return bool(counts[first & second].sum() - by_chance > least)

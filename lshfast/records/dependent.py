@@ -1,5 +1,4 @@
-"""Columns that follow from other columns of the same record, as a full name from a given name and a
-surname.
+"""Columns that follow from other columns of the same record, such as a full name from its parts.
 
 Fields are scored as if they were independent, so such a column would count the same agreement
 twice. A column follows from others if its words are nearly always among theirs, and each of them
@@ -76,40 +75,45 @@ def dependent_fields(
     ['full name: follows from given, surname; not counted']
     """
     samples = [_words(table, names, seed) for table in tables]
-    sizes = [
-        float(np.mean([len(own) for sample in samples for own in sample[name] if own] or [0]))
-        for name in names
-    ]
-    found: dict[str, DependentField] = {}
-    for place in sorted(range(len(names)), key=lambda p: (-sizes[p], -p)):
+    sizes = [_mean_words(samples, name) for name in names]
+    places = range(len(names))
+    dependent: dict[str, DependentField] = {}
+    for place in sorted(places, key=lambda place: (-sizes[place], -place)):
+        name = names[place]
         shorter = [
-            p for p in range(len(names)) if (sizes[p], p) < (sizes[place], place) and sizes[p]
+            names[other]
+            for other in places
+            if sizes[other] and (sizes[other], other) < (sizes[place], place)
         ]
-        sources = _sources(samples, names[place], [names[p] for p in shorter])
+        sources = _sources(samples, name, shorter)
         if sources:
-            found[names[place]] = DependentField(
-                names[place], tuple(name for name in names if name in sources)
-            )
-    return [found[name] for name in names if name in found]
+            ordered = tuple(source for source in names if source in sources)
+            dependent[name] = DependentField(name, ordered)
+    return [dependent[name] for name in names if name in dependent]
+
+
+def _mean_words(samples: Sequence[dict[str, Words]], name: str) -> float:
+    """Return the mean number of words of the values of a column, 0 without any."""
+    counts = [len(words) for sample in samples for words in sample[name] if words]
+    return float(np.mean(counts)) if counts else 0.0
 
 
 def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Words]:
     """Return the words of some rows of each column."""
     rows: Int64Array = np.arange(len(table), dtype=np.int64)
     if len(rows) > SAMPLE_ROWS:
-        rows = np.sort(
-            np.random.default_rng([seed, 5]).choice(len(rows), SAMPLE_ROWS, replace=False)
-        )
-    found = {}
+        rng = np.random.default_rng([seed, 5])
+        rows = np.sort(rng.choice(len(rows), SAMPLE_ROWS, replace=False))
+    words_of_columns = {}
     for name in names:
         column = table.column(name)
         if hasattr(column, "to_pylist"):  # an array of pyarrow
-            some = column.take(rows).to_pylist()
+            values = column.take(rows).to_pylist()
         else:
-            some = [plain_value(column[row]) for row in rows.tolist()]
-        texts = normal_forms([as_text(value) for value in some])
-        found[name] = [_distinct_words(text) for text in texts]
-    return found
+            values = [plain_value(column[row]) for row in rows.tolist()]
+        texts = normal_forms([as_text(value) for value in values])
+        words_of_columns[name] = [_distinct_words(text) for text in texts]
+    return words_of_columns
 
 
 def _distinct_words(text: str) -> frozenset[str]:
@@ -119,53 +123,56 @@ def _distinct_words(text: str) -> frozenset[str]:
 
 
 def _sources(samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]) -> set[str]:
-    """Return the columns that contain the words of a column in all tables that have its values;
-    none if they do not.
-    """
+    """Return the columns that contain the words of a column in all tables with its values."""
     sources: set[str] = set()
     for sample in samples:
-        places = list({own: row for row, own in enumerate(sample[name]) if own}.values())
+        places = list({words: row for row, words in enumerate(sample[name]) if words}.values())
         if not places:
             continue
         if len(places) < LEAST_VALUES:
             return set()
-        found = _covering(sample, name, others, places)
-        if not found:
+        covering = _covering(sample, name, others, places)
+        if not covering:
             return set()
-        sources |= found
+        sources |= covering
     return sources
 
 
 def _covering(
     sample: dict[str, Words], name: str, others: Sequence[str], places: list[int]
 ) -> set[str]:
-    """Choose columns greedily, the one that adds most words, and return them if they contain nearly
-    all words.
+    """Return columns, chosen greedily, that contain nearly all words of a column; or none.
 
-    The words of the next record say how many would be found by chance.
+    The words of the next record say how many words are in them by chance.
     """
-    own = [sample[name][row] for row in places]
+    words = [sample[name][row] for row in places]
     following = places[1:] + places[:1]
-    left = own
-    by_chance = own
-    total = sum(map(len, own))
-    chosen: set[str] = set()
+    missing = words
+    missing_by_chance = words
+    least_gain = LEAST_PART * sum(map(len, words))
+    sources: set[str] = set()
     while True:
         gains = {
-            other: sum(
-                len(words & sample[other][row]) for words, row in zip(left, places, strict=True)
-            )
+            other: _common_words(missing, sample[other], places)
             for other in others
-            if other not in chosen
+            if other not in sources
         }
         best = max(gains, key=lambda other: gains[other], default=None)
-        if best is None or gains[best] < LEAST_PART * total:
+        if best is None or gains[best] < least_gain:
             break
-        chosen.add(best)
-        left = [words - sample[best][row] for words, row in zip(left, places, strict=True)]
-        by_chance = [
-            words - sample[best][row] for words, row in zip(by_chance, following, strict=True)
-        ]
-    missed = sum(map(len, left))
-    missed_by_chance = sum(map(len, by_chance))
-    return chosen if missed <= (1 - COVERED) * missed_by_chance and missed_by_chance else set()
+        sources.add(best)
+        missing = _words_left(missing, sample[best], places)
+        missing_by_chance = _words_left(missing_by_chance, sample[best], following)
+    by_chance = sum(map(len, missing_by_chance))
+    are_covered = sum(map(len, missing)) <= (1 - COVERED) * by_chance
+    return sources if are_covered and by_chance else set()
+
+
+def _common_words(values: Words, column: Words, rows: Sequence[int]) -> int:
+    """Return how many words of values are also in some rows of a column."""
+    return sum(len(words & column[row]) for words, row in zip(values, rows, strict=True))
+
+
+def _words_left(values: Words, column: Words, rows: Sequence[int]) -> Words:
+    """Return the words of values that are not in some rows of a column."""
+    return [words - column[row] for words, row in zip(values, rows, strict=True)]

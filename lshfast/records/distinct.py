@@ -1,6 +1,4 @@
-"""Distinct numbers and distinct rows of numbers, sorted by digits: twice as fast as numpy, which
-compares them.
-"""
+"""Distinct numbers and rows of numbers, sorted by digits: twice as fast as numpy."""
 
 from __future__ import annotations
 
@@ -46,8 +44,7 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
 def distinct_hashes(
     hashes: npt.NDArray[np.uint64], most_slots: int = SLOTS, piece: int = PIECE
 ) -> tuple[npt.NDArray[np.uint64], Int64Array]:
-    """Return the distinct hashes, ascending, and the place of each hash among them; fast if few are
-    distinct.
+    """Return the distinct hashes, ascending, and the place of each; fast if few are distinct.
 
     A table has a slot for the last bits of a hash. Hashes whose slot another one has taken are
     sorted.
@@ -70,46 +67,43 @@ def distinct_hashes(
     size = min(most_slots, 2 << len(hashes).bit_length())
     mask = np.uint64(size - 1)
     table = np.zeros(size, np.uint64)
-    used = np.zeros(size, bool)
+    is_used = np.zeros(size, bool)
     for start in parts:
-        own = hashes[start : start + piece]
-        slots = (own & mask).astype(np.int64)
-        table[slots] = own
-        used[slots] = True
+        hashes_of_piece = hashes[start : start + piece]
+        slots = (hashes_of_piece & mask).astype(np.int64)
+        table[slots] = hashes_of_piece
+        is_used[slots] = True
         places[start : start + piece] = slots
-    apart = [places[:0]]
+    parts_without_slot = [places[:0]]
     for start in parts:
-        apart.append(
-            start
-            + np.flatnonzero(table[places[start : start + piece]] != hashes[start : start + piece])
-        )
-    others = np.concatenate(apart)
-    distinct = kernels.sorted_numbers(
-        np.concatenate([table[used], distinct_numbers(hashes[others])[0]])
-    )
+        piece_slots = places[start : start + piece]
+        is_other = table[piece_slots] != hashes[start : start + piece]
+        parts_without_slot.append(start + np.flatnonzero(is_other))
+    without_slot = np.concatenate(parts_without_slot)
+    other_hashes, _ = distinct_numbers(hashes[without_slot])
+    distinct = kernels.sorted_numbers(np.concatenate([table[is_used], other_hashes]))
     slots = (distinct & mask).astype(np.int64)
     has_slot = np.flatnonzero(table[slots] == distinct)
     numbers = np.zeros(size, np.int64)
     numbers[slots[has_slot]] = has_slot
     for start in parts:
         places[start : start + piece] = numbers[places[start : start + piece]]
-    places[others] = np.searchsorted(distinct, hashes[others])
+    places[without_slot] = np.searchsorted(distinct, hashes[without_slot])
     return distinct, places
 
 
 def distinct_rows(
     columns: Sequence[npt.NDArray[Any]], most_keys: int = MOST_KEYS
 ) -> tuple[Int64Array, Int64Array]:
-    """Return, for the distinct rows of some columns in their order, where each occurs, and the
-    place of each row.
+    """Return where each distinct row of some columns occurs, ascending, and each row's place.
 
     Parameters
     ----------
     columns : sequence of ndarray of integers, shape (n,)
         At least -1. Rows are ordered by the first column, then by the second, and so on.
     most_keys : int
-        Rows are told apart by keys below this number, or below the number of distinct rows so far
-        times that of values.
+        The keys of rows stay below this number, or below the number of distinct rows so far times
+        the number of values.
 
     Examples
     --------

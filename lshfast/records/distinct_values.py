@@ -1,6 +1,4 @@
-"""The distinct values of columns, and their strings: one string for one value, however a library
-stores it.
-"""
+"""The distinct values of columns as strings: one string for one value, however it is stored."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ BETWEEN = ", "  # the values of a list
 # Least part of the decimals of a column that end in .0, if these are whole numbers that were
 # floats.
 WHOLE = 0.95
-SAMPLE = 1000  # values of which so few end in .0 that no others are looked at
+SAMPLE = 1000  # values that are looked at first; if few of them end in .0, no others are
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 _WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
 _WHOLE_DECIMAL = re.compile(r"\s*(-?\d+)\.0\s*")
@@ -75,30 +73,23 @@ def as_text(value: Any) -> str:
         return ""
     if isinstance(value, LISTS):
         return _list_text(value)
-    if isinstance(value, (np.floating, np.datetime64)):
-        value = (
-            float(str(value))
-            if isinstance(value, np.floating)
-            else value.astype("datetime64[us]").item()
-        )
+    if isinstance(value, np.floating):
+        value = float(str(value))
+    elif isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
     # Of integers with missing values.
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, Decimal):
-        return (
-            str(int(value))
-            if value == value.to_integral_value()
-            else format(value.normalize(), "f")
-        )
+        is_whole = value == value.to_integral_value()
+        return str(int(value)) if is_whole else format(value.normalize(), "f")
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
     return str(value)
 
 
 def _list_text(values: Iterable[Any]) -> str:
-    """Return the different values of a list in their order, which is that of a set: lists are sets
-    of values.
-    """
+    """Return the different values of a list, sorted: lists are sets of values."""
     texts = set[str]()
     for value in values:
         if isinstance(value, LISTS):
@@ -110,21 +101,19 @@ def _list_text(values: Iterable[Any]) -> str:
 def _unusable(what: str) -> str:
     return (
         f"values must be strings, numbers or dates, not {what}; make a column of each of its "
-        "parts, or leave the "
-        "column out (ignore=, --ignore)"
+        "parts, or leave the column out (ignore=, --ignore)"
     )
 
 
 def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Array], list[Any]]:
-    """Return, for several columns, the number of each value and the distinct values, in the order
-    of occurrence.
+    """Return the number of each value of several columns, and the values in order of occurrence.
 
     With `lists`, lists are strings; otherwise they are an error.
     """
     columns = list(parts)
-    found = _encoded_by_arrow(columns)
-    if found is not None:
-        return found
+    by_arrow = _encoded_by_arrow(columns)
+    if by_arrow is not None:
+        return by_arrow
     numbers: dict[Any, int] = {}
     codes = []
     for column in columns:
@@ -137,12 +126,9 @@ def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Arr
         try:
             codes.append(np.fromiter(listed, np.int64, len(values)))
         except TypeError:
-            kinds = {
-                type(value).__name__ for value in values if not isinstance(value, Hashable)
-            } or {"arrays"}
-            raise TypeError(
-                f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}"
-            ) from None
+            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)}
+            names = ", ".join(sorted(kinds or {"arrays"}))
+            raise TypeError(f"values must be strings, numbers or dates, not {names}") from None
     return codes, [*numbers]
 
 
@@ -154,34 +140,34 @@ def _hashable(values: list[Any]) -> list[Any]:
 
 
 def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
-    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have
-    several types.
-    """
+    """Do the same by pyarrow, ten times as fast; None without it or for values of several types."""
     try:
         pa = optional("pyarrow")
     except ImportError:
         return None
     try:
-        arrays: list[Any] = []
-        for column in columns:
-            array = (
-                column
-                if isinstance(column, (pa.Array, pa.ChunkedArray))
-                else pa.array(column, from_pandas=True)
-            )
-            is_text = pa.types.is_string(array.type) or str(array.type) == "string_view"
-            arrays.append(array.cast(pa.large_string()) if is_text else array)
+        arrays = [_arrow_array(pa, column) for column in columns]
         kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
         if len(kinds) > 1 or any(pa.types.is_nested(kind) for kind in kinds):
             return None
         kind = kinds.pop() if kinds else pa.large_string()
         chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
         whole = pa.chunked_array(chunks, kind)
-        found = None if pa.types.is_large_string(kind) else _dictionary(whole)
+        by_kind = None if pa.types.is_large_string(kind) else _dictionary(whole)
     except (pa.ArrowException, TypeError, OverflowError, ValueError):
         return None
-    codes, values = found or _encoded_texts(whole) or _dictionary(whole)
-    return np.split(codes, np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]), values
+    codes, values = by_kind or _encoded_texts(whole) or _dictionary(whole)
+    ends = np.cumsum([len(array) for array in arrays], dtype=np.int64)
+    return np.split(codes, ends[:-1]), values
+
+
+def _arrow_array(pa: Any, column: Any) -> Any:
+    """Return a column as an array of pyarrow, strings as large strings."""
+    array = column
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        array = pa.array(column, from_pandas=True)
+    is_text = pa.types.is_string(array.type) or str(array.type) == "string_view"
+    return array.cast(pa.large_string()) if is_text else array
 
 
 def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
@@ -190,17 +176,14 @@ def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
     encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
     codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary.to_pylist()
-    nothing = [
-        place for place, value in enumerate(values) if isinstance(value, float) and value != value
-    ]
-    if nothing:
-        codes[np.isin(codes, nothing)] = MISSING
+    is_nan = [isinstance(value, float) and value != value for value in values]
+    if any(is_nan):
+        codes[np.isin(codes, np.flatnonzero(is_nan))] = MISSING
     return codes, values
 
 
 def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
-    """Return the same for strings, which are told apart by hashes under a secret key: up to twice
-    as fast.
+    """Do the same for strings by hashes under a secret key, up to twice as fast.
 
     None if two different ones have the same hash, which is improbable.
     """
@@ -210,10 +193,9 @@ def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
         hashes[column.is_null().to_numpy()] = NO_HASH
     codes, _, firsts = codes_of_keys(hashes, hashes[:0], NO_HASH)
     rows = np.flatnonzero(codes >= 0)
-    if (
-        len(rows) + column.null_count < len(codes)
-        or not texts.equal(firsts[codes[rows]], rows).all()
-    ):
+    if len(rows) + column.null_count < len(codes):
+        return None
+    if not texts.equal(firsts[codes[rows]], rows).all():
         return None
     return codes, column.take(firsts).to_pylist()
 
@@ -225,8 +207,7 @@ def _chunks(array: Any) -> list[Any]:
 def distinct_texts(
     columns: Iterable[Any], rewrite: Callable[[Sequence[str]], list[str]] | None = None
 ) -> tuple[list[Int64Array], list[str]]:
-    """Return, for several columns, the number of each value and the different strings of the
-    values.
+    """Return the number of each value of several columns, and the different strings of the values.
 
     A whole number is one string, whether it is an integer, a float or a string of either, as in a
     file that a library wrote from floats. So are a list and a string of JSON with the same values.
@@ -262,18 +243,16 @@ def distinct_texts(
 def _text_of_json(text: str) -> str:
     """Return a list in JSON as text; other strings as they are."""
     try:
-        found = json.loads(text)
-        return _list_text(found) if isinstance(found, list) else text
+        value = json.loads(text)
+        return _list_text(value) if isinstance(value, list) else text
     except (ValueError, TypeError, RecursionError):
         return text
 
 
 def _without_zeros(texts: list[str], codes: Int64Array) -> list[str]:
-    """Return the strings of a column without the .0 of whole numbers, if nearly all of its decimals
-    end in it.
-    """
-    used = _used(codes, len(texts)).tolist()
-    for sample in (used[:SAMPLE], used):
+    """Return strings without the .0 of whole numbers, if nearly all decimals end so."""
+    places = _used(codes, len(texts)).tolist()
+    for sample in (places[:SAMPLE], places):
         decimals = [place for place in sample if _DECIMAL.fullmatch(texts[place])]
         whole = [place for place in decimals if _WHOLE_DECIMAL.fullmatch(texts[place])]
         if len(whole) < WHOLE * len(decimals):
@@ -292,14 +271,12 @@ def _used(codes: Int64Array, size: int) -> Int64Array:
 def _merged(
     codes: Sequence[Int64Array], sides: Sequence[Sequence[str]]
 ) -> tuple[list[Int64Array], list[str]]:
-    """Return the codes of the different strings of several columns, from codes and strings of which
-    some are equal.
-    """
+    """Number the different strings of several columns, of which some codes have equal ones."""
     numbers: dict[str, int] = {}
-    new = []
+    new_codes = []
     for part, texts in zip(codes, sides, strict=True):
-        used = _used(part, len(texts))
-        place = np.full(len(texts) + 1, MISSING, np.int64)  # the last one is of missing values
-        place[used] = [numbers.setdefault(texts[code], len(numbers)) for code in used.tolist()]
-        new.append(place[part])
-    return new, [*numbers]
+        places = _used(part, len(texts))
+        number = np.full(len(texts) + 1, MISSING, np.int64)  # the last one is of missing values
+        number[places] = [numbers.setdefault(texts[at], len(numbers)) for at in places.tolist()]
+        new_codes.append(number[part])
+    return new_codes, [*numbers]

@@ -24,8 +24,7 @@ SHOWN_LINKS = 3  # of a record, to other records
 
 
 def row_of(table: RecordTable, key: Any) -> int:
-    """Return the row of an id; a string is also the id that is written so, such as "7" for the
-    integer 7.
+    """Return the row of an id; the string "7" is also the integer 7.
 
     Raises
     ------
@@ -129,9 +128,7 @@ class Explainer:
     labels: PairLabels = NO_LABELS
 
     def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
-        """Return ids and score, the verdict, and for each field both values and the score, as
-        lines.
-        """
+        """Return ids, score and verdict, and both values and the score of each field, as lines."""
         lines = [
             f"{self._ids(pair.rows)}: {self._score(pair.score)}",
             *(f"  {line}" for line in verdict),

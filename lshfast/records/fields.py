@@ -1,6 +1,4 @@
-"""The fields that are compared: their columns in the two tables, and what kind of values
-they have.
-"""
+"""The fields that are compared: their columns in the two tables, and the kind of their values."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequ
 MOST_PARSED = 0.9
 WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
-CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
+CODE_WORDS = 4.0  # most words on average of values that are mostly digits and so codes
 UNGROUPED = NumberForm(grouped=False)
 _DIGIT = re.compile(r"\d")
 _FIELD = re.compile(
@@ -139,17 +137,10 @@ class Field:
                 raise TypeError(f"{what} must be the name of a column, not {value!r}")
         if self.kind is not None and self.kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
-        for what, open_end in (("points", True), ("penalty", False), ("unit", True)):
-            value = getattr(self, what)
-            if what == "unit" and value is None:
-                continue
-            number = check_number(what, value)
-            if not (number > 0 or (number == 0 and not open_end)) or number == float("inf"):
-                raise ValueError(
-                    f"{what} must be {'above' if open_end else 'at least'} 0 and finite, not "
-                    f"{value}"
-                )
-            object.__setattr__(self, what, number)
+        self._check_number("points", above=True)
+        self._check_number("penalty", above=False)
+        if self.unit is not None:
+            self._check_number("unit", above=True)
         check_bool("latin", self.latin)
         if self.region is not None:
             check_region(self.region)
@@ -157,14 +148,25 @@ class Field:
             raise ValueError(
                 f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}"
             )
-        for what, kind in (("region", "phone"), ("order", "date")):
-            if getattr(self, what) is not None and self.kind not in (
-                kind,
-                "age" if what == "order" else kind,
-            ):
-                raise ValueError(
-                    f"{what} belongs to the kind {kind}, not to {self.kind or 'a guessed one'}"
-                )
+        self._check_kind("region", ["phone"])
+        self._check_kind("order", ["date", "age"])
+
+    def _check_number(self, what: str, above: bool) -> None:
+        """Raise an error unless an attribute is finite and above 0, or at least 0."""
+        value = getattr(self, what)
+        number = check_number(what, value)
+        is_in_range = number > 0 if above else number >= 0
+        if not is_in_range or number == float("inf"):
+            limit = "above" if above else "at least"
+            raise ValueError(f"{what} must be {limit} 0 and finite, not {value}")
+        object.__setattr__(self, what, number)
+
+    def _check_kind(self, what: str, kinds: Sequence[Kind]) -> None:
+        """Raise ValueError if an attribute is given and does not belong to the kind."""
+        if getattr(self, what) is not None and self.kind not in kinds:
+            raise ValueError(
+                f"{what} belongs to the kind {kinds[0]}, not to {self.kind or 'a guessed one'}"
+            )
 
     @classmethod
     def parse(cls, text: str) -> Field:
@@ -172,11 +174,11 @@ class Field:
 
         The options are points, penalty, unit, region, order, and latin, which is yes or no.
         """
-        found = _FIELD.fullmatch(text)
-        if found is None:
+        match = _FIELD.fullmatch(text)
+        if match is None:
             raise ValueError(f"field must be NAME[=OTHER][:KIND][:OPTION=VALUE]..., not {text!r}")
         options: dict[str, Any] = {}
-        for option in found["options"].split(":")[1:]:
+        for option in match["options"].split(":")[1:]:
             name, _, value = option.partition("=")
             if name not in PARSED:
                 raise ValueError(
@@ -185,11 +187,11 @@ class Field:
             try:
                 options[name] = PARSED[name](value)
             except (ValueError, KeyError):
-                wanted = "yes or no" if name == "latin" else "a number"
+                allowed = "yes or no" if name == "latin" else "a number"
                 raise ValueError(
-                    f"field {text!r}: {name} must be {wanted}, not {value!r}"
+                    f"field {text!r}: {name} must be {allowed}, not {value!r}"
                 ) from None
-        return cls(found["name"], found["other"], found["kind"], **options)  # type: ignore[arg-type] # checked there
+        return cls(match["name"], match["other"], match["kind"], **options)  # type: ignore[arg-type] # checked there
 
     @property
     def notation(self) -> str:
@@ -199,46 +201,45 @@ class Field:
             "order": self.order,
             "latin": "yes" if self.latin else None,
         }
-        parts = [
-            self.name + (f"={self.other}" if self.other else ""),
-            *([self.kind] if self.kind else []),
-        ]
-        return ":".join([*parts, *(f"{name}={value}" for name, value in options.items() if value)])
+        parts = [f"{self.name}={self.other}" if self.other else self.name]
+        if self.kind:
+            parts.append(self.kind)
+        parts += [f"{name}={value}" for name, value in options.items() if value]
+        return ":".join(parts)
 
     def column_of(self, table: int) -> str:
         """Return the name of the column in the first (0) or the second table (1)."""
         return self.name if table == 0 or self.other is None else self.other
 
 
-def as_field(given: Any) -> Field:
+def as_field(field: Any) -> Field:
     """Return a Field, or the field of a string; raise TypeError for anything else."""
-    if isinstance(given, str):
-        return Field.parse(given)
-    if not isinstance(given, Field):
-        raise TypeError(f"fields must be Field objects or strings, not {type(given).__name__}")
-    return given
+    if isinstance(field, str):
+        return Field.parse(field)
+    if not isinstance(field, Field):
+        raise TypeError(f"fields must be Field objects or strings, not {type(field).__name__}")
+    return field
 
 
 def checked_fields(fields: Iterable[Any]) -> list[Field]:
     """Return a list of fields with different names, or raise an error."""
     if isinstance(fields, (str, Field)):
         raise TypeError("fields must be a list of fields, not one field")
-    found = [as_field(field) for field in fields]
-    names = [field.name for field in found]
+    checked = [as_field(field) for field in fields]
+    names = [field.name for field in checked]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"fields name the column {name!r} twice")
-    return found
+    return checked
 
 
 def kind_by_dates(
     tables: Sequence[tuple[Sequence[str], npt.NDArray[np.integer[Any]]]],
 ) -> Kind | None:
-    """Return the kind of a field with dates in one of two tables only, from the distinct values of
-    each and their rows.
+    """Return the kind of a field with dates in one of two tables only; None for other fields.
 
     It is an age if the other table has ages or years, and otherwise a date, so that the run warns
-    of values that are no dates. None if both tables have dates or none has.
+    of values that are no dates.
     """
     samples = [_frequent(values, counts, FEW_VALUES) for values, counts in tables]
     sides = [written_as(sample) for sample in samples]
@@ -257,45 +258,37 @@ def _frequent(values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most:
 
 
 def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> Kind:
-    """Guess the kind of a column from its distinct values, none of them empty, and the number of
-    rows of each.
+    """Guess the kind of a column from its distinct values, none of them empty, and their rows.
 
     The most frequent values decide: dates and numbers with typing errors are rare.
     """
     order = bands.order((counts.max() - counts).astype(np.uint64))[:KIND_SAMPLE]
-    chosen = [values[place] for place in order.tolist()]
+    sample = [values[place] for place in order.tolist()]
     weights = counts[order] / max(1, counts[order].sum())
 
     def share(amounts: Iterable[float]) -> float:
-        return float(np.fromiter(amounts, float, len(chosen)) @ weights)
+        return float(np.fromiter(amounts, float, len(sample)) @ weights)
 
-    has_digit = [_DIGIT.search(value) is not None for value in chosen]
+    has_digit = [_DIGIT.search(value) is not None for value in sample]
     if share(has_digit) >= MOST_PARSED:
-        form = date_forms([chosen])[0][0]
-        if (
-            share(has_whole_year(value) for value in chosen)
-            >= WHOLE_YEARS  # without, some are versions or parts
-            and share(day_of(value, form) is not None for value in chosen) >= MOST_PARSED
-        ):
+        form = date_forms([sample])[0][0]
+        # Without whole years, some are versions or parts.
+        have_years = share(has_whole_year(value) for value in sample) >= WHOLE_YEARS
+        if have_years and share(day_of(value, form) is not None for value in sample) >= MOST_PARSED:
             return "date"
-        numbers = [number_in(value, UNGROUPED) is not None for value in chosen]
-        if share(numbers) >= MOST_PARSED and not all(
-            map(str.isdigit, map(str.strip, compress(chosen, numbers)))
-        ):
+        is_number = [number_in(value, UNGROUPED) is not None for value in sample]
+        numbers = map(str.strip, compress(sample, is_number))
+        if share(is_number) >= MOST_PARSED and not all(map(str.isdigit, numbers)):
             return "number"
-    normal = normal_forms(chosen)
+    normal = normal_forms(sample)
     words = share(form.count(" ") + 1 for form in normal)
     letters = share(map(len, normal))
     digits = (0 if form.isalpha() else sum(map(str.isdigit, form)) for form in normal)
     if words <= CODE_WORDS and share(digits) > 0.5 * letters:
         return "code"
-    if words > SEVERAL_WORDS:
-        return (
-            "name" if are_full_names(chosen, weights, len(values) / int(counts.sum())) else "text"
-        )
     rows = int(counts.sum())
-    covering = (
-        int(np.searchsorted(np.cumsum(np.sort(counts)[::-1], dtype=np.int64), MOST_PARSED * rows))
-        + 1
-    )
+    if words > SEVERAL_WORDS:
+        return "name" if are_full_names(sample, weights, len(values) / rows) else "text"
+    covered = np.cumsum(np.sort(counts)[::-1], dtype=np.int64)
+    covering = int(np.searchsorted(covered, MOST_PARSED * rows)) + 1
     return "category" if covering <= min(FEW_VALUES, rows**0.5) else "name"

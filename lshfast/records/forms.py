@@ -1,6 +1,4 @@
-"""The normal forms of the values of a field, by its kind. Dates and telephones are read by what
-their column is.
-"""
+"""The normal forms of the values of a field by its kind; those of dates depend on the column."""
 
 from __future__ import annotations
 
@@ -43,8 +41,7 @@ def latin_texts(texts: Sequence[str]) -> list[str]:
 
 
 def readers_of(field: Field, columns: Sequence[Sequence[str]]) -> list[tuple[Reader, str]]:
-    """Return for each table how its strings become normal forms, and a note on what was decided by
-    its values.
+    """Return for each table a function that gives normal forms, and a note on its decisions.
 
     Parameters
     ----------
@@ -97,9 +94,7 @@ def _age_forms(texts: list[str], form: AgeForm) -> list[str]:
 
 
 def _compact(text: str) -> str:
-    """Return YYYYMMDD of a date that is written so, or as YYYY-MM-DD with or without a time; else
-    an empty string.
-    """
+    """Return YYYYMMDD of a date written so, or as YYYY-MM-DD with or without a time; else ""."""
     if len(text) >= 10 and text[4] == text[7] == "-" and (len(text) == 10 or text[10] in "T "):
         text = text[:4] + text[5:7] + text[8:10]
     return text if len(text) == 8 and text.isascii() and text.isdigit() else ""
@@ -122,9 +117,7 @@ def _number_forms(texts: list[str], form: NumberForm) -> list[str]:
 
 
 def _code_forms(texts: list[str]) -> list[str]:
-    """Return codes without spaces, and numbers without leading zeros, which tables of
-    numbers lose.
-    """
+    """Return codes without spaces, and numbers without the leading zeros that tables lose."""
     forms = normal_forms(texts)
     joined = "\n".join(forms)
     if " " in joined:
@@ -140,9 +133,7 @@ def _code_forms(texts: list[str]) -> list[str]:
 
 
 def numbers_of(field: Field, forms: Sequence[str]) -> Float64Array | None:
-    """Return the numbers of normal forms, which are days for dates; None for a kind without
-    numbers.
-    """
+    """Return the numbers of normal forms, days for dates; None for other kinds."""
     if field.kind in ("number", "age"):
         return np.array(list(map(float, forms)), np.float64)
     if field.kind == "date":

@@ -1,10 +1,9 @@
-"""Rules that a user gives as the only evidence: what they bring is linked where no other field can
-tell.
+"""Rules of a user that are the only evidence: their pairs are links if no field can decide.
 
 A key of accounts that each occur once or twice says that two records are the same although nothing
 else agrees. Other fields decide where they can: people with one telephone are a household if they
-have a surname in common and differ in their given names. A key of towns or surnames tells nobody
-apart, so it never links.
+have a surname in common and differ in their given names. A key of towns or surnames identifies
+nobody, so it never links.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MOST_COMMON = 0.05  # of all pairs agree in a field that tells records apart
 # of the pairs of keys agree in a field: more than strangers do, and as matches do
 RELATED = 0.1
 SAME = 0.5
-MOST_VALUES = 2000  # that are looked at
+MOST_VALUES = 2000  # of the sample
 CODE_LIKE = 0.9  # of the values of a code have a digit or an @
 # The kinds of fields that may have codes, and their least number of letters and digits: prices have
 # fewer.
@@ -46,9 +45,7 @@ LEAST_CHANCE = 0.1  # of the pairs that agree in a key, for those that do by cha
 
 
 def identifying_rules(linkage: Linkage, rules: Sequence[BlockingRule]) -> list[int]:
-    """Return the numbers of the rules whose keys name one record each, such as those of
-    accounts.
-    """
+    """Return the numbers of the rules whose keys identify records, such as account numbers."""
     return [
         number
         for number, rule in enumerate(rules)
@@ -72,19 +69,15 @@ def names_records(linkage: Linkage, rule: KeyBlocks) -> bool:
 
 
 def written_values(linkage: Linkage, coded: CodedField) -> list[str]:
-    """Return some values of a field in the first table as they are written: normal forms
-    have no @.
-    """
+    """Return a sample of the first table's values as they are written (normal forms have no @)."""
     column = linkage.a.column(coded.field.name)
     rows = np.flatnonzero(coded.codes[0] >= 0)
-    return [
-        as_text(plain_value(column[row])) for row in rows[:: len(rows) // MOST_VALUES + 1].tolist()
-    ]
+    sample = rows[:: len(rows) // MOST_VALUES + 1].tolist()
+    return [as_text(plain_value(column[row])) for row in sample]
 
 
 def has_codes(values: Sequence[str], shortest: int | None) -> bool:
-    """Return whether nearly all values have a digit or an @, and a least number of letters and
-    digits.
+    """Return whether nearly all values have a digit or an @, and enough letters and digits.
 
     Examples
     --------
@@ -110,11 +103,10 @@ def weights_of_rules(
     rules: Sequence[BlockingRule],
     candidates: CandidatePairs,
 ) -> LinkWeights | None:
-    """Return weights by which the pairs of identifying rules are links; None if other fields
-    contradict the rules.
+    """Return weights that link the pairs of identifying rules; None if other fields contradict.
 
-    Only agreement in the fields of these rules counts. The share of matches is that of their pairs
-    among all pairs.
+    Only agreement in the fields of these rules counts. The prior is the share of their pairs among
+    all pairs.
     """
     numbers = identifying_rules(linkage, rules)
     brought = np.zeros(len(candidates), bool)
@@ -130,15 +122,16 @@ def weights_of_rules(
     fields = []
     shares = []
     for comparer in comparers:
+        is_key = comparer.coded.field.name in names
         levels = comparer.levels(comparer.coded.codes[0][i], comparer.coded.codes[1][j])
         u = chance_levels(linkage, comparer, rows)
-        if comparer.coded.field.name not in names and u[EXACT_LEVEL] <= MOST_COMMON:
+        if not is_key and u[EXACT_LEVEL] <= MOST_COMMON:
             shares.append(agreeing_share(comparer, levels))
         m = np.bincount(levels, minlength=len(u)) + 0.5
         m[MISSING_LEVEL] = 0.0
         weights = weights_of(comparer, m / m.sum(), u, 0.0, frequencies=False)
         bits = np.zeros(len(u))
-        if comparer.coded.field.name in names:
+        if is_key:
             bits[EXACT_LEVEL] = min(-float(np.log2(LEAST_CHANCE * u[EXACT_LEVEL])), LARGEST_WEIGHT)
         fields.append(replace(weights, bits=bits))
     related = any(share >= RELATED for share in shares)
@@ -148,6 +141,6 @@ def weights_of_rules(
 
 
 def agreeing_share(comparer: FieldComparer, levels: npt.NDArray[np.uint8]) -> float:
-    """Return which part of pairs with both values agree in a field, 1 if none has both."""
+    """Return the share of pairs with both values that agree in a field, 1 if none has both."""
     present = levels != MISSING_LEVEL
     return float(comparer.field_levels.close[levels[present]].mean()) if present.any() else 1.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -38,8 +39,7 @@ SPREADSHEET_ENCODING = "cp1252"
 
 @dataclass(frozen=True)
 class RecordInputs:
-    """The files of one or two tables, and the options of reading; see
-    `lshfast._io.open_corpus`.
+    """The files of one or two tables, and the options of reading (`lshfast._io.open_corpus`).
 
     `labels` are files of pairs that people have marked.
     """
@@ -59,15 +59,8 @@ class RecordInputs:
     encoding_b: str | None = None
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
-        """Read the tables; `progress` is called with ("input", bytes of input read, total bytes)
-        for each.
-        """
-        tell: Callable[[int, int], object] | None = None
-        if progress is not None:
-            own = progress
-
-            def tell(done: int, total: int) -> None:
-                own("input", done, total)
+        """Read the tables; `progress` gets ("input", bytes of input read, total bytes) for each."""
+        report = None if progress is None else partial(progress, "input")
 
         ids = [self.id_column, self.id_column_b or self.id_column]
         encodings = [self.encoding, self.encoding_b or self.encoding]
@@ -82,7 +75,7 @@ class RecordInputs:
                 max_row_bytes=self.max_row_bytes,
                 delimiter=self.delimiter,
                 max_columns=self.max_columns,
-                progress=tell,
+                progress=report,
             )
             for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True)
             if path is not None
@@ -174,59 +167,72 @@ def link_files(
     job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
-    marks = [
-        mark
-        for path, table in zip(inputs.labels, labels, strict=True)
-        for mark in marks_of(path, table)
-    ]
+    marks: list[MarkedPair] = []
+    for label_path, table in zip(inputs.labels, labels, strict=True):
+        marks += marks_of(label_path, table)
     tables = [job.add(table) for table in inputs.read(progress)]
     files = [file.location for table in (*tables, *labels) for file in table.files]
     for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
         if path is not None and not is_stream(path):
             check_file(path, files, overwrite=True)
-    sides = [
-        RecordTable(table.columns, column, name, ids=table.ids)
-        for table, column, name in zip(
-            tables,
-            (inputs.id_column, inputs.id_column_b or inputs.id_column),
-            _names(inputs),
-            strict=False,
-        )
-    ]
+    a, b = _record_tables(inputs, tables)
     if pair is not None:
-        rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
+        rows_of_pair((a, b), *pair)
     if outputs.merged is not None:
-        KeepRule.parse(outputs.keep_rule).check(sides)
+        KeepRule.parse(outputs.keep_rule).check([a] if b is None else [a, b])
     if outputs.clusters is not None:
         outputs.clusters.check(files, [*job.paths, *outputs.pictures])
     if marks:
         options = replace(options, labels=[*options.labels, *marks])
     with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
-        result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
+        result = link_tables(a, b, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
         with job.writing():
             write_outputs(job, result, outputs)
             if clusters is not None and update is not None:
-                told = {
+                description = {
                     "fields": result.names,
                     "scoring": options.scoring,
                     "threshold": result.summary.threshold,
                 }
-                clusters.write(update, told, outputs.overwrite)
-    summary = result.summary
+                clusters.write(update, description, outputs.overwrite)
+    figures = None if update is None else update.figures
+    return result, _account_of(job, inputs, tables, result.summary, figures)
+
+
+def _record_tables(
+    inputs: RecordInputs, tables: Sequence[WholeTable]
+) -> tuple[RecordTable, RecordTable | None]:
+    """Return the tables of files by their paths; the second is None if there is one."""
+    id_columns = inputs.id_column, inputs.id_column_b or inputs.id_column
+    records = [
+        RecordTable(table.columns, column, name, ids=table.ids)
+        for table, column, name in zip(tables, id_columns, _names(inputs), strict=False)
+    ]
+    return records[0], records[1] if len(records) > 1 else None
+
+
+def _account_of(
+    job: Job,
+    inputs: RecordInputs,
+    tables: Sequence[WholeTable],
+    summary: LinkSummary,
+    clusters: ClusterFigures | None,
+) -> LinkAccount:
     rejected = [len(table.rejected) for table in tables]
-    return result, job.account(
+    advice = [
+        f"{name} has one column; {table.advice}"
+        for name, table in zip(_names(inputs), tables, strict=True)
+        if table.advice
+    ]
+    return job.account(
         LinkAccount,
         linked=sum(summary.linked),
         unlinked=sum(summary.unlinked),
         tables=[*zip(_names(inputs), summary.linked, summary.unlinked, rejected, strict=False)],
         summary=summary,
-        clusters=None if update is None else update.figures,
-        advice="; ".join(
-            f"{name} has one column; {table.advice}"
-            for name, table in zip(_names(inputs), tables, strict=True)
-            if table.advice
-        ),
+        clusters=clusters,
+        advice="; ".join(advice),
     )
 
 
@@ -261,10 +267,10 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
     if result.single:
         return clusters.update(keys, result.groups())
     earlier = {*clusters.earlier.keys, *second.ids}
-    taken = next((key for key in keys if key in earlier), None)
-    if taken is not None:
+    repeated_id = next((key for key in keys if key in earlier), None)
+    if repeated_id is not None:
         raise ValueError(
-            f"{first.name}: id {taken!r} is that of an earlier record; those of new "
+            f"{first.name}: id {repeated_id!r} is that of an earlier record; those of new "
             "records must be new"
         )
     links = [second.ids[row] for row in result.j.tolist()]
@@ -272,8 +278,7 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
 
 
 def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
-    """Return the English synonyms and those of a CSV file; the first word of a line is related to
-    the others.
+    """Return the English synonyms and those of a CSV file: each first word relates to its line.
 
     With `nicknames`, the nicknames of the package of this name are added.
 

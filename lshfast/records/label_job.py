@@ -1,5 +1,4 @@
-"""Labels of records: the pairs of a review are shown to a person, who says whether both are the
-same thing.
+"""Labels of records: a person says of the pairs of a review whether both are the same.
 
 A review is the table that `lshfast records match --review` writes: links just above the threshold,
 and pairs just below it, with the values of both records. Its pairs are the population, and bands of
@@ -114,24 +113,24 @@ class Review:
 
     @property
     def edges(self) -> Float64Array:
-        """The ends of bands of scores: short numbers, of which one is between the links and the
-        other pairs.
-        """
+        """The ends of bands of scores: short numbers, one of them between links and other pairs."""
         firsts = [
             *_firsts_of_bands(self.scores[~self.linked]),
             *_firsts_of_bands(self.scores[self.linked]),
         ]
         ordered = np.unique(self.scores)
-        found = [float(ordered[0])] if len(ordered) else [0.0]
+        if not len(ordered):
+            return np.array([0.0, 1.0], np.float64)
+        edges = [float(ordered[0])]
         for first in sorted(set(firsts)):
             place = int(np.searchsorted(ordered, first))
             if place:
-                found.append(short_between(float(ordered[place - 1]), first))
-        return np.array([*found, float(ordered[-1]) + 1 if len(ordered) else 1.0], np.float64)
+                edges.append(short_between(float(ordered[place - 1]), first))
+        return np.array([*edges, float(ordered[-1]) + 1], np.float64)
 
     @property
     def prior_bits(self) -> float | None:
-        """The log odds of a pair with a score of 0; None if no probability tells it.
+        """The log odds of a pair with a score of 0; None if no probability shows it.
 
         A probability that several equal pairs share is less than that of the score, so the greatest
         one is right.
@@ -140,27 +139,28 @@ class Review:
             return None
         low, high = TELLING
         telling = np.flatnonzero((self.probabilities >= low) & (self.probabilities <= high))
-        odds = [log2(value) - log2(1 - value) for value in self.probabilities[telling].tolist()]
-        return max(
-            (own - score for own, score in zip(odds, self.scores[telling].tolist(), strict=True)),
-            default=None,
-        )
+        chances = self.probabilities[telling].tolist()
+        scores = self.scores[telling].tolist()
+        priors = [
+            log2(chance) - log2(1 - chance) - score
+            for chance, score in zip(chances, scores, strict=True)
+        ]
+        return max(priors, default=None)
 
     def describe(self, seed: int) -> dict[str, Any]:
         """Return what labels of this review belong to."""
-        values = [self.ids, self.scores.tolist(), *(self._texts(own) for own in self.fields)]
+        values = [self.ids, self.scores.tolist(), *(self._texts(field) for field in self.fields)]
+        records = json.dumps(values, default=str).encode()
         return {
             "scoring": "points" if self.probabilities is None else "weights",
-            "fields": [own.name for own in self.fields],
+            "fields": [field.name for field in self.fields],
             "pairs": len(self.ids),
             "seed": seed,
-            "digest of the records": hashlib.sha256(
-                json.dumps(values, default=str).encode()
-            ).hexdigest(),
+            "digest of the records": hashlib.sha256(records).hexdigest(),
         }
 
-    def _texts(self, own: PairColumns) -> list[list[str | None]]:
-        return [list(map(text_of, self.columns[name])) for name in (own.left, own.right)]
+    def _texts(self, field: PairColumns) -> list[list[str | None]]:
+        return [list(map(text_of, self.columns[name])) for name in (field.left, field.right)]
 
     def fields_of(self, row: int) -> list[FieldPair]:
         """Return the fields of a pair that are not missing in both records."""
@@ -168,12 +168,12 @@ class Review:
 
     def labelled(self, rows: Sequence[int], answers: Sequence[str]) -> dict[str, list[Any]]:
         """Return some pairs with their answers, with the columns of the review."""
-        others = {
+        columns = {
             name: [values[row] for row in rows]
             for name, values in self.columns.items()
             if name != "answer"
         }
-        return {"answer": list(answers), **others}
+        return {"answer": list(answers), **columns}
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,7 @@ def label_records(
     precision: float | None = None,
     seed: Seed = 1,
 ) -> ReviewThreshold:
-    """Ask about the pairs of a review until the answer is "quit" or no pair is left, and return
-    what the labels say.
+    """Ask about the pairs of a review until "quit" or the end, and return what labels say.
 
     Parameters
     ----------
@@ -289,32 +288,32 @@ def label_records(
         _check_stored(path, stored)
     sample = PairSample(review.edges, stored["seed"], max(1, len(review.ids)))
     sample.add(_pairs_of(review))
-    chosen = sample.pairs()
-    keys = [[review.ids[row] for row in pairs["i"].tolist()] for pairs in chosen]
+    strata = sample.pairs()
+    keys = [[review.ids[row] for row in pairs["i"].tolist()] for pairs in strata]
 
     def table_of(pairs: Sequence[Any], answers: Sequence[str]) -> dict[str, list[Any]]:
         return review.labelled([int(pair["i"]) for pair in pairs], answers)
 
     output = Output(path, defuse=True)
-    sheet = LabelSheet(output, KIND, review.edges, sample.counts, chosen, keys, table_of)
+    sheet = LabelSheet(output, KIND, review.edges, sample.counts, strata, keys, table_of)
     sheet.take(before or [])
     with atomic_file(_beside(path), True) as stream:
         stream.write(json.dumps({"review": stored}, indent=1).encode() + b"\n")
 
-    def question_of(pair: Any, **known: Any) -> RecordQuestion:
-        return RecordQuestion(fields=review.fields_of(int(pair["i"])), **known)
+    def question_of(pair: Any, **attributes: Any) -> RecordQuestion:
+        return RecordQuestion(fields=review.fields_of(int(pair["i"])), **attributes)
 
     sheet.ask_all(question_of, ask, precision)
-    found = sheet.estimate(precision)
+    estimate = sheet.estimate(precision)
     highest = float(review.scores.max(initial=0.0)) if len(review.ids) else 0.0
-    option = interval = None
-    if enough_labels(found):
-        option = option_of(found.threshold, review)
-        ends = [
-            end for score in found.interval or () if (end := option_of(score, review)) is not None
-        ]
-        interval = (ends[0], ends[1]) if len(ends) == 2 else None
-    return ReviewThreshold(found, option, interval, review.name, highest)
+    option = None
+    interval = None
+    if enough_labels(estimate):
+        option = option_of(estimate.threshold, review)
+        if estimate.interval is not None:
+            low, high = (option_of(score, review) for score in estimate.interval)
+            interval = None if low is None or high is None else (low, high)
+    return ReviewThreshold(estimate, option, interval, review.name, highest)
 
 
 def answers_of(estimate: ThresholdEstimate) -> tuple[int, int]:
@@ -347,22 +346,21 @@ def review_of(table: WholeTable, name: str) -> Review:
                 name, None, f"no column {column!r}: this is not a file of lshfast records --review"
             )
     ids = list(zip(columns["id_a"], columns["id_b"], strict=True))
-    seen = set[tuple[str, str]]()
-    for row, (one, other) in enumerate(ids):
-        if (str(one), str(other)) in seen:
+    distinct_ids = set[tuple[str, str]]()
+    for row, (id_a, id_b) in enumerate(ids):
+        pair = str(id_a), str(id_b)
+        if pair in distinct_ids:
             raise DataError(name, None, f"pair {row + 1} is there twice")
-        seen.add((str(one), str(other)))
-    probabilities = (
-        _numbers(name, columns, "probability", 0.0, 1.0) if "probability" in columns else None
-    )
+        distinct_ids.add(pair)
+    probabilities = None
+    if "probability" in columns:
+        probabilities = _numbers(name, columns, "probability", 0.0, 1.0)
     linked = np.array([str(value).lower() not in FALSE for value in columns["linked"]], np.bool_)
     return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, columns)
 
 
 def option_of(threshold: float | None, review: Review) -> float | None:
-    """Return a score as the option --threshold of `lshfast records`; None if the review does not
-    tell it.
-    """
+    """Return a score as the option --threshold of `lshfast records`; None if it is unknown."""
     if threshold is None or review.probabilities is None:
         return threshold
     prior = review.prior_bits
@@ -389,16 +387,14 @@ def short_between(low: float, high: float) -> float:
     (5.0, -0.31)
     """
     for digits in range(MOST_DIGITS):
-        found: float = floor(round(high * 10**digits, 6)) / 10.0**digits
-        if low < found <= high:
-            return found
+        number: float = floor(round(high * 10**digits, 6)) / 10.0**digits
+        if low < number <= high:
+            return number
     return high
 
 
 def _firsts_of_bands(scores: Float64Array) -> list[float]:
-    """Return the least score of each of some bands with about equally many scores; equal ones are
-    in one band.
-    """
+    """Return the least score of each of some bands of equal size; equal scores share a band."""
     ordered = np.sort(scores)
     bands = min(BANDS_OF_A_SIDE, len(ordered))
     return [float(ordered[band * len(ordered) // bands]) for band in range(bands)]
@@ -407,7 +403,7 @@ def _firsts_of_bands(scores: Float64Array) -> list[float]:
 def _numbers(
     name: str, columns: Mapping[str, list[Any]], column: str, least: float = -1e9, most: float = 1e9
 ) -> Float64Array:
-    found = np.empty(len(columns[column]), np.float64)
+    numbers = np.empty(len(columns[column]), np.float64)
     for row, value in enumerate(columns[column]):
         try:
             number = float(value)
@@ -417,14 +413,12 @@ def _numbers(
             raise DataError(
                 name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}"
             )
-        found[row] = number
-    return found
+        numbers[row] = number
+    return numbers
 
 
 def _pairs_of(review: Review) -> Any:
-    """Return the pairs by their number in the review, with their scores in the place of
-    similarities.
-    """
+    """Return the pairs by their number in the review, with scores as similarities."""
     pairs = np.empty(len(review.ids), PAIR)
     pairs["i"] = pairs["j"] = np.arange(len(pairs), dtype=np.int64)
     pairs["similarity"] = review.scores

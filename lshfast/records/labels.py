@@ -1,5 +1,4 @@
-"""What people have decided: pairs of records that are marked the same or different bind the links
-of a run.
+"""Marks of people: pairs of records that are marked the same or different bind the links of a run.
 
 A pair that is marked the same is a link, whatever its score is and whether a rule brought it. A
 pair that is marked different is no link, and its records are in different groups.
@@ -28,9 +27,7 @@ COLUMNS = "id_a", "id_b", "answer"
 
 
 class MarkedPair(NamedTuple):
-    """Two ids and what a person says of their records; `place` is where, such as
-    ``review.csv:7``.
-    """
+    """Two ids and a person's answer; `place` says where it stands, such as ``review.csv:7``."""
 
     id_a: Any
     id_b: Any
@@ -63,8 +60,8 @@ class PairLabels:
 
     def pairs(self, same: bool) -> tuple[Int64Array, Int64Array]:
         """Return the rows of the pairs that are marked so."""
-        chosen = self.same == same
-        return self.i[chosen], self.j[chosen]
+        is_marked_so = self.same == same
+        return self.i[is_marked_so], self.j[is_marked_so]
 
     def places(self, width: int) -> UInt64Array:
         """Return the places i * width + j of the pairs, ascending."""
@@ -87,18 +84,18 @@ class PairLabels:
     ) -> BoolArray:
         """Return whether an assignment may choose each pair.
 
-        It may not if the pair has a mark, or a record of it that may have one link is marked the
+        It may not if the pair has a mark, or if a record of it that may have one link is marked the
         same as another.
         """
         same_i, same_j = self.pairs(True)
         if single:
             same_i = same_j = np.concatenate([same_i, same_j])
-        taken = self.mark(i, j)
+        is_bound = self.mark(i, j)
         if assign in ("one-to-one", "many-to-one"):
-            taken |= np.isin(i, same_i)
+            is_bound |= np.isin(i, same_i)
         if assign in ("one-to-one", "one-to-many"):
-            taken |= np.isin(j, same_j)
-        return ~taken
+            is_bound |= np.isin(j, same_j)
+        return ~is_bound
 
     def bind_groups(
         self, groups: Int64Array, i: Int64Array, j: Int64Array, scores: Float64Array
@@ -119,9 +116,9 @@ class PairLabels:
         same_i, same_j = self.pairs(True)
         apart_i, apart_j = self.pairs(False)
         rows = np.arange(len(groups), dtype=np.int64)
-        bound = components(
-            np.concatenate([rows, same_i]), np.concatenate([groups, same_j]), len(groups)
-        )
+        first = np.concatenate([rows, same_i])
+        second = np.concatenate([groups, same_j])
+        bound = components(first, second, len(groups))
         contradicted = np.unique(bound[apart_i[bound[apart_i] == bound[apart_j]]])
         if not len(contradicted):
             return bound
@@ -131,8 +128,8 @@ class PairLabels:
         links = links[np.lexsort((-scores[links], ~marked))]
         joins = zip(i[links].tolist(), j[links].tolist(), strict=True)
         enemies = zip(apart_i.tolist(), apart_j.tolist(), strict=True)
-        for row, first in _joined(rows[inside].tolist(), joins, enemies):
-            bound[row] = first
+        for row, group in _joined(rows[inside].tolist(), joins, enemies):
+            bound[row] = group
         return bound
 
 
@@ -142,17 +139,15 @@ NO_LABELS = PairLabels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0,
 def _joined(
     rows: Sequence[int], joins: Iterator[tuple[int, int]], enemies: Iterator[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Join rows in this order, but for joins that would put enemies together; yield rows with the
-    first of theirs.
-    """
+    """Yield each row with the first row of its group, after joins that put no enemies together."""
     group_of = {row: row for row in rows}
     members = {row: [row] for row in rows}
     enemies_of = defaultdict[int, set[int]](set)
-    for one, other in enemies:
-        enemies_of[one].add(other)
-        enemies_of[other].add(one)
-    for one, other in joins:
-        first, second = sorted((group_of[one], group_of[other]))
+    for row, enemy in enemies:
+        enemies_of[row].add(enemy)
+        enemies_of[enemy].add(row)
+    for row, other in joins:
+        first, second = sorted((group_of[row], group_of[other]))
         if first == second or any(group_of.get(enemy) == second for enemy in enemies_of[first]):
             continue
         enemies_of[first] |= enemies_of.pop(second, set())
@@ -188,7 +183,7 @@ def marked_pairs(
     if _is_list_of_tuples(source):
         if all(isinstance(row, MarkedPair) for row in source):
             return tuple(source)
-        if not all(len(row) == len(COLUMNS) for row in source):
+        if any(len(row) != len(COLUMNS) for row in source):
             raise TypeError(f"{name} must be tuples of {', '.join(COLUMNS)}")
         source = dict(zip(COLUMNS, map(list, zip(*source, strict=True)), strict=True))
     table = source if isinstance(source, RecordTable) else RecordTable(source, name=name)
@@ -199,32 +194,33 @@ def marked_pairs(
             raise DataError(
                 name, None, f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}"
             )
-    found = []
+    marks = []
     columns = [table.column(column) for column in COLUMNS]
     for row in range(len(table)):
-        id_a, id_b, answer = (plain_value(column[row]) for column in columns)
-        word = as_text(answer).strip().lower()
-        if not word:
-            continue
         place = f"{name}: row {row + 1}" if places is None else places[row]
-        mark = ANSWERS.get(word)
-        if mark is None:
-            raise DataError(
-                place, None, f"the answer must be same, different, unsure or empty, not {answer!r}"
-            )
-        for column, value in (("id_a", id_a), ("id_b", id_b)):
-            if is_missing(value):
-                raise DataError(place, None, f"{column} is missing")
-        found.append(MarkedPair(id_a, id_b, mark, place))
-    return tuple(found)
+        id_a, id_b, answer = (plain_value(column[row]) for column in columns)
+        if as_text(answer).strip():
+            marks.append(_mark_of(id_a, id_b, answer, place))
+    return tuple(marks)
+
+
+def _mark_of(id_a: Any, id_b: Any, answer: Any, place: str) -> MarkedPair:
+    """Return the mark of a row that has an answer, or raise DataError."""
+    mark = ANSWERS.get(as_text(answer).strip().lower())
+    if mark is None:
+        raise DataError(
+            place, None, f"the answer must be same, different, unsure or empty, not {answer!r}"
+        )
+    for column, value in (("id_a", id_a), ("id_b", id_b)):
+        if is_missing(value):
+            raise DataError(place, None, f"{column} is missing")
+    return MarkedPair(id_a, id_b, mark, place)
 
 
 def _is_list_of_tuples(source: Any) -> bool:
-    return (
-        isinstance(source, Sequence)
-        and len(source) > 0
-        and all(isinstance(row, tuple) for row in source)
-    )
+    if not isinstance(source, Sequence) or not len(source):
+        return False
+    return all(isinstance(row, tuple) for row in source)
 
 
 def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None) -> PairLabels:
@@ -264,18 +260,17 @@ def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
     rows_of_pairs = np.array(pairs, np.int64).reshape(-1, 2)
     same = np.array([mark_of[pair].answer == "same" for pair in pairs], np.bool_)
     labels = PairLabels(rows_of_pairs[:, 0].copy(), rows_of_pairs[:, 1].copy(), same)
-    _check_consistent(
-        labels, mark_of, 0 if b is None else len(a), len(a) + (0 if b is None else len(b))
-    )
+    if b is None:
+        _check_consistent(labels, mark_of, 0, len(a))
+    else:
+        _check_consistent(labels, mark_of, len(a), len(a) + len(b))
     return labels
 
 
 def _check_consistent(
     labels: PairLabels, mark_of: Mapping[tuple[int, int], MarkedPair], first_of_b: int, records: int
 ) -> None:
-    """Raise DataError if pairs that are marked the same connect records that are marked
-    different.
-    """
+    """Raise DataError if pairs marked the same connect records that are marked different."""
     same_i, same_j = labels.pairs(True)
     groups = components(same_i, same_j + first_of_b, records)
     apart_i, apart_j = labels.pairs(False)

@@ -19,8 +19,7 @@ ROUNDING = 1e-6  # of similarities in single precision
 
 
 class Letters:
-    """The letters of strings: a bit for each class of which a string has one letter, and one for
-    two or more.
+    """The letters of strings: a bit for each class of letters, and one for two or more of it.
 
     Parameters
     ----------
@@ -42,27 +41,24 @@ class Letters:
         self._firsts = np.zeros(len(values), np.uint32)
         self._masks: UInt64Array = np.empty(len(values), np.uint64)
         for start in range(0, len(values), PIECE):
-            some = slice(start, start + PIECE)
+            piece = slice(start, start + PIECE)
             points = np.frombuffer(
-                "".join(values[some]).encode("utf-32-le", "surrogatepass"), np.uint32
+                "".join(values[piece]).encode("utf-32-le", "surrogatepass"), np.uint32
             )
-            starts = np.cumsum(self._lengths[some], dtype=np.int64) - self._lengths[some]
-            begun = np.flatnonzero(self._lengths[some])
-            self._firsts[some][begun] = points[starts[begun]]
-            self._masks[some] = pairs.letters(points, np.append(starts, len(points)))
+            starts = np.cumsum(self._lengths[piece], dtype=np.int64) - self._lengths[piece]
+            begun = np.flatnonzero(self._lengths[piece])
+            self._firsts[piece][begun] = points[starts[begun]]
+            self._masks[piece] = pairs.letters(points, np.append(starts, len(points)))
 
     def least_edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Int64Array:
-        """Return for pairs of strings, by their places, a number of edits that they are apart at
-        least.
+        """Return a lower bound of the edits between strings, by their places.
 
         Edits are insertions, deletions, replacements and exchanges of neighbours.
         """
         return pairs.least_edits(self._masks, self._lengths, *_places(a, b))
 
     def most_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
-        """Return for pairs of strings, by their places, a bound of their Jaro-Winkler similarity,
-        in [0, 1].
-        """
+        """Return an upper bound of the Jaro-Winkler similarity of strings, in [0, 1]."""
         return pairs.most_similar(self._masks, self._lengths, self._firsts, *_places(a, b))
 
     def may_be_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any], least: float) -> BoolArray:

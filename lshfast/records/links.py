@@ -1,6 +1,4 @@
-"""From weights to links: scores of the candidates, the least score of a link, assignment, and
-groups.
-"""
+"""From weights to links: scores of candidates, the least score, assignment, and groups."""
 
 from __future__ import annotations
 
@@ -78,8 +76,8 @@ def scores_of(
         scores = learnt.scores
     elif candidates is training or not isinstance(learnt, LinkWeights):
         index, scores = scorers.above(linkage, candidates.places, lowest)
-    some = scores >= lowest
-    return CandidateScores(weights, scorers, least, index[some], scores[some])
+    is_above = scores >= lowest
+    return CandidateScores(weights, scorers, least, index[is_above], scores[is_above])
 
 
 @dataclass(frozen=True)
@@ -119,9 +117,7 @@ def links_of(
     options: LinkOptions,
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
-    """Choose links among the candidates that score enough, and group the records of one table;
-    marks are binding.
-    """
+    """Choose links that score enough and agree with the marks, and group records of one table."""
     assign = options.assignment(linkage.b is None)
     links = links_above(linkage, candidates, found, assign, found.least, labels)
     if linkage.b is not None:
@@ -144,15 +140,14 @@ def links_above(
     least: float,
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
-    """Choose links among the candidates that score at least `least`, and add the pairs that are
-    marked the same.
+    """Choose links that score at least `least`, and add the pairs that are marked the same.
 
     If k pairs of a record of a one-to-one link are equally good, at most one of them is a match:
     the probability of the link is at most 1 / k.
     """
-    some = found.scores >= least
-    index = found.index[some]
-    scores = found.scores[some]
+    is_above = found.scores >= least
+    index = found.index[is_above]
+    scores = found.scores[is_above]
     i, j = linkage.rows_of(candidates.places[index])
     if len(labels):
         free = labels.leave_open(i, j, assign, linkage.b is None)

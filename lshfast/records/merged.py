@@ -1,5 +1,4 @@
-"""One list of the records of a run: a row for each entity, which is all records that links connect,
-or one record.
+"""One list of the records of a run: a row for each entity, that is, all records that links connect.
 
 A row has the values of one record of each table, so its values belong together. A rule says which
 record that is.
@@ -34,9 +33,7 @@ _TIME = re.compile(r"[T ]\s*(\d\d?:\d\d.*)")
 
 
 class KeepRule(NamedTuple):
-    """Which record of several is kept: `policy` is first, most-complete or newest; `column` is that
-    of the newest.
-    """
+    """Which record of several is kept: `policy` is first, most-complete or newest, by `column`."""
 
     policy: str
     column: str | None = None
@@ -93,9 +90,7 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
 
 
 def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[str, list[Any]]:
-    """Return a row for each group of one table, with the columns of the table under their own
-    names.
-    """
+    """Return a row for each group of one table, with the columns under their own names."""
     groups = result.groups()
     side = _MergedSide(table, groups, np.unique(groups), rule)
     names = _own_names(table, result.options)
@@ -111,9 +106,7 @@ def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[s
 
 
 def _own_names(table: RecordTable, options: LinkOptions) -> list[str]:
-    """Return the columns of a table without that of the ids, and without the parts of addresses
-    that a run added.
-    """
+    """Return the columns of a table without ids and without the parts of addresses."""
     added = {f"{address.name}.{part}" for address in options.addresses for part in PARTS}
     return [name for name in table.names if name not in added]
 
@@ -156,9 +149,7 @@ class _MergedSide:
         return self._chosen(self.table.ids)
 
     def all_ids(self) -> list[list[Any]]:
-        """Return the ids of all records of each row, that of the kept one first, then in the order
-        of the table.
-        """
+        """Return the ids of all records of each row, the kept one first, others in table order."""
         ids = self.table.ids
         lists = []
         for start, count in zip(self._starts.tolist(), self._counts.tolist(), strict=True):
@@ -175,8 +166,7 @@ class _MergedSide:
 
 
 def preferences(table: RecordTable, rule: KeepRule, rows: Int64Array) -> list[Float64Array]:
-    """Return keys by which records are preferred, the greatest value first, the most important key
-    last.
+    """Return keys by which records are preferred: greatest value first, most important key last.
 
     Other rows than these have the same value. The first record is kept if all keys are equal.
     """
@@ -190,9 +180,9 @@ def preferences(table: RecordTable, rule: KeepRule, rows: Int64Array) -> list[Fl
 
 
 def _at(rows: Int64Array, size: int, values: Float64Array) -> Float64Array:
-    every = np.zeros(size, np.float64)
-    every[rows] = values
-    return every
+    all_values = np.zeros(size, np.float64)
+    all_values[rows] = values
+    return all_values
 
 
 def _completeness(table: RecordTable, rows: Int64Array) -> Float64Array:
@@ -205,9 +195,7 @@ def _completeness(table: RecordTable, rows: Int64Array) -> Float64Array:
 
 
 def _moments(table: RecordTable, name: str, rows: Int64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the dates or numbers of a column as numbers, -inf for a missing one, and the times of
-    day as ranks.
-    """
+    """Return dates or numbers of a column (-inf if missing), and the times of day as ranks."""
     coded = _coded_moments(table, name)
     assert coded.numbers is not None
     numbers = np.append(coded.numbers, -np.inf)[coded.codes[0][rows]]
@@ -219,9 +207,7 @@ def _moments(table: RecordTable, name: str, rows: Int64Array) -> tuple[Float64Ar
 
 
 def _coded_moments(table: RecordTable, name: str) -> CodedField:
-    """Return a column read as dates or as numbers, whichever leaves fewer values out; raise
-    ValueError if most are.
-    """
+    """Return a column read as dates or numbers; ValueError if most values are neither."""
     dates = code_field(Field(name, kind="date"), table, None)
     numbers = code_field(Field(name, kind="number"), table, None)
     coded = dates if dates.refused[0] <= numbers.refused[0] else numbers

@@ -1,11 +1,11 @@
 """Values that stand for a missing one, such as "N/A", 9999999999 and 1900-01-01.
 
-Records whose values are missing do not agree. What a table writes instead of nothing is seen from
-three things: its form, such as the word "unknown" or ten equal digits; how much more often it
-occurs than the other values of its column; and whether the records that have it differ in what
-distinguishes records. A word that may also be a name, such as Null, counts as missing only if its
-letters are written otherwise than in the rest of the column, or if it is far more frequent than any
-other value, or if another column of the tables has it as a marker.
+Records whose values are missing do not agree. Three things show what a table writes instead of
+nothing: its form, such as the word "unknown" or ten equal digits; how much more often it occurs
+than other values of its column; and whether its records differ in what distinguishes records. A
+word that may also be a name, such as Null, counts as missing only if its letters are written unlike
+the rest of the column, if it is far more frequent than any other value, or if another column of the
+tables has it as a marker.
 """
 
 from __future__ import annotations
@@ -150,8 +150,7 @@ class MissingValues:
 
     @classmethod
     def of(cls, missing: Any, columns: Collection[str]) -> MissingValues:
-        """Return what an argument means: ``VALUE``, ``COLUMN=VALUE`` or ``=VALUE`` each, or a
-        mapping of columns.
+        """Read an argument: a mapping of columns, or ``VALUE``, ``COLUMN=VALUE``, ``=VALUE``.
 
         ``"none"`` among them means that no other values are recognised.
 
@@ -184,24 +183,26 @@ class MissingValues:
 def checked_missing(missing: Any) -> list[tuple[str | None, str]]:
     """Return columns, None for all, and values of an argument, or raise TypeError."""
     if isinstance(missing, Mapping):
-        listed = [
-            (column, [values] if isinstance(values, str) else values)
-            for column, values in missing.items()
-        ]
-        pairs = [(column, value) for column, values in listed for value in values]
-        for column, _ in pairs:
-            if not isinstance(column, str):
-                raise TypeError(f"missing must map names of columns to values, not {column!r}")
-        return [(column, str(value)) for column, value in pairs]
+        return _missing_by_column(missing)
     if isinstance(missing, str) or not isinstance(missing, Iterable):
         missing = [missing]
-    found: list[tuple[str | None, str]] = []
+    pairs: list[tuple[str | None, str]] = []
     for value in missing:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise TypeError(f"missing must be strings such as 'N/A' or 'phone=0', not {value!r}")
-        column, sign, rest = str(value).partition("=")
-        found.append((column or None, rest) if sign else (None, column))
-    return found
+        column, sign, text = str(value).partition("=")
+        pairs.append((column or None, text) if sign else (None, column))
+    return pairs
+
+
+def _missing_by_column(missing: Mapping[Any, Any]) -> list[tuple[str | None, str]]:
+    pairs: list[tuple[str | None, str]] = []
+    for column, values in missing.items():
+        for value in [values] if isinstance(values, str) else values:
+            if not isinstance(column, str):
+                raise TypeError(f"missing must map names of columns to values, not {column!r}")
+            pairs.append((column, str(value)))
+    return pairs
 
 
 def _plain(text: str) -> str:
@@ -217,9 +218,7 @@ def are_given(texts: Sequence[str], given: Collection[str]) -> npt.NDArray[np.bo
 
 
 class MarkedWords(NamedTuple):
-    """The words of a column that count as missing, and those that do if another column has them as
-    markers.
-    """
+    """Words of a column that count as missing, and those that do if another column has them."""
 
     sure: npt.NDArray[np.bool_]
     doubtful: Int64Array
@@ -264,22 +263,17 @@ def marked_words(
 
 
 def _repeated(counts: npt.NDArray[Any]) -> list[int]:
-    """Return the places of values that are looked at: all, or of very many those of several
-    rows.
-    """
-    return (
-        list(range(len(counts)))
-        if len(counts) <= MOST_SINGLE
-        else np.flatnonzero(counts > 1).tolist()
-    )
+    """Return the places of all values, or of very many those of several rows."""
+    if len(counts) <= MOST_SINGLE:
+        return list(range(len(counts)))
+    return np.flatnonzero(counts > 1).tolist()
 
 
 def _words_of(texts: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the places of values that may be markers, and what they say: normal forms, and "?" for
-    signs only.
+    """Yield the places of values that may be markers, and their normal forms; "?" for signs only.
 
-    Single words are looked up as they are; of others, the first word decides whether a normal form
-    is made.
+    Single words are looked up as they are; of other values, the first word decides whether a normal
+    form is made.
     """
     small = "\n".join(texts).lower().split("\n")
     if len(small) != len(texts):
@@ -298,15 +292,12 @@ def _words_of(texts: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int
 
 
 def _all_known(word: str) -> bool:
-    """Return whether all words of a value are markers or stand beside them, as in "test user" and
-    "none@none.com".
-    """
+    """Return whether all words are markers or usual beside them, as in "test user"."""
     words = word.split()
     if len(words) < 2 or len(words) > 4 or words[0] not in _KNOWN:
         return False
-    return all(own in _KNOWN or own in _BESIDE for own in words) and any(
-        len(own) > 1 for own in words
-    )
+    are_usual = all(part in _KNOWN or part in _BESIDE for part in words)
+    return are_usual and any(len(part) > 1 for part in words)
 
 
 def _unlike_others(
@@ -315,9 +306,7 @@ def _unlike_others(
     marked: npt.NDArray[np.bool_],
     places: Int64Array,
 ) -> npt.NDArray[np.bool_]:
-    """Return which doubtful words are markers: they are written unlike the other values, or far
-    more frequent.
-    """
+    """Return which doubtful words are written unlike other values, or are far more frequent."""
     is_other = ~marked
     is_other[places] = False
     others = np.flatnonzero(is_other)
@@ -346,9 +335,7 @@ def _unlike_others(
 
 
 def _shape(text: str) -> int:
-    """Return how the letters of a value are written: small, capital, with capitals at the
-    beginning, or else.
-    """
+    """Return a number for the case of the letters: lower, upper, capitalised, or other."""
     if text.islower():
         return 1
     if text.isupper():
@@ -359,8 +346,7 @@ def _shape(text: str) -> int:
 def marked_digits(
     kind: str, texts: Sequence[str], counts: npt.NDArray[Any]
 ) -> npt.NDArray[np.bool_]:
-    """Return which distinct values of a code, telephone or date are digits for a missing one, by
-    how they are written.
+    """Return which distinct codes, telephones or dates are digits for a missing one, by their form.
 
     Parameters
     ----------
@@ -369,43 +355,57 @@ def marked_digits(
     counts : ndarray of int, shape (texts,)
         The rows that have each value.
     """
-    marked = np.zeros(len(texts), bool)
     if kind == "date":
-        for place in _repeated(counts):
-            numbers = _DIGITS.findall(texts[place])
-            marked[place] = bool(numbers) and (
-                numbers[0] in _NO_DAYS or (len(numbers) >= 3 and _is_no_year(numbers))
-            )
-        return marked
-    if kind not in ("code", "phone"):
-        return marked
-    suspects = []
-    for place in _repeated(counts):
-        text = texts[place]
-        digits = text if text.isdigit() else "".join(filter(str.isdigit, text))
-        is_regular = digits and (
-            digits.count(digits[0]) == len(digits) or any(digits in order for order in _ORDERS)
-        )
-        if is_regular and not any(map(str.isalpha, text)):
-            suspects.append((place, digits))
+        return _marked_dates(texts, counts)
+    marked = np.zeros(len(texts), bool)
+    suspects = _regular_numbers(texts, counts) if kind in ("code", "phone") else {}
     if not suspects:
         return marked
     is_other = np.ones(len(texts), bool)
-    is_other[[place for place, _ in suspects]] = False
+    is_other[[*suspects]] = False
     others = np.flatnonzero(is_other)
     most = int(counts[others].max(initial=0))
-    sample = others[
-        np.linspace(0, len(others) - 1, min(len(others), 1000)).astype(np.int64)
-    ].tolist()
-    lengths = [sum(map(str.isdigit, texts[place])) for place in sample]
-    length = float(np.median(lengths)) if len(lengths) >= FEWEST_OTHERS else 0.0
-    for place, digits in suspects:
+    length = _usual_digits(texts, others)
+    for place, digits in suspects.items():
         count = int(counts[place])
         is_zero = set(digits) == {"0"} and length >= LONG_NUMBERS
         is_far = count >= FEWEST and count > FAR * most and len(digits) > 1 and length > 0
         is_long = len(digits) >= SURE_DIGITS and not 0 < length < LONG_NUMBERS
         marked[place] = is_zero or is_far or is_long
     return marked
+
+
+def _marked_dates(texts: Sequence[str], counts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which dates have no possible year or day."""
+    marked = np.zeros(len(texts), bool)
+    for place in _repeated(counts):
+        numbers = _DIGITS.findall(texts[place])
+        if numbers:
+            is_no_date = len(numbers) >= 3 and _is_no_year(numbers)
+            marked[place] = numbers[0] in _NO_DAYS or is_no_date
+    return marked
+
+
+def _regular_numbers(texts: Sequence[str], counts: npt.NDArray[Any]) -> dict[int, str]:
+    """Return the places and digits of numbers whose digits are equal or consecutive."""
+    suspects = {}
+    for place in _repeated(counts):
+        text = texts[place]
+        digits = text if text.isdigit() else "".join(filter(str.isdigit, text))
+        if not digits:
+            continue
+        are_equal = digits.count(digits[0]) == len(digits)
+        is_regular = are_equal or any(digits in order for order in _ORDERS)
+        if is_regular and not any(map(str.isalpha, text)):
+            suspects[place] = digits
+    return suspects
+
+
+def _usual_digits(texts: Sequence[str], places: Int64Array) -> float:
+    """Return the median number of digits of a sample of values; 0 if there are too few."""
+    sample = np.linspace(0, len(places) - 1, min(len(places), 1000)).astype(np.int64)
+    lengths = [sum(map(str.isdigit, texts[place])) for place in places[sample].tolist()]
+    return float(np.median(lengths)) if len(lengths) >= FEWEST_OTHERS else 0.0
 
 
 def _is_no_year(numbers: Sequence[str]) -> bool:
@@ -436,6 +436,7 @@ def marked_numbers(
     is_far = (counts >= FEWEST) & (counts > FAR * most)
     is_outside = (numbers < low) | (numbers > high)
     if kind == "date":
-        is_apart = (numbers < low - 365 * YEARS_APART) | (numbers > high + 365 * YEARS_APART)
-        return np.asarray(suspected & (is_apart | is_far))
+        days = 365 * YEARS_APART
+        is_distant = (numbers < low - days) | (numbers > high + days)
+        return np.asarray(suspected & (is_distant | is_far))
     return np.asarray(suspected & is_outside & is_far)

@@ -105,9 +105,7 @@ class NamedDate(NamedTuple):
 
     @property
     def year_first(self) -> bool:
-        """Whether the first number is the year: the longer one, or of short ones the one that
-        cannot be a day.
-        """
+        """Whether the year comes first: the longer number, or of short ones the one above 31."""
         if not self.is_short:
             return len(self.first) > 2
         return int(self.first) > 31 or int(self.first) == 0
@@ -115,8 +113,7 @@ class NamedDate(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def month_named(word: str) -> int | None:
-    """Return the number of a month by its name, or by its first letters, three at least; None for
-    another word.
+    """Return the number of a month by its name or its first letters (at least three), or None.
 
     Examples
     --------
@@ -130,11 +127,10 @@ def month_named(word: str) -> int | None:
     (9, 8, 1, None, None)
     """
     form = normal_form(word)
-    exact = {month for name, month in _months() if name == form}
-    found = exact or {
-        month for name, month in _months() if len(form) >= LEAST_LETTERS and name.startswith(form)
-    }
-    return found.pop() if len(found) == 1 else None
+    months = {month for name, month in _months() if name == form}
+    if not months and len(form) >= LEAST_LETTERS:
+        months = {month for name, month in _months() if name.startswith(form)}
+    return months.pop() if len(months) == 1 else None
 
 
 @cache
@@ -149,8 +145,7 @@ def _months() -> list[tuple[str, int]]:
 
 
 def named_date(text: str) -> NamedDate | None:
-    """Return the parts of a date with the name of a month, such as "Sep 19, 1965" or "19. September
-    1965"; else None.
+    """Return the parts of a date such as "Sep 19, 1965" or "19. September 1965"; else None.
 
     It has two numbers, of which one may be a year, and one month. Day of the week, articles,
     endings of ordinal numbers and a time of day are passed over.
@@ -174,13 +169,18 @@ def named_date(text: str) -> NamedDate | None:
     words = _WORD.findall(text)
     if not 1 <= len(words) <= MOST_WORDS or _SHAPE.fullmatch(text) is None:
         return None
-    months = [month for word in words if (month := month_named(word)) is not None]
-    others = [
-        word for word in words if month_named(word) is None and word.casefold() not in _FILLERS
-    ]
-    lengths = sorted(map(len, numbers))
-    if len(months) != 1 or lengths[0] > 2 or lengths[1] not in (1, 2, 4) or len(others) > 1:
+    months = []
+    other_words = []
+    for word in words:
+        month = month_named(word)
+        if month is not None:
+            months.append(month)
+        elif word.casefold() not in _FILLERS:
+            other_words.append(word)
+    shorter, longer = sorted(map(len, numbers))
+    if len(months) != 1 or shorter > 2 or longer not in (1, 2, 4) or len(other_words) > 1:
         return None
-    if others and not text.lstrip().startswith(others[0]):  # a day of the week is before the date
+    # A day of the week is before the date.
+    if other_words and not text.lstrip().startswith(other_words[0]):
         return None
     return NamedDate(numbers[0], numbers[1], months[0])

@@ -1,14 +1,14 @@
-"""The levels at which values of a field agree: those of its kind, or finer ones of crowded dates
-and numbers.
+"""The levels at which values of a field agree: by its kind, or finer for crowded dates and numbers.
 
 Dates of a single year are within a month of each other by chance, and coordinates of a country
-within 1 %. There, only nearness that is rare among strangers tells matches, so levels are chosen by
-how near random pairs are.
+within 1 %. There, only nearness that is rare among strangers identifies matches, so levels are
+chosen by how near random pairs are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,7 @@ from lshfast.records.tables import CodedField
 MISSING_LEVEL = 0
 EXACT_LEVEL = 1
 
-# For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which
-# they are assigned.
+# For each kind, the meaning of the levels from 2 on, and their limits of similarity or difference.
 LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
     "name": (
         ("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"),
@@ -123,38 +122,27 @@ class FieldLevels:
     def of(cls, coded: CodedField) -> FieldLevels:
         """Return the levels of a field, from how near the values of random pairs are."""
         levels = cls.of_kind(coded.kind)
-        if (
-            coded.kind not in ("date", "number")
-            or coded.numbers is None
-            or len(coded.values) < FEWEST_VALUES
-        ):
+        may_be_crowded = coded.kind in ("date", "number") and len(coded.values) >= FEWEST_VALUES
+        if coded.numbers is None or not may_be_crowded:
             return levels
         first, second = random_numbers(coded)
         with np.errstate(over="ignore"):
             distances = np.abs(first - second)
-        different = distances > 0
-        if coded.kind == "date":
-            if np.mean(different & (distances <= levels.limits[0])) <= CROWDED:
-                return levels
-            names = (
-                *(f"within {days} day{'s' if days > 1 else ''}" for days in DAYS),
-                *LEVELS["date"][0],
-            )
-            return cls(
-                ("missing", "equal", *names),
-                levels.limits,
-                close_levels(len(names), len(DAYS) + CLOSE["date"]),
-                DAYS,
-            )
-        if (
-            np.mean(
-                different
-                & (distances <= levels.limits[0] * np.maximum(np.abs(first), np.abs(second)))
-            )
-            <= CROWDED
-        ):
+        limit: Any = levels.limits[0]
+        if coded.kind == "number":
+            limit = limit * np.maximum(np.abs(first), np.abs(second))
+        if np.mean((distances > 0) & (distances <= limit)) <= CROWDED:
             return levels
+        if coded.kind == "date":
+            return cls._of_crowded_dates()
         return cls._of_crowded_numbers(distances)
+
+    @classmethod
+    def _of_crowded_dates(cls) -> FieldLevels:
+        names = [f"within {days} day{'s' if days > 1 else ''}" for days in DAYS]
+        names += LEVELS["date"][0]
+        close = close_levels(len(names), len(DAYS) + CLOSE["date"])
+        return cls(("missing", "equal", *names), LEVELS["date"][1], close, DAYS)
 
     @classmethod
     def _of_crowded_numbers(cls, distances: Float64Array) -> FieldLevels:
@@ -179,18 +167,14 @@ def labels_of(kind: Kind) -> tuple[str, ...]:
 
 
 def close_levels(different: int, close: int) -> BoolArray:
-    """Return which levels mean that values are equal or nearly so: of those of different values,
-    the first ones.
-    """
+    """Return which levels mean equal or close values: the first `close` of the different ones."""
     levels = np.zeros(EXACT_LEVEL + 1 + different, bool)
     levels[EXACT_LEVEL : EXACT_LEVEL + 1 + close] = True
     return levels
 
 
 def random_numbers(coded: CodedField) -> tuple[Float64Array, Float64Array]:
-    """Return the numbers, or dates in days, of random pairs of records that have both; 0 of a field
-    without values.
-    """
+    """Return the numbers, or dates in days, of random pairs with values; 0 if there are none."""
     assert coded.numbers is not None
     rng = np.random.default_rng(9)
     sides: list[npt.NDArray[np.int32]] = [codes[codes >= 0] for codes in coded.codes]

@@ -1,6 +1,4 @@
-"""Scores of pairs by a fitted mixture: the weight of a field's agreement depends on that of the
-fields it follows.
-"""
+"""Scores of pairs by a fitted mixture: a field's weight depends on the fields that it follows."""
 
 from __future__ import annotations
 
@@ -18,6 +16,7 @@ from lshfast.records.differing import fit_without_differing
 from lshfast.records.full_names import are_texts
 from lshfast.records.labels import NO_LABELS, PairLabels
 from lshfast.records.linkage import Linkage
+from lshfast.records.mixture import FieldModel, Mixture
 from lshfast.records.nearness import EXACT_LEVEL
 from lshfast.records.patterns import PairPatterns, count_patterns, levels_of, with_marks
 from lshfast.records.scoring import PIECE, FieldScorer, WeightScorer, joined_scores
@@ -66,6 +65,17 @@ class GivenWeights:
     keys: Int64Array
     bits: Float64Array
 
+    @classmethod
+    def of(cls, model: FieldModel, patterns: PairPatterns) -> GivenWeights:
+        """Return the weights of a fitted field."""
+        keys = np.zeros(len(model.level), np.int64)
+        keys[model.of_pattern] = keys_of(
+            patterns.levels.T, model.parents, model.parent_states, model.field
+        )
+        order = np.argsort(keys)
+        bits = np.clip(model.logarithm / np.log(2), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        return cls(model.parents, model.parent_states, keys[order], bits[order])
+
 
 @dataclass(frozen=True)
 class Network:
@@ -94,27 +104,19 @@ class Network:
     differing: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[FieldScorer]:
-        return iter(
-            [
-                WeightScorer(comparer, own)
-                for comparer, own in zip(self.comparers, self.weights.fields, strict=True)
-            ]
-        )
+        return map(WeightScorer, self.comparers, self.weights.fields)
 
     def of_patterns(
         self, linkage: Linkage, places: UInt64Array, patterns: PairPatterns, least: float
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the candidates with at least a score, by their index, and their scores, from their
-        patterns.
-        """
+        """Return the index and score of each candidate above a score, from their patterns."""
         levels = patterns.levels.T
         base = np.zeros(levels.shape[1])
         for field in range(len(levels)):
-            base += (
-                self._given_bits(field, levels)
-                if field in self.given
-                else self.weights.fields[field].bits[levels[field]]
-            )
+            if field in self.given:
+                base += self._given_bits(field, levels)
+            else:
+                base += self.weights.fields[field].bits[levels[field]]
         most = sum(self._rarest_bits(field) for field in range(len(levels)))
         index = np.flatnonzero(base[patterns.candidates] >= least - most)
         scores = base[patterns.candidates[index]]
@@ -126,8 +128,8 @@ class Network:
             equal = np.flatnonzero(levels[field][patterns.candidates[index]] == EXACT_LEVEL)
             codes = comparer.coded.codes[0][rows[equal]]
             scores[equal] += weights.value_bits[codes] - weights.bits[EXACT_LEVEL]
-        chosen = scores >= least
-        return index[chosen], scores[chosen]
+        is_above = scores >= least
+        return index[is_above], scores[is_above]
 
     def _rarest_bits(self, field: int) -> float:
         """Return how much more the rarest value of a field weighs than the mean one."""
@@ -146,18 +148,15 @@ class Network:
             index = np.flatnonzero(scores >= least)
             return start + index, scores[index]
 
-        return joined_scores(
-            list(ordered_map(scored, range(0, len(places), PIECE), linkage.threads))
-        )
+        starts = range(0, len(places), PIECE)
+        return joined_scores(list(ordered_map(scored, starts, linkage.threads)))
 
     def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
         """Return the score of each field of pairs of rows, float64 (pairs, fields)."""
         return self.parts_of_levels(levels_of(self.comparers, rows, 1), rows[0])
 
     def parts_of_levels(self, levels: Levels, rows: Int64Array) -> Float64Array:
-        """Return the same from the levels, uint8 (fields, pairs), and the rows of the first
-        table.
-        """
+        """Return the same from levels, uint8 (fields, pairs), and rows of the first table."""
         parts = np.zeros((levels.shape[1], len(levels)))
         for field, comparer in enumerate(self.comparers):
             if field in self.given:
@@ -176,37 +175,30 @@ class Network:
         return bits
 
     def _given_bits(self, field: int, levels: Levels) -> Float64Array:
-        """Return the weights of a field given its parents; without them where the levels did not
-        occur together.
-        """
+        """Return the weights of a field given its parents, or without them for new combinations."""
         given = self.given[field]
         keys = keys_of(levels, given.parents, given.parent_states, field)
         at = np.minimum(np.searchsorted(given.keys, keys), len(given.keys) - 1)
-        return np.where(
-            given.keys[at] == keys, given.bits[at], self.weights.fields[field].bits[levels[field]]
-        )
+        bits = self.weights.fields[field].bits[levels[field]]
+        return np.where(given.keys[at] == keys, given.bits[at], bits)
 
 
 def information_of(linkage: Linkage, coded: CodedField) -> float:
-    """Return how much equal values of a field tell, in bits: less if they are often missing."""
+    """Return the information of equal values in bits: less if values are often missing."""
     return min(coded.present) * -float(np.log2(equal_by_chance(linkage, coded)))
 
 
 def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
-    """Return whether other fields than free texts tell the records apart at least as well as the
-    texts.
+    """Return whether other fields than free texts identify records at least as well as the texts.
 
-    A free text is told by its rank among its rivals: agreement patterns hardly distinguish similar
-    titles of different products (F1 of Abt-Buy .71 by patterns, .96 by ranks). Texts that have the
-    same content as other fields, such as the full name of a person, are not free. Names of several
-    words are free if other fields tell far less.
+    Free texts identify by their rank among rivals (F1 of Abt-Buy: .71 by patterns, .96 by ranks).
+    Texts that depend on other fields are not free; full names are if other fields tell far less.
     """
     fields = list(linkage.fields.values())
     information = [information_of(linkage, field) for field in fields]
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
-    names = {
-        number for number, field in enumerate(fields) if are_texts(field.kind, field.values)
-    } - texts
+    names = {number for number, field in enumerate(fields) if are_texts(field.kind, field.values)}
+    names -= texts
     others = set(range(len(fields))) - texts - names
     if not texts and not names:
         return True
@@ -220,9 +212,7 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
-    """Return whether equal values of a field of two tables are no chance, since each names one
-    record.
-    """
+    """Return whether equal values of a field of two tables identify one record each."""
     return linkage.b is not None and names_records(coded)
 
 
@@ -236,9 +226,7 @@ def names_records(coded: CodedField) -> bool:
 
 
 def tells_no_person(coded: CodedField) -> bool:
-    """Return whether a field may differ in all matches: a code, a number, or a date that is no date
-    of birth.
-    """
+    """Return whether a field may differ in all matches: a code, number, or no date of birth."""
     if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
         return coded.kind in ("code", "number")
     first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
@@ -248,9 +236,7 @@ def tells_no_person(coded: CodedField) -> bool:
 def keys_of(
     levels: Levels, parents: Sequence[int], parent_states: Sequence[Levels], field: int
 ) -> Int64Array:
-    """Return a number for the states of the parents and the level of a field of pairs, uint8
-    (fields, pairs).
-    """
+    """Return a number for the parents' states and the level of a field of each pair."""
     keys = np.zeros(levels.shape[1], np.int64)
     for parent, states in zip(parents, parent_states, strict=True):
         keys = keys << STATE_BITS | states[levels[parent]]
@@ -267,33 +253,15 @@ def learn_network(
     sampled: float = 1.0,
     labels: PairLabels = NO_LABELS,
 ) -> tuple[Network, PairPatterns]:
-    """Fit a mixture to the agreement patterns of all pairs, of which those at `places` are counted
-    one by one.
+    """Fit a mixture to the patterns of all pairs; the pairs at `places` are counted one by one.
 
-    Pairs that people marked are matches, or strangers, in each step. They are no sample, since
-    people look at doubtful pairs: so each of them counts once and says nothing about the pairs that
-    nobody marked.
+    Marked pairs are matches, or strangers, in each step. They are no sample, since people look at
+    doubtful pairs: each counts once and says nothing about the pairs that nobody marked.
     """
     patterns = count_patterns(linkage, comparers, places, sampled)
     if len(labels):
         patterns = with_marks(patterns, places, labels.places(linkage.sizes[1]), labels.same)
-    most_matches = float(
-        linkage.all_pairs if linkage.b is None else MOST_MATCHES * min(linkage.sizes)
-    )
-    may_differ = [tells_no_person(comparer.coded) for comparer in comparers]
-    decisive = [
-        number for number, comparer in enumerate(comparers) if is_decisive(linkage, comparer.coded)
-    ]
-    levels = [comparer.field_levels for comparer in comparers]
-    mixture = fit_without_differing(
-        patterns,
-        may_differ,
-        [own.close for own in levels],
-        [own.doubtful for own in levels],
-        edges,
-        decisive,
-        most_matches,
-    )
+    mixture = fitted_mixture(linkage, comparers, patterns, edges)
     matches = patterns.matches(mixture.probabilities)
     fields: list[FieldWeights] = [None] * len(comparers)  # type: ignore[list-item] # filled below
     given = {}
@@ -304,18 +272,12 @@ def learn_network(
         u = model.stranger_levels(match_sums)
         # A rare value that others depend on says less than its frequency: a rare name in a town is
         # a family's.
-        alone = not any(field in edge for edge in mixture.edges)
-        fields[field] = weights_of(comparers[field], m, u, mixture.share, frequencies and alone)
+        is_independent = not any(field in edge for edge in mixture.edges)
+        fields[field] = weights_of(
+            comparers[field], m, u, mixture.share, frequencies and is_independent
+        )
         if model.parents:
-            keys = np.zeros(len(model.level), np.int64)
-            keys[model.of_pattern] = keys_of(
-                patterns.levels.T, model.parents, model.parent_states, field
-            )
-            order = np.argsort(keys)
-            bits = np.clip(model.logarithm / np.log(2), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            given[field] = GivenWeights(
-                model.parents, model.parent_states, keys[order], bits[order]
-            )
+            given[field] = GivenWeights.of(model, patterns)
     prior = mixture.share
     weights = LinkWeights(fields, prior, float(prior * linkage.all_pairs), mixture.steps)
     expected = float((patterns.counts * mixture.probabilities).sum())
@@ -323,9 +285,32 @@ def learn_network(
     reached = among_candidates / expected if expected >= 1 else 1.0
     names = [comparer.coded.field.name for comparer in comparers]
     by_twos = tuple(name for number, name in enumerate(names) if number not in mixture.searched)
-    differing = tuple(
+    differing = [
         names[number]
         for number in sorted(mixture.differing)
         if not names_records(comparers[number].coded)
+    ]
+    return Network(comparers, weights, given, reached, by_twos, tuple(differing)), patterns
+
+
+def fitted_mixture(
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    patterns: PairPatterns,
+    edges: set[Edge],
+) -> Mixture:
+    """Fit a mixture to the patterns, with what the tables and fields say about matches."""
+    most_matches = float(linkage.all_pairs)
+    if linkage.b is not None:
+        most_matches = MOST_MATCHES * min(linkage.sizes)
+    fields = [comparer.coded for comparer in comparers]
+    levels = [comparer.field_levels for comparer in comparers]
+    return fit_without_differing(
+        patterns,
+        [tells_no_person(field) for field in fields],
+        [field_levels.close for field_levels in levels],
+        [field_levels.doubtful for field_levels in levels],
+        edges,
+        [number for number, field in enumerate(fields) if is_decisive(linkage, field)],
+        most_matches,
     )
-    return Network(comparers, weights, given, reached, by_twos, differing), patterns

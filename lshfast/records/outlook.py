@@ -1,17 +1,14 @@
-"""How good the links of a run are likely to be: warnings, and what another threshold would
-change.
-"""
+"""How good the links of a run are likely to be: warnings, and the effect of other thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from lshfast._common.display import counted
 from lshfast._common.types import Float64Array
-from lshfast.records.fields import Field
 from lshfast.records.nearness import EXACT_LEVEL
 from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField
@@ -19,9 +16,8 @@ from lshfast.records.weights import LinkWeights
 
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
 FEW_MATCHES = 0.01  # of the records of the smaller table
-# links so near the threshold, and the part of them that is many
-CLOSE_BITS = 1.0
-MANY_CLOSE = 0.3
+CLOSE_BITS = 1.0  # between the threshold and a link that is near it
+MANY_CLOSE = 0.3  # of the links are near the threshold
 LEAST_PRECISION = 0.8
 MANY_CUT = 0.2
 LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
@@ -54,8 +50,7 @@ class ThresholdStep(NamedTuple):
 
 
 class ExpectedPrecision(NamedTuple):
-    """The part of the links that are expected to be matches, and an interval that has the true one
-    19 times of 20.
+    """The expected share of matches among the links, with an interval of probability 0.95.
 
     Attributes
     ----------
@@ -118,16 +113,13 @@ def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
     ThresholdStep(threshold=0.5, links=2, precision=0.875, recall=0.875)
     """
     total = float(probabilities.sum())
-    found = []
+    steps = []
     for threshold in THRESHOLDS:
         links = probabilities[probabilities >= threshold]
         precision = float(links.mean()) if len(links) else 1.0
-        found.append(
-            ThresholdStep(
-                threshold, len(links), precision, float(links.sum()) / total if total else 1.0
-            )
-        )
-    return found
+        recall = float(links.sum()) / total if total else 1.0
+        steps.append(ThresholdStep(threshold, len(links), precision, recall))
+    return steps
 
 
 def steps_text(steps: Sequence[ThresholdStep]) -> str:
@@ -185,103 +177,105 @@ def warnings_of(
     by_twos : sequence of str
         Fields of many among which dependence was sought by twos only.
     """
-    found = []
+    warnings = []
     if several is not None:
-        found.append(
-            f"many records match several of the other table, so links are {several} (--assign "
-            "one-to-one)"
+        warnings.append(
+            f"many records match several of the other table, so links are {several} "
+            "(--assign one-to-one)"
         )
+    warnings += _field_warnings(coded, by_twos)
+    if reach is not None and reach.share < LEAST_REACH:
+        warnings.append(_reach_warning(reach, nearest))
+    if weights is None or not min(sizes):
+        return tuple(warnings)
+    if no_seeds and max(sizes) > 1:
+        warnings.append(
+            "there are too few pairs of records that are each other's nearest by far to learn "
+            "weights from, so the weights rest on all candidates; check some links"
+        )
+    warnings += _match_warnings(weights, seeds, min(sizes))
+    if len(scores):
+        precision = float(weights.probability(scores).mean())
+        warnings += _link_warnings(scores, least, precision, cut)
+    return tuple(warnings)
+
+
+def _field_warnings(coded: Sequence[CodedField], by_twos: Sequence[str]) -> Iterator[str]:
     if len(coded) == 1:
-        found.append(
-            f"only {_named(coded[0].field)} was compared, so records that agree in it by chance "
-            "are linked; name more "
-            "columns that mean the same with fields (--field NAME=OTHER)"
+        yield (
+            f"only {coded[0].field.name!r} was compared, so records that agree in it by chance "
+            "are linked; name more columns that mean the same with fields (--field NAME=OTHER)"
         )
     sparse = [field.field.name for field in coded if min(field.present) < MOSTLY_MISSING]
     if sparse:
-        found.append(f"fields with hardly any values tell little: {_listed(sparse)}")
+        yield f"fields with hardly any values tell little: {_listed(sparse)}"
     if by_twos:
-        found.append(
+        yield (
             f"of {len(coded)} fields, {len(coded) - len(by_twos)} were checked for what related "
-            "records share, "
-            "such as the address of a household; if related records are linked, leave out others "
-            "(--ignore): "
-            f"{_listed(by_twos)}"
+            "records share, such as the address of a household; if related records are linked, "
+            f"leave out others (--ignore): {_listed(by_twos)}"
         )
-    if reach is not None and reach.share < LEAST_REACH:
-        few = (
-            f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each "
-            "other's nearest by far"
+
+
+def _reach_warning(reach: Reach, nearest: bool) -> str:
+    few = (
+        f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each "
+        "other's nearest by far"
+    )
+    if nearest:
+        return (
+            f"without the nearest records, the blocking rules bring {few}, so matches that "
+            "are less alike are probably missed: give rules for columns that you trust (--block)"
         )
-        if nearest:
-            found.append(
-                f"without the nearest records, the blocking rules bring {few}, so matches that "
-                "are less alike are "
-                "probably missed: give rules for columns that you trust (--block)"
-            )
-        else:
-            found.append(
-                f"the blocking rules bring {few}, and probably as few of the matches: add the "
-                "nearest records "
-                "(--block nearest)"
-            )
-    if weights is None or not min(sizes):
-        return tuple(found)
-    if no_seeds and max(sizes) > 1:
-        found.append(
-            "there are too few pairs of records that are each other's nearest by far to learn "
-            "weights from, so the "
-            "weights rest on all candidates; check some links"
-        )
+    return (
+        f"the blocking rules bring {few}, and probably as few of the matches: add the "
+        "nearest records (--block nearest)"
+    )
+
+
+def _match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[str]:
+    """Yield a warning of few expected matches; `records` is the size of the smaller table."""
     if seeds:
-        found.append(
+        yield (
             "weights from all candidates did not lead to the pairs of records that are each "
-            "other's nearest by far, so "
-            f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few "
-            "duplicates, or many alike "
-            "records; check some links"
+            f"other's nearest by far, so weights were learnt from these {counted(seeds, 'pair')}: "
+            "there seem to be few duplicates, or many alike records; check some links"
         )
     elif weights.matches < 1:
-        found.append(
-            f"no matches are expected among {counted(min(sizes), 'record')}: the records that "
-            "agree in some fields "
-            "differ in others as strangers do; if you know matches, check that the columns mean "
-            "the same"
+        yield (
+            f"no matches are expected among {counted(records, 'record')}: the records that "
+            "agree in some fields differ in others as strangers do; if you know matches, check "
+            "that the columns mean the same"
         )
-    elif weights.matches < FEW_MATCHES * min(sizes):
-        found.append(
+    elif weights.matches < FEW_MATCHES * records:
+        yield (
             f"only {weights.matches:,.1f} matches are expected among "
-            f"{counted(min(sizes), 'record')}; check some links"
+            f"{counted(records, 'record')}; check some links"
         )
-    if len(scores):
-        close = int((scores < least + CLOSE_BITS).sum())
-        if close > MANY_CLOSE * len(scores):
-            found.append(
-                f"{close:,} of {counted(len(scores), 'link')} are within {CLOSE_BITS:g} bit of "
-                "the threshold: one that "
-                "is slightly different changes many links"
-            )
-        precision = float(weights.probability(scores).mean())
-        if precision < LEAST_PRECISION and round((1 - precision) * len(scores)):
-            found.append(
-                f"about {round((1 - precision) * len(scores)):,} of "
-                f"{counted(len(scores), 'link')} are expected to be "
-                "wrong: a higher threshold gives fewer and better links"
-            )
-        if cut > MANY_CUT * len(scores):
-            found.append(
-                f"{cut:,} of {counted(len(scores), 'link')} were cut from their groups, since "
-                "other pairs contradict "
-                "them: many links may be wrong, and a higher threshold gives fewer and better ones"
-            )
-    return tuple(found)
+
+
+def _link_warnings(scores: Float64Array, least: float, precision: float, cut: int) -> Iterator[str]:
+    links = counted(len(scores), "link")
+    close = int((scores < least + CLOSE_BITS).sum())
+    if close > MANY_CLOSE * len(scores):
+        yield (
+            f"{close:,} of {links} are within {CLOSE_BITS:g} bit of the threshold: one that is "
+            "slightly different changes many links"
+        )
+    wrong = round((1 - precision) * len(scores))
+    if precision < LEAST_PRECISION and wrong:
+        yield (
+            f"about {wrong:,} of {links} are expected to be wrong: a higher threshold gives "
+            "fewer and better links"
+        )
+    if cut > MANY_CUT * len(scores):
+        yield (
+            f"{cut:,} of {links} were cut from their groups, since other pairs contradict them: "
+            "many links may be wrong, and a higher threshold gives fewer and better ones"
+        )
 
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(map(repr, names[:SHOWN_NAMES])) + more
-
-
-def _named(field: Field) -> str:
-    return repr(field.name)

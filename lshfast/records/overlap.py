@@ -1,6 +1,4 @@
-"""Similarity of texts by their words and by their character trigrams, each weighted by its
-rarity.
-"""
+"""Similarity of texts by their words and by their character trigrams, weighted by rarity."""
 
 from __future__ import annotations
 
@@ -45,55 +43,51 @@ class TermVectors:
         having = np.zeros(count)
         sizes = np.zeros(len(sets), np.int64)
         parts = [np.zeros(0, np.int32)]
-        for some in pieces(sets.counts, max(count, PIECE_SORTED)):
-            own = sets.counts[some]
+        for piece in pieces(sets.counts, max(count, PIECE_SORTED)):
+            term_counts = sets.counts[piece]
             # The terms of each row, ascending, each once.
-            keys = np.repeat(np.arange(len(own), dtype=np.int64), own) * count
-            keys += places[sets.offsets[some.start] : sets.offsets[some.stop]]
+            keys = np.repeat(np.arange(len(term_counts), dtype=np.int64), term_counts) * count
+            keys += places[sets.offsets[piece.start] : sets.offsets[piece.stop]]
             keys.sort()
             rows, terms = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count)
-            having += np.bincount(terms, texts_of[some][rows], minlength=count)
-            sizes[some] = np.bincount(rows, minlength=len(own))
+            having += np.bincount(terms, texts_of[piece][rows], minlength=count)
+            sizes[piece] = np.bincount(rows, minlength=len(term_counts))
             parts.append(terms.astype(np.int32))
-        self._terms, self._offsets = (
-            np.concatenate(parts),
-            np.append(0, np.cumsum(sizes, dtype=np.int64)),
-        )
+        self._terms = np.concatenate(parts)
+        self._offsets = np.append(0, np.cumsum(sizes, dtype=np.int64))
         weights = np.log1p(texts_of.sum() / np.maximum(having, 1))[self._terms]
-        for some in pieces(sizes, PIECE_SORTED):
-            part = weights[self._offsets[some.start] : self._offsets[some.stop]]
-            rows = np.repeat(np.arange(len(sizes[some]), dtype=np.int64), sizes[some])
-            part /= np.sqrt(np.bincount(rows, part**2, minlength=len(sizes[some])))[rows]
+        for piece in pieces(sizes, PIECE_SORTED):
+            part = weights[self._offsets[piece.start] : self._offsets[piece.stop]]
+            term_counts = sizes[piece]
+            rows = np.repeat(np.arange(len(term_counts), dtype=np.int64), term_counts)
+            part /= np.sqrt(np.bincount(rows, part**2, minlength=len(term_counts)))[rows]
         self._rows = kernels.TermRows(self._offsets, self._terms, weights, count)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the cosines of pairs of texts, by their places; faster if equal places of `a`
-        follow each other.
-        """
+        """Return the cosines of pairs of texts; faster if equal places of `a` follow each other."""
         counts = np.diff(self._offsets)
-        found = np.zeros(len(a), np.float32)
+        cosines = np.zeros(len(a), np.float32)
         a = np.ascontiguousarray(a)
         b = np.ascontiguousarray(b)
 
-        def work(some: slice) -> None:
-            found[some] = self._rows.products(a[some], b[some])
+        def work(piece: slice) -> None:
+            cosines[piece] = self._rows.products(a[piece], b[piece])
 
         for _ in ordered_map(work, pieces(counts[a] + counts[b], PIECE_TERMS), self._threads):
             pass
-        return found
+        return cosines
 
     def frequencies(self, texts: Int64Array) -> Int64Array:
         """Return how many of some different texts have each term."""
-        chosen = np.zeros(self._rows.n, bool)
-        chosen[texts] = True
-        terms = self._terms[np.repeat(chosen, np.diff(self._offsets))]
+        is_counted = np.zeros(self._rows.n, bool)
+        is_counted[texts] = True
+        terms = self._terms[np.repeat(is_counted, np.diff(self._offsets))]
         return np.bincount(terms, minlength=self._rows.terms_count)
 
     def nearest(
         self, texts: Int64Array, others: Int64Array, kept: BoolArray, neighbors: int
     ) -> tuple[Int64Array, Int64Array]:
-        """Return for some texts the nearest different ones of others: pairs (text, other), in the
-        order of the texts.
+        """Return pairs (text, other) of some texts and their nearest different ones, in order.
 
         Parameters
         ----------
@@ -107,34 +101,31 @@ class TermVectors:
         if not len(others):
             return others, others
         index = kernels.TermIndex(self._rows, others, kept.view(np.uint8))
-        own = np.searchsorted(others, texts)
-        own[own == len(others)] = 0
-        own[others[own] != texts] = -1
+        own_places = np.searchsorted(others, texts)
+        own_places[own_places == len(others)] = 0
+        own_places[others[own_places] != texts] = -1
 
         def work(start: int) -> tuple[Int64Array, Int64Array]:
-            some = slice(start, start + PIECE_TEXTS)
-            found, counts = index.nearest(
-                self._rows, texts[some], own[some].astype(np.int32), neighbors
-            )
-            near = found[np.arange(found.shape[1], dtype=np.int64) < counts[:, None]]
-            return np.repeat(texts[some], counts), others[near]
+            part = slice(start, start + PIECE_TEXTS)
+            excluded = own_places[part].astype(np.int32)
+            places, counts = index.nearest(self._rows, texts[part], excluded, neighbors)
+            is_near = np.arange(places.shape[1], dtype=np.int64) < counts[:, None]
+            return np.repeat(texts[part], counts), others[places[is_near]]
 
         parts = [
             (others[:0], others[:0]),
             *ordered_map(work, range(0, len(texts), PIECE_TEXTS), self._threads),
         ]
-        return np.concatenate([left for left, _ in parts]), np.concatenate(
-            [right for _, right in parts]
-        )
+        first, second = zip(*parts, strict=True)
+        return np.concatenate(first), np.concatenate(second)
 
 
 class TextSimilarity:
-    """The similarity of texts: the mean of the cosines of their words and of their character
-    trigrams.
+    """The similarity of texts: the mean of the cosines of their words and trigrams.
 
     If both texts have words with digits, the similarity is multiplied by (1 + c) / 2, with the
-    cosine c of these words (`numbers_in`): the numbers of houses, parts and versions tell apart
-    what is alike otherwise.
+    cosine c of these words (`numbers_in`): numbers of houses, parts and versions distinguish texts
+    that are similar otherwise.
 
     Parameters
     ----------
@@ -170,13 +161,11 @@ class TextSimilarity:
     def cosines(
         self, a: Int64Array, b: Int64Array
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return the cosines of the trigrams, of the words, and of the words with digits; these are
-        0 without any.
-        """
-        found = np.zeros(len(a), np.float32)
+        """Return the cosines of trigrams, words, and words with digits (0 without any)."""
+        number_cosines = np.zeros(len(a), np.float32)
         numbered = np.flatnonzero(self.numbered[a] & self.numbered[b])
-        found[numbered] = self._numbers.cosines(a[numbered], b[numbered])
-        return self.trigrams.cosines(a, b), self._words.cosines(a, b), found
+        number_cosines[numbered] = self._numbers.cosines(a[numbered], b[numbered])
+        return self.trigrams.cosines(a, b), self._words.cosines(a, b), number_cosines
 
     def of(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
         """Return the similarities of pairs of texts, by their places, in [0, 1]."""
@@ -191,15 +180,14 @@ class TextSimilarity:
         numbers: npt.NDArray[np.float32],
     ) -> npt.NDArray[np.float32]:
         """Return the similarities of pairs of texts from their cosines."""
-        found = (words + trigrams) / np.float32(2)
+        similarities = (words + trigrams) / np.float32(2)
         numbered = self.numbered[a] & self.numbered[b]
-        found[numbered] *= (1 + numbers[numbered]) / np.float32(2)
-        return np.asarray(found, np.float32)
+        similarities[numbered] *= (1 + numbers[numbered]) / np.float32(2)
+        return np.asarray(similarities, np.float32)
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the words with digits, and these joined with a short word before them: "kd 200" and
-    "kd200" are one code.
+    """Return the words with digits, also joined with a short word before: "kd 200" is "kd200".
 
     Examples
     --------
@@ -207,27 +195,26 @@ def numbers_in(text: str) -> list[str]:
     ['200', 'kd200', '1980', 'of1980']
     """
     words = text.split()
-    found = []
+    numbers = []
     for before, word in zip(["", *words], words, strict=False):
         if not word.isalpha() and DIGIT.search(word):
-            found += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
-    return found
+            numbers += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
+    return numbers
 
 
 def may_have_digits(texts: Sequence[str]) -> BoolArray:
-    """Return which texts in normal form have digits, or other characters than those of ASCII; bool
-    (texts,).
+    """Return which texts in normal form have digits or characters beyond ASCII; bool (texts,).
 
     Examples
     --------
     >>> may_have_digits(["4 elm court", "elm court", "élan"]).tolist()
     [True, False, True]
     """
-    found = np.zeros(len(texts), bool)
-    joined = np.frombuffer("\n".join(texts).encode("utf-8", "replace"), np.uint8)
-    some = np.flatnonzero((joined - np.uint8(ord("0")) < 10) | (joined > 127))
-    found[np.searchsorted(np.flatnonzero(joined == ord("\n")), some)] = True
-    return found
+    may_have = np.zeros(len(texts), bool)
+    characters = np.frombuffer("\n".join(texts).encode("utf-8", "replace"), np.uint8)
+    places = np.flatnonzero((characters - np.uint8(ord("0")) < 10) | (characters > 127))
+    may_have[np.searchsorted(np.flatnonzero(characters == ord("\n")), places)] = True
+    return may_have
 
 
 def distinct_counts(codes: Sequence[npt.NDArray[Any]], values: int) -> Int64Array:

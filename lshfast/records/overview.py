@@ -30,7 +30,7 @@ STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the t
 
 
 class ThresholdChange(NamedTuple):
-    """What another threshold would change: the links that it gives, and how many more these are."""
+    """The links that another threshold gives, and how many more these are."""
 
     name: str
     threshold: str
@@ -47,18 +47,14 @@ class DoubtfulPair(NamedTuple):
 
 
 def names_of(tables: Sequence[RecordTable]) -> list[str]:
-    """Return short names of tables: those of their files without the folders, if these are
-    different.
-    """
+    """Return short names of tables: file names without folders, if these are different."""
     names = [visible(without_secrets(table.name)) for table in tables]
     files = [os.path.basename(name) or name for name in names]
     return files if len(set(files)) == len(set(names)) else names
 
 
 def sentences(result: Linked, separator: str = " ") -> list[str]:
-    """Return what was found as one or two sentences; the separator is before how many links are
-    wrong.
-    """
+    """Return what was found as sentences; the separator is before the number of wrong links."""
     summary = result.summary
     first, second = names_of(result.tables)
     if not summary.links:
@@ -69,16 +65,18 @@ def sentences(result: Linked, separator: str = " ") -> list[str]:
     linked = summary.linked
     if result.single:
         groups = counted(0 if summary.clusters is None else summary.clusters.groups, "group")
-        found = (
+        sentence = (
             f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, "
             f"in {groups}"
         )
-        return [f"{found}{end}"]
+        return [f"{sentence}{end}"]
     verb = "is" if linked[0] == 1 else "are"
-    found = f"{counted(linked[0], 'record')} of {first} {verb} linked to {linked[1]:,} of {second}"
+    sentence = (
+        f"{counted(linked[0], 'record')} of {first} {verb} linked to {linked[1]:,} of {second}"
+    )
     unlinked = summary.unlinked
     return [
-        f"{found}{end}",
+        f"{sentence}{end}",
         f"{counted(unlinked[0], 'record')} of {first} and {unlinked[1]:,} of {second} have no "
         "link.",
     ]
@@ -122,9 +120,7 @@ def threshold_changes(
 
 
 def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
-    """Return the next lower threshold, that of the run and the next higher one, with what the model
-    expects of them.
-    """
+    """Return the next lower threshold, that of the run, and the next higher, with figures."""
     steps = result.summary.steps
     if result.probabilities is None or not steps or not steps[0].links:
         return []
@@ -144,9 +140,7 @@ def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
 
 
 class ExpectedStep(NamedTuple):
-    """What a threshold gives: its name, its links, and how many are expected to be wrong and
-    missed.
-    """
+    """What a threshold gives: name, links, and the expected wrong and missed ones."""
 
     name: str
     links: int
@@ -156,12 +150,12 @@ class ExpectedStep(NamedTuple):
 
 def expected_steps(steps: Sequence[tuple[str, ThresholdStep]]) -> list[ExpectedStep]:
     """Return what some thresholds give in numbers of links."""
-    found = []
+    expected = []
     for name, step in steps:
         right = step.links * step.precision
         missed = right / step.recall - right if step.recall else 0.0
-        found.append(ExpectedStep(name, step.links, round(step.links - right), round(missed)))
-    return found
+        expected.append(ExpectedStep(name, step.links, round(step.links - right), round(missed)))
+    return expected
 
 
 def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> str:
@@ -203,9 +197,7 @@ def doubtful_pairs(
 
 
 def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width: int) -> str:
-    """Return what a run found as lines of text, of at most `width` columns but for long names of
-    tables.
-    """
+    """Return what a run found as lines of `width` columns, but for long names of tables."""
     parts = ["\n".join(sentences(result, "\n")), thresholds_text(result, explainer, below)]
     pairs = doubtful_pairs(result, explainer, below, DOUBTFUL)
     if pairs:
@@ -218,9 +210,7 @@ def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width:
 
 
 def notes_text(result: Linked) -> str:
-    """Return what the values of columns decided and which columns are not compared, as a few lines
-    of text.
-    """
+    """Return what values of columns decided, and the columns not compared, as a few lines."""
     notes = all_notes(result.fields, result.dependent, result.left_out)
     lines = [one_line(note) for note in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
@@ -229,9 +219,7 @@ def notes_text(result: Linked) -> str:
 
 
 def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Iterator[str]:
-    """Yield a line for each record of a pair: the probability or points, the id, and values below
-    each other.
-    """
+    """Yield a line for each record of a pair: probability or points, id, and values."""
     score = doubtful.pair.score if doubtful.probability is None else doubtful.probability
     marks = f"{score:.2f}", "link" if doubtful.linked else "no"
     rows = zip(explainer.tables, doubtful.pair.rows, strict=True)
@@ -245,11 +233,11 @@ def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Ite
     lines = ["  ", "  "]
     for place, column in enumerate(columns):
         cells = [visible(one_line(cell)) for cell in column]
-        left = width - 1 - columns_of(lines[0])
+        free_columns = width - 1 - columns_of(lines[0])
         widest = max(map(columns_of, cells))
-        if place > 1 and left < min(widest, LEAST_VALUE_COLUMNS):
+        if place > 1 and free_columns < min(widest, LEAST_VALUE_COLUMNS):
             break
-        size = min(widest, VALUE_COLUMNS, left)
+        size = min(widest, VALUE_COLUMNS, free_columns)
         lines = [f"{line}{fitted(cell, size)}  " for line, cell in zip(lines, cells, strict=True)]
     yield from (line.rstrip() for line in lines)
 
@@ -259,9 +247,7 @@ def _values(pair: FieldPair) -> tuple[str, str]:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: wide characters take two, combining marks
-    none.
-    """
+    """Return the columns of a terminal that a text takes: 2 for wide characters, 0 for marks."""
     return sum(
         0
         if unicodedata.combining(character)

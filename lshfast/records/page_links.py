@@ -1,6 +1,4 @@
-"""Links and groups of records as a page shows them: fields with their scores and values, and
-graphs.
-"""
+"""Links and groups of records as a page shows them: fields with scores and values, and graphs."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ VALUE_CHARACTERS = 400
 
 
 class FieldRow(NamedTuple):
-    """A field of a link: its score as a step of the sum, how the values compare, and both
-    values.
-    """
+    """A field of a link: its score, a step of the sum, how values compare, and both values."""
 
     name: str
     score: str
@@ -72,9 +68,7 @@ class LinkExample(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A record of a group: its number in the graph, its id, the first record of its group, and some
-    values.
-    """
+    """A record of a group: its number in the graph, its id, its group, and some values."""
 
     number: int
     key: str
@@ -83,9 +77,7 @@ class Node(NamedTuple):
 
 
 class GroupExample(NamedTuple):
-    """A set of records that links connect, as a graph, and how many more records and links
-    it has.
-    """
+    """Records that links connect, as a graph, and how many more records and links there are."""
 
     title: str
     graph: Any
@@ -97,30 +89,30 @@ def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> li
     """Return some links over the range of scores, without those that are shown as doubtful."""
     order = np.argsort(-result.scores, kind="stable")
     doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
-    rest = order[~np.isin(order, doubtful)]
-    spread = (
-        np.linspace(0, max(len(rest) - 1, 0), min(len(rest), OVER_RANGE)).round().astype(np.int64)
+    clear_links = order[~np.isin(order, doubtful)]
+    places = (
+        np.linspace(0, max(len(clear_links) - 1, 0), min(len(clear_links), OVER_RANGE))
+        .round()
+        .astype(np.int64)
     )
-    return [_link(result, explainer, link, texts) for link in rest[spread].tolist()]
+    return [_link(result, explainer, link, texts) for link in clear_links[places].tolist()]
 
 
 def doubtful_examples(
     result: Linked, explainer: Explainer, below: NearPairs, texts: bool
 ) -> dict[str, list[LinkExample]]:
-    """Return the pairs next to the threshold that nobody has marked, by their headings; without
-    any, no heading.
-    """
+    """Return the unmarked pairs next to the threshold by their headings, if there are any."""
     nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
     links = [_link(result, explainer, link, texts) for link in nearest]
-    others = []
+    pairs_below = []
     for i, j in zip(
         below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True
     ):
         pair = explainer.score((i, j))
-        others.append(_example(explainer, pair, explainer.probability(pair.score), texts))
+        pairs_below.append(_example(explainer, pair, explainer.probability(pair.score), texts))
     headings = {
         "Links just above the threshold": links,
-        "Pairs just below the threshold, which are not linked": others,
+        "Pairs just below the threshold, which are not linked": pairs_below,
     }
     return {heading: pairs for heading, pairs in headings.items() if pairs}
 
@@ -209,7 +201,7 @@ def groups(
 
 def _largest(sizes: Int64Array, least: int = 2) -> list[int]:
     order = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
-    return [int(own) for own in order.tolist() if sizes[own] >= least]
+    return [int(label) for label in order.tolist() if sizes[label] >= least]
 
 
 def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> GroupExample:
@@ -241,7 +233,7 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
         )
         for row, place in number.items()
     ]
-    more = [
+    hidden = [
         counted(len(rows) - len(shown), "more record") if len(rows) > len(shown) else "",
         counted(len(links) - len(edges), "more link") if len(links) > len(edges) else "",
     ]
@@ -249,7 +241,9 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
         f", {len(cut):,} cut" if len(cut) else ""
     )
     names = [str(node.number) for node in nodes]
-    return GroupExample(title, graph(names, edges, title), nodes, " and ".join(filter(None, more)))
+    return GroupExample(
+        title, graph(names, edges, title), nodes, " and ".join(filter(None, hidden))
+    )
 
 
 def _values_of(explainer: Explainer, row: int) -> list[str]:

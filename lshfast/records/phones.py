@@ -110,9 +110,7 @@ def _sample(texts: Sequence[str]) -> list[str]:
 
 
 def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
-    """Return the region that numbers suit clearly better than any other; `codes` counts the country
-    codes of others.
-    """
+    """Return the region that numbers suit clearly best; `codes` counts other country codes."""
     if not sample:
         return None
     # One region for each country code, such as US for 1, which numbers of Canada have, too.
@@ -141,9 +139,7 @@ def _parsed(text: str, region: str | None) -> Any:
 
 
 def _fits(sample: Sequence[str], region: str) -> tuple[float, float]:
-    """Return which parts of some numbers are valid in a region, and grouped as they are written
-    there.
-    """
+    """Return the shares of numbers that are valid in a region, and grouped as it writes them."""
     phones = optional("phonenumbers", EXTRA)
     valid = grouped = 0
     for text in sample:

@@ -23,8 +23,7 @@ MOST_SURE = 0.1
 
 
 def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
-    """Return the part of pairs that are matches, from the mean difference of a field that takes no
-    part in the score.
+    """Return the share of matches from the mean difference of a field outside the score.
 
     Parameters
     ----------
@@ -65,8 +64,8 @@ def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
     h1 = check_number("h1", h1)
     if not (np.isfinite(h0) and np.isfinite(h1)) or h0 == h1:
         raise ValueError(
-            f"h0 and h1 must be different finite numbers, not {h0} and {h1}: the field tells "
-            "nothing"
+            f"h0 and h1 must be different finite numbers, not {h0} and {h1}: "
+            "the field tells nothing"
         )
     return np.asarray((h1 - array_of(h, "h").astype(np.float64)) / (h1 - h0))
 
@@ -125,19 +124,11 @@ class RateTable:
             f"mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs",
             f"{'score':>18}{'pairs':>12}{'difference':>12}{'rate':>9}{'error':>9}",
         ]
-        for low, high, pairs, mean, rate, error in zip(
-            self.edges[:-1],
-            self.edges[1:],
-            self.pairs,
-            self.means,
-            self.rates,
-            self.errors,
-            strict=True,
-        ):
-            if pairs:
-                lines.append(
-                    f"{low:>8.4g} ..{high:>8.4g}{pairs:>12,}{mean:>12.4g}{rate:>9.3f}{error:>9.3f}"
-                )
+        for place in np.flatnonzero(self.pairs).tolist():
+            scores = f"{self.edges[place]:>8.4g} ..{self.edges[place + 1]:>8.4g}"
+            pairs = f"{self.pairs[place]:>12,}{self.means[place]:>12.4g}"
+            rate = f"{self.rates[place]:>9.3f}{self.errors[place]:>9.3f}"
+            lines.append(scores + pairs + rate)
         return "\n".join(lines)
 
 
@@ -190,24 +181,21 @@ def rate_table(
     [0.75]
     """
     score = array_of(scores, "scores").astype(np.float64)
-    apart = array_of(differences, "differences").astype(float)
-    if score.ndim != 1 or score.shape != apart.shape:
+    difference = array_of(differences, "differences").astype(float)
+    if score.ndim != 1 or score.shape != difference.shape:
         raise ValueError(
-            f"scores and differences must have one shape (n,), not {score.shape} and {apart.shape}"
+            f"scores and differences must have one shape (n,), not {score.shape} and "
+            f"{difference.shape}"
         )
-    if not np.isfinite(score).all() or (apart < 0).any():
+    if not np.isfinite(score).all() or (difference < 0).any():
         raise ValueError("scores must be finite, and differences at least 0 or NaN")
     bins = check_int("bins", bins, 1, 10_000)
-    score = score[np.isfinite(apart)]
-    apart = apart[np.isfinite(apart)]
+    score = score[np.isfinite(difference)]
+    difference = difference[np.isfinite(difference)]
     if not len(score):
         raise ValueError(f"no compared pair has both values of {field!r}")
     if h1 is None:
-        by_chance = (
-            np.array([], dtype=np.float64)
-            if random is None
-            else array_of(random, "random").astype(np.float64)
-        )
+        by_chance = array_of([] if random is None else random, "random").astype(np.float64)
         by_chance = by_chance[np.isfinite(by_chance)]
         if not len(by_chance):
             raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
@@ -216,13 +204,13 @@ def rate_table(
     place = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, bins - 1)
     pairs = np.bincount(place, minlength=bins)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.bincount(place, apart, minlength=bins) / pairs
-        squares = np.bincount(place, (apart - means[place]) ** 2, minlength=bins)
+        means = np.bincount(place, difference, minlength=bins) / pairs
+        squares = np.bincount(place, (difference - means[place]) ** 2, minlength=bins)
         errors = np.sqrt(np.where(pairs > 1, squares / (pairs - 1) / pairs, np.nan))
     if h0 is None:
-        wanted = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
-        lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= wanted)[-1])
-        h0 = float(apart[place >= lowest].mean())
+        fewest = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
+        lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= fewest)[-1])
+        h0 = float(difference[place >= lowest].mean())
     if h0 == h1:
         raise ValueError(
             f"{field!r} differs by {h0:g} on average between matches and also between random pairs"

@@ -28,8 +28,7 @@ COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the 
 
 @dataclass(frozen=True)
 class Reach:
-    """The part of the seeds that all rules bring together, without that of the nearest whole
-    records.
+    """The part of the seeds that all rules but the nearest whole records bring together.
 
     Attributes
     ----------
@@ -50,8 +49,7 @@ def is_whole(rule: BlockingRule) -> bool:
 
 @dataclass(frozen=True)
 class ChosenRules:
-    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of
-    the seeds.
+    """Blocking rules, their pairs if they are known already, and the places of the seeds.
 
     `alone` says that keys are chosen to bring nearly all matches without the nearest records, so
     that the rivals of some pairs are unknown; see `find_seeds`.
@@ -64,9 +62,7 @@ class ChosenRules:
 
     @classmethod
     def given(cls, linkage: Linkage, rules: Sequence[BlockingRule]) -> ChosenRules:
-        """Return rules that the user gives; seeds are not sought if one of them brings all
-        pairs.
-        """
+        """Return the rules of a user; seeds are not sought if one of them brings all pairs."""
         if any(isinstance(rule, EveryPair) for rule in rules) or not linkage.all_pairs:
             return cls(rules)
         found = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
@@ -84,8 +80,7 @@ def seed_places(
     most_rows: int = MOST_ROWS,
     sample_texts: int = SAMPLE_TEXTS,
 ) -> UInt64Array | None:
-    """Return the places of the seeds, ascending; None if there are fewer than 20, or the tables are
-    large.
+    """Return the places of the seeds, ascending; None for few seeds or large tables.
 
     Parameters
     ----------
@@ -98,18 +93,20 @@ def seed_places(
     if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > most_rows:
         return None
     texts = linkage.record_texts
-    some = None
+    sample = None
     if near is None:
-        some = texts.numbers[0]
-        some = some[np.linspace(0, len(some) - 1, min(len(some), sample_texts), dtype=np.int64)]
-        near = NearestBlocks().pairs_of(linkage, some)
+        sample = texts.numbers[0]
+        sample = sample[
+            np.linspace(0, len(sample) - 1, min(len(sample), sample_texts), dtype=np.int64)
+        ]
+        near = NearestBlocks().pairs_of(linkage, sample)
     i, j = linkage.rows_of(near.places)
     by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(
         texts.compared(i, j)[1]
     )[0]
-    if some is not None:  # of other texts, some rivals are unknown
-        sampled = np.isin(texts.places[0][i], some)
-        by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled
+    if sample is not None:  # of other texts, some rivals are unknown
+        sampled = np.isin(texts.places[0][i], sample)
+        by_far &= sampled | np.isin(texts.places[0][j], sample) if linkage.b is None else sampled
     found = near.places[by_far]
     return found if len(found) >= FEWEST_SEEDS else None
 
@@ -121,31 +118,30 @@ def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
 
 
 def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
-    """Choose rules, one after the other, until the part of the seeds that they bring stops growing.
+    """Choose rules one by one until they bring no more seeds; return their numbers, ascending.
 
-    Each time, the rule is chosen that brings most further seeds for its pairs. Return their
-    numbers, ascending.
+    Each time, the rule that brings most further seeds for its pairs is chosen.
     """
     brings = [among(seeds, pairs.places) for pairs in found]
     costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
-    chosen: list[int] = []
-    left = np.ones(len(seeds), bool)
+    selected: list[int] = []
+    remaining = np.ones(len(seeds), bool)
     while True:
-        gains = [int((own & left).sum()) for own in brings]
+        gains = [int((own & remaining).sum()) for own in brings]
         enough = [
             number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))
         ]
         if not enough:
-            return sorted(chosen)
+            return sorted(selected)
         best = max(enough, key=lambda number: (gains[number] / costs[number], -number))
-        chosen.append(best)
-        left &= ~brings[best]
+        selected.append(best)
+        remaining &= ~brings[best]
 
 
 def with_reach(
     candidates: CandidatePairs, rules: Sequence[BlockingRule], seeds: UInt64Array | None
 ) -> tuple[CandidatePairs, Reach | None]:
-    """Return the candidates with the reach of each rule in their reports, and that of all rules.
+    """Return the candidates with the reach of each rule in their reports, and of all rules.
 
     Both are None if there are no seeds, or no rule that is measured by them.
     """
@@ -153,8 +149,8 @@ def with_reach(
     if seeds is None or not measured:
         return candidates, None
     masks = np.zeros(len(seeds), np.uint32)
-    known = among(seeds, candidates.places)
-    masks[known] = candidates.masks[np.searchsorted(candidates.places, seeds[known])]
+    is_candidate = among(seeds, candidates.places)
+    masks[is_candidate] = candidates.masks[np.searchsorted(candidates.places, seeds[is_candidate])]
     brings = {number: rules_of(masks, number) for number in measured}
     reports = [
         replace(report, reach=float(brings[number].mean()) if number in brings else None)

@@ -1,7 +1,6 @@
-"""Whole records as texts: the values of all fields, one after the other, and their most similar
-texts.
+"""Whole records as texts: the values of all fields one after the other, and the nearest texts.
 
-What fields are called, and how values are divided among them, makes no difference here. So whole
+The names of fields, and how values are divided among them, make no difference here. So whole
 records show which records may be the same before anything is known of the fields.
 """
 
@@ -23,8 +22,8 @@ from lshfast.records.tables import CodedField, encoded
 from lshfast.shingling import shingle
 from lshfast.tokens import TokenSets
 
-# Products of two weights that are added for the cosines of one rule, at least, and for each text:
-# the terms of most texts are left out beyond. They weigh least.
+# Products of two weights for the cosines of one rule: in all, and more for each text. Beyond, the
+# terms of most texts are left out; they weigh least.
 PRODUCTS = 200_000_000
 PRODUCTS_A_TEXT = 2_000
 WRITTEN_TERMS = "words as written", "trigrams as written"
@@ -68,11 +67,10 @@ class RecordTexts:
         return TextSimilarity(self.texts, distinct_counts(tables, len(self.texts)), self._threads)
 
     def compared(self, i: Int64Array, j: Int64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the cosines of the trigrams, words and numbers of pairs of rows, and their
-        similarities in [0, 1].
+        """Return the cosines (pairs, 3) of pairs of rows, and their similarities in [0, 1].
 
-        The cosines are float64 (pairs, 3), and the similarities (pairs,); see `TextSimilarity`. All
-        are 0 if a record has no values.
+        The cosines are those of trigrams, words and numbers; see `TextSimilarity`. All are 0 if a
+        record has no values.
         """
         a = self.places[0][i]
         b = self.places[1][j]
@@ -87,38 +85,34 @@ class RecordTexts:
         return cosines, similarities
 
     def nearest(
-        self, neighbors: int, some: Int64Array | None = None
+        self, neighbors: int, sample: Int64Array | None = None
     ) -> tuple[Int64Array, Int64Array]:
-        """Return pairs of different texts (left, right), of which one is among the nearest of the
-        other.
+        """Return pairs of different texts (left, right), one of them near the other.
 
-        Left is a text of the first table, and right one of the second. Texts are compared by the
-        cosine of their trigrams, each weighted by its rarity. Only the nearest of some texts of the
-        first table, by their numbers, and the nearest of these are sought if `some` is given.
+        Left is a text of the first table, and right one of the second, by cosines of trigrams. With
+        `sample`, only the nearest of these texts of the first table and of their nearest count.
         """
         trigrams = self.similarity.trigrams
         first = self.numbers[0]
         second = self.numbers[-1]
-        kept = _affordable(
-            trigrams.frequencies(first), trigrams.frequencies(second), len(self.texts)
-        )
-        found = [trigrams.nearest(first if some is None else some, second, kept, neighbors)]
-        if some is not None:
-            second = second[np.isin(second, np.concatenate([some, found[0][1]]))]
-        if some is not None or not self._single:
-            right, left = trigrams.nearest(second, first, kept, neighbors)
-            found.append((left, right))
-        return np.concatenate([left for left, _ in found]), np.concatenate(
-            [right for _, right in found]
-        )
+        frequencies_a = trigrams.frequencies(first)
+        frequencies_b = trigrams.frequencies(second)
+        terms = _affordable(frequencies_a, frequencies_b, len(self.texts))
+        sought = first if sample is None else sample
+        left, right = trigrams.nearest(sought, second, terms, neighbors)
+        if sample is None and self._single:
+            return left, right
+        if sample is not None:
+            second = second[np.isin(second, np.concatenate([sample, right]))]
+        more_right, more_left = trigrams.nearest(second, first, terms, neighbors)
+        return np.concatenate([left, more_left]), np.concatenate([right, more_right])
 
 
 class WrittenTexts:
-    """Records of two tables as they are written: with punctuation, and their words with the case of
-    letters.
+    """Records of two tables as they are written, with punctuation and the case of letters.
 
-    Normal forms leave this out, but it tells apart what has the same letters: `*args` is another
-    word than `args`.
+    Normal forms leave both out, but they distinguish words with the same letters: `*args` is
+    another word than `args`.
 
     Parameters
     ----------
@@ -136,21 +130,19 @@ class WrittenTexts:
         self.places, texts = joined_values(coded)
         counts = distinct_counts(self.places, len(texts))
         # Lone surrogates, which no hash takes, become question marks.
-        whole = (
+        valid_texts = (
             text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts
         )
-        words = [text.split() for text in whole]
-        spaced = [" ".join(own) for own in words]
+        words = [text.split() for text in valid_texts]
+        spaced = [*map(" ".join, words)]
         numbers = encoded([[*chain.from_iterable(words)]])[0][0]
-        tokens = TokenSets(
-            np.cumsum([0, *map(len, words)], dtype=np.int64), numbers.astype(np.uint64)
-        )
+        offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
+        tokens = TokenSets(offsets, numbers.astype(np.uint64))
         self._words = TermVectors(tokens, counts, threads)
         self._trigrams = TermVectors(shingle(spaced, "char", 3, threads=threads), counts, threads)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the cosines of the words between white space, and of the trigrams, of pairs of
-        texts.
+        """Return the cosines of words between white space, and of trigrams, of pairs of texts.
 
         Parameters
         ----------
@@ -161,18 +153,17 @@ class WrittenTexts:
         -------
         ndarray of float64, shape (pairs, 2)
         """
-        return np.stack([self._words.cosines(a, b), self._trigrams.cosines(a, b)], axis=1).astype(
-            np.float64
-        )
+        cosines = [self._words.cosines(a, b), self._trigrams.cosines(a, b)]
+        return np.stack(cosines, axis=1).astype(np.float64)
 
     def compared(self, i: Int64Array, j: Int64Array) -> Float64Array:
         """Return the same for pairs of rows; 0 if a record has no values."""
         a = self.places[0][i]
         b = self.places[1][j]
         both = np.flatnonzero((a >= 0) & (b >= 0))
-        found = np.zeros((len(a), 2))
-        found[both] = self.cosines(a[both], b[both])
-        return found
+        cosines = np.zeros((len(a), 2))
+        cosines[both] = self.cosines(a[both], b[both])
+        return cosines
 
 
 class RecordComparer:
@@ -202,9 +193,11 @@ class RecordComparer:
         name = self.NAME
         while name in names:
             name += "_"
-        numbers = [np.concatenate(own.places) for own in (texts, written) if own is not None]
+        numbers = [np.concatenate(texts.places)]
+        if written is not None:
+            numbers.append(np.concatenate(written.places))
         where, place = distinct_rows(numbers)
-        distinct = np.stack([own[where] for own in numbers], axis=1)
+        distinct = np.stack([column[where] for column in numbers], axis=1)
         codes = place.astype(np.int32)
         if len(distinct) and distinct[0, 0] < 0:  # records without values sort first
             distinct = distinct[1:]
@@ -230,29 +223,25 @@ class RecordComparer:
         """Return the cosines of pairs of codes; float64 (pairs, terms)."""
         first = self._numbers[a]
         second = self._numbers[b]
-        found = np.stack(self._similarity.cosines(first[:, 0], second[:, 0]), axis=1).astype(
-            np.float64
-        )
+        columns = self._similarity.cosines(first[:, 0], second[:, 0])
+        cosines = np.stack(columns, axis=1).astype(np.float64)
         if self._written is None:
-            return found
-        return np.column_stack([found, self._written.cosines(first[:, 1], second[:, 1])])
+            return cosines
+        return np.column_stack([cosines, self._written.cosines(first[:, 1], second[:, 1])])
 
 
 def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
-    """Return which terms, by their frequencies in two tables, have few enough products in all; rare
-    ones come first.
-    """
+    """Return which terms have few enough products in all, rare terms first, by frequencies."""
     products = first.astype(np.float64) * second
     order = np.argsort(products, kind="stable")
     few = np.cumsum(products[order], dtype=np.float64) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
-    kept = np.zeros(len(products), bool)
-    kept[order[few & (products[order] > 0)]] = True
-    return kept
+    affordable = np.zeros(len(products), bool)
+    affordable[order[few & (products[order] > 0)]] = True
+    return affordable
 
 
 def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
-    """Return the number of each row's joined values, for each table, and the distinct joined
-    values.
+    """Return the number of each row's joined values, for each table, and the distinct ones.
 
     A missing value is left out; a row without any value has the number -1.
     """
@@ -261,8 +250,8 @@ def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]
     columns = [np.concatenate(field.codes) for field in coded]
     where, place = distinct_rows(columns)
     values = [
-        map([*field.values, ""].__getitem__, own[where].tolist())
-        for field, own in zip(coded, columns, strict=True)
+        map([*field.values, ""].__getitem__, codes[where].tolist())
+        for field, codes in zip(coded, columns, strict=True)
     ]
     texts = [" ".join(filter(None, row)) for row in zip(*values, strict=True)]
     if texts and not texts[0]:  # -1 in all fields sorts first

@@ -1,14 +1,13 @@
-"""Fields that relatives share, and fields that change together: dependence of three and more
-fields.
+"""Fields that relatives share, and fields that change together.
 
 People of one household agree in street, number, postcode and surname at once, as articles of one
 maker do in what describes the maker. Such values are common one by one, so two of these fields
 agree together hardly more often than by chance, while all of them do so a thousand times as often.
-Agreement states that are far more frequent than the network of strangers leads to expect are either
-matches or relatives. Relatives outnumber the pairs that agree in these fields and in others as
-well, or they differ in more than they agree in. The fields in which such a state agrees depend on
-each other. People who moved are the opposite: a few of the pairs that agree in what identifies, and
-differ in the rest.
+Agreement states that are far more frequent than the network of strangers predicts are either
+matches or relatives. They are relatives if they outnumber the pairs that also agree in the other
+fields, or if they differ in more than they agree in; then the fields in which they agree depend on
+each other. People who moved are the opposite: a few of the pairs that agree in identifying fields
+and differ in the rest.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ from lshfast.records.patterns import PairPatterns
 
 MOST_STATES = 100  # that are more frequent than expected
 FEWEST_PAIRS = 10.0  # of a state
-# The part of the pairs that agree in some fields, for those that differ in others: relatives.
+# Relatives, as a part of the pairs that agree in the shared fields.
 MOST_RELATIVES = 0.5
-NEARLY_ALL = 0.9  # the same, if they differ in one field only
-# The same for pairs that differ in so many independent fields, which tell more than those in which
-# they agree.
+NEARLY_ALL = 0.9  # if they differ in one field only
+# If they differ in FEWEST_DIFFERENT independent fields or more, which identify more than the
+# shared ones.
 FEW_RELATIVES = 0.1
 FEWEST_DIFFERENT = 3
 LEAST_CHANGED = 0.01  # of the matches, for a change of several fields
@@ -74,7 +73,7 @@ class AgreementStates:
     def of(
         cls, patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequence[int]
     ) -> AgreementStates:
-        """Return the states of some fields; the others are taken for missing."""
+        """Count the states of some fields; the other fields count as missing."""
         columns = [
             states_of_levels(close[field])[patterns.levels[:, field]] for field in range(len(close))
         ]
@@ -104,27 +103,23 @@ class AgreementStates:
 
     @cached_property
     def bits(self) -> Float64Array:
-        """What equal values of each field tell: at most what tells a record from all others of a
-        table.
-        """
+        """The information of equal values of each field, at most half of log2(pairs)."""
         most = 0.5 * np.log2(max(self.counts.sum(), 2.0))
         return np.asarray(np.minimum(-np.log2(np.maximum(self.chance, TINY)), most))
 
     def expected(self, edges: set[Edge]) -> Float64Array:
-        """Return how many pairs would have each state if fields depended on those only to which
-        edges lead.
-        """
+        """Return the expected pairs of each state if only these edges connected fields."""
         order = order_of((self.counts @ self.equal).tolist())
         expected = np.full(len(self.counts), self.counts.sum(), np.float64)
         for place, field in enumerate(order):
             parents = parents_of(order, place, edges)
-            given = np.zeros(len(self.counts), np.int64)
+            parent_state = np.zeros(len(self.counts), np.int64)
             if parents:
-                given = distinct_rows([self.states[:, parent] for parent in parents])[1]
-            joint = distinct_rows([given, self.states[:, field]])[1]
-            expected *= (
-                np.bincount(joint, self.counts)[joint] / np.bincount(given, self.counts)[given]
-            )
+                parent_state = distinct_rows([self.states[:, parent] for parent in parents])[1]
+            joint = distinct_rows([parent_state, self.states[:, field]])[1]
+            joint_pairs = np.bincount(joint, self.counts)[joint]
+            parent_pairs = np.bincount(parent_state, self.counts)[parent_state]
+            expected *= joint_pairs / parent_pairs
         return expected
 
     def surpass(self, expected: Float64Array) -> BoolArray:
@@ -134,9 +129,7 @@ class AgreementStates:
         return np.asarray((self.counts >= LEAST_LIFT * expected) & (surplus > SIGNIFICANT * error))
 
     def frequent(self, expected: Float64Array) -> Int64Array:
-        """Return such states of FEWEST_PAIRS pairs and more, those with the greatest
-        surplus first.
-        """
+        """Return the unexpectedly frequent states of FEWEST_PAIRS pairs, greatest surplus first."""
         rows = np.flatnonzero(self.surpass(expected) & (self.counts >= FEWEST_PAIRS))
         surplus = self.counts[rows] - expected[rows]
         return np.asarray(rows[np.argsort(-surplus, kind="stable")][:MOST_STATES])
@@ -162,35 +155,36 @@ def edges_among(fields: Sequence[int]) -> set[Edge]:
 def shared_by_relatives(
     states: AgreementStates, telling: Sequence[int], edges: set[Edge]
 ) -> set[Edge]:
-    """Return pairs of fields that relatives share, and those that are known; `telling` are fields
-    that identify.
+    """Add to the edges those between fields that relatives share.
+
+    `telling` are the fields that identify.
     """
     edges = set(edges)
-    while True:
-        expected = states.expected(edges)
-        candidates = list(shared_fields(states, telling, edges, expected))
-        shared = next(
-            (
-                fields
-                for outnumbered in (False, True)
-                for fields, different in candidates
-                if are_relatives(
-                    states, fields, different, telling, edges, expected, outnumbered=outnumbered
-                )
-            ),
-            None,
-        )
-        if shared is None:
-            return edges
+    while shared := next_shared(states, telling, edges):
         edges |= edges_among(shared)
+    return edges
+
+
+def next_shared(
+    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+) -> list[int] | None:
+    """Return the fields that the clearest relatives share, or None."""
+    expected = states.expected(edges)
+    candidates = list(shared_fields(states, telling, edges, expected))
+    for shared, different in candidates:
+        if are_relatives(states, shared, different, edges, expected):
+            return shared
+    for shared, different in candidates:
+        identifying = [field for field in telling if field in shared]
+        if are_outnumbered_relatives(states, shared, different, identifying, edges, expected):
+            return shared
+    return None
 
 
 def shared_fields(
     states: AgreementStates, telling: Sequence[int], edges: set[Edge], expected: Float64Array
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the fields in which frequent states agree more often than by chance, and those in which
-    they differ.
-    """
+    """Yield the fields in which a frequent state agrees beyond chance, and those that differ."""
     for row in states.frequent(expected).tolist():
         equal = np.flatnonzero(states.equal[row]).tolist()
         different = [field for field in telling if states.different[row, field]]
@@ -204,53 +198,32 @@ def shared_fields(
 def agrees_beyond_chance(
     states: AgreementStates, field: int, equal: Sequence[int], different: Sequence[int]
 ) -> bool:
-    """Return whether pairs that agree in the other fields agree in this one more often than all
-    pairs.
-    """
-    alike = states.all_equal([other for other in equal if other != field]) & states.all_different(
-        different
-    )
-    rate = states.number(alike & states.equal[:, field]) / max(
-        states.number(alike & states.present[:, field]), TINY
-    )
-    return bool(rate > LEAST_LIFT * states.chance[field])
+    """Return whether agreement in the other fields makes agreement in this one more likely."""
+    other_fields = [other for other in equal if other != field]
+    alike = states.all_equal(other_fields) & states.all_different(different)
+    agreeing = states.number(alike & states.equal[:, field])
+    present = states.number(alike & states.present[:, field])
+    return bool(agreeing / max(present, TINY) > LEAST_LIFT * states.chance[field])
 
 
 def are_relatives(
     states: AgreementStates,
     shared: Sequence[int],
     different: Sequence[int],
-    telling: Sequence[int],
     edges: set[Edge],
     expected: Float64Array,
-    *,
-    outnumbered: bool,
 ) -> bool:
-    """Return whether pairs that agree in some fields and differ in others are relatives rather than
-    matches.
+    """Return whether pairs that agree in some fields and differ in others are relatives.
 
     They are most of the pairs that agree so, or, if matches may outnumber them, they differ in more
-    than they agree in. If they differ in one field only, matches must show beside them: else this
-    field may differ in all matches.
+    than they agree in. Of pairs that differ in one field only, some must clearly be matches.
     """
-    alike = states.all_equal(shared)
-    relatives = alike & states.all_different(different)
-    number = states.number(relatives)
-    by_chance = float(expected @ relatives)
-    error = (by_chance + float(states.variances @ relatives)) ** 0.5
-    if number <= max(FEWEST_PAIRS, LEAST_LIFT * by_chance, by_chance + SIGNIFICANT * error):
+    if not are_beyond_chance(states, shared, different, expected):
         return False
-    comparable = states.number(alike & states.present[:, list(different)].all(axis=1))
-    apart = independent_of(different, edges | edges_among(shared))
-    if outnumbered:
-        together = independent_of([field for field in telling if field in shared], edges)
-        differ_in_more = states.bits[apart].sum() > states.bits[together].sum()
-        return bool(
-            len(apart) >= FEWEST_DIFFERENT
-            and differ_in_more
-            and number >= FEW_RELATIVES * comparable
-        )
-    if len(apart) > 1:
+    alike = states.all_equal(shared)
+    number = states.number(alike & states.all_different(different))
+    comparable = comparable_pairs(states, alike, different)
+    if len(independent_of(different, edges | edges_among(shared))) > 1:
         return bool(number >= MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5)
     if number < NEARLY_ALL * comparable:
         return False
@@ -259,13 +232,56 @@ def are_relatives(
     return bool(matches > LEAST_LIFT * by_chance + SIGNIFICANT * (by_chance + 1) ** 0.5)
 
 
+def are_outnumbered_relatives(
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    identifying: Sequence[int],
+    edges: set[Edge],
+    expected: Float64Array,
+) -> bool:
+    """Return whether they are relatives that matches outnumber.
+
+    They differ in more than they agree in. `identifying` are the shared fields that identify.
+    """
+    if not are_beyond_chance(states, shared, different, expected):
+        return False
+    differing = independent_of(different, edges | edges_among(shared))
+    agreeing = independent_of(identifying, edges)
+    if len(differing) < FEWEST_DIFFERENT:
+        return False
+    if states.bits[differing].sum() <= states.bits[agreeing].sum():
+        return False
+    alike = states.all_equal(shared)
+    number = states.number(alike & states.all_different(different))
+    return number >= FEW_RELATIVES * comparable_pairs(states, alike, different)
+
+
+def are_beyond_chance(
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    expected: Float64Array,
+) -> bool:
+    """Return whether pairs agree and differ in these fields clearly more often than expected."""
+    pairs = states.all_equal(shared) & states.all_different(different)
+    by_chance = float(expected @ pairs)
+    error = (by_chance + float(states.variances @ pairs)) ** 0.5
+    least = max(FEWEST_PAIRS, LEAST_LIFT * by_chance, by_chance + SIGNIFICANT * error)
+    return bool(states.number(pairs) > least)
+
+
+def comparable_pairs(states: AgreementStates, alike: BoolArray, different: Sequence[int]) -> float:
+    """Return the pairs of some states that have values in all of some fields."""
+    return states.number(alike & states.present[:, list(different)].all(axis=1))
+
+
 def changed_by_moves(
     states: AgreementStates, telling: Sequence[int], edges: set[Edge]
 ) -> set[Edge]:
-    """Return pairs of fields that change together in some of the matches, and those that are known.
+    """Add to the edges those between fields that change together in some of the matches.
 
-    The fields in which a frequent state agrees tell more than those in which it differs: they
-    identify.
+    The fields in which a frequent state agrees identify more than those in which it differs.
     """
     edges = set(edges)
     expected = states.expected(edges)
@@ -275,8 +291,8 @@ def changed_by_moves(
         if edges_among(different) <= edges:
             continue
         identifying = independent_of(equal, edges)
-        apart = independent_of(different, edges)
-        if len(identifying) < 2 or states.bits[identifying].sum() <= states.bits[apart].sum():
+        changing = independent_of(different, edges)
+        if len(identifying) < 2 or states.bits[identifying].sum() <= states.bits[changing].sum():
             continue
         alike = states.all_equal(equal) & states.present[:, different].all(axis=1)
         surplus = states.counts - expected
@@ -284,7 +300,7 @@ def changed_by_moves(
         changed = float(surplus @ (alike & states.all_different(different)))
         rates = [
             states.number(alike & states.different[:, field]) / states.number(alike)
-            for field in apart
+            for field in changing
         ]
         one_by_one = max(matches, 0.0) * float(np.prod(rates))
         least = max(

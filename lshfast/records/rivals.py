@@ -1,10 +1,9 @@
-"""Candidates that are very probably matches, called seeds, and their rivals: other candidates of
-the same records.
+"""Candidates that are very probably matches, called seeds, and the rivals of their records.
 
 Seeds are each other's nearest by far, as whole texts. Between two tables, a record has one match at
 most, so both records have no other candidate that is nearly as similar. Within one table, a record
 may have several matches: those before the first gap among its nearest records, if the gap of the
-other record says so as well.
+other record says so as well. Rivals are other candidates of the records of seeds.
 """
 
 from __future__ import annotations
@@ -39,13 +38,10 @@ class PairsBetween:
         self, i: Int64Array, j: Int64Array, sizes: tuple[int, int], assign: Assignment
     ) -> None:
         self._sides = [(i, sizes[0]), (j, sizes[1])]
-        self._chosen = [
-            side
-            for side, one in enumerate(("many-to-one", "one-to-many"))
-            if assign in ("one-to-one", one)
-        ]
+        single_sides = {"one-to-one": [0, 1], "many-to-one": [0], "one-to-many": [1]}
+        self._single_sides = single_sides[assign]
         # Of the smaller table, most records may have a match.
-        self._counted = min(self._chosen, key=lambda side: sizes[side])
+        self._counted = min(self._single_sides, key=lambda side: sizes[side])
 
     def seeds(self, similarity: Float64Array) -> tuple[BoolArray, BoolArray]:
         """Return which pairs are seeds, and which are rivals of seeds."""
@@ -53,15 +49,15 @@ class PairsBetween:
         seeds = is_best & (greatest < MARGIN * similarity) & (similarity > 0)
         return seeds, self.rivals(seeds)
 
-    def rivals(self, chosen: BoolArray) -> BoolArray:
+    def rivals(self, links: BoolArray) -> BoolArray:
         """Return which other pairs have a record of a chosen pair."""
-        found = np.zeros(len(chosen), bool)
-        for side in self._chosen:
+        has_record = np.zeros(len(links), bool)
+        for side in self._single_sides:
             rows, size = self._sides[side]
             has = np.zeros(size, bool)
-            has[rows[chosen]] = True
-            found |= has[rows]
-        return found & ~chosen
+            has[rows[links]] = True
+            has_record |= has[rows]
+        return has_record & ~links
 
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
         """Estimate the number of matches among pairs that are the best of their records.
@@ -74,27 +70,23 @@ class PairsBetween:
         np.maximum.at(best, rows, scores)
         greatest, is_best = self._greatest_of_rivals(scores)
         by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
-        return max(
-            by_odds, min(int(is_best.sum()), records_by_rivals(best, greatest[seeds & is_best]))
-        )
+        by_rivals = records_by_rivals(best, greatest[seeds & is_best])
+        return max(by_odds, min(int(is_best.sum()), by_rivals))
 
     def best(self, scores: Float64Array, count: int) -> Int64Array:
-        """Return the `count` pairs with the greatest scores of those that are the best of their
-        records.
-        """
+        """Return the `count` pairs with the greatest scores that are the best of both records."""
         mutual = np.flatnonzero(self._greatest_of_rivals(scores)[1])
         return mutual[np.argsort(-scores[mutual], kind="stable")][:count]
 
     def _greatest_of_rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
-        """Return for each pair the greatest score of another pair of its records, and whether it is
-        the best of both.
+        """Return for each pair the greatest score of its rivals, and whether it is the best.
 
-        The score is -inf if there is no other pair. Only the records that have one link count. Of
+        The score is -inf if there is no rival. Only the records that have one link count. Of
         equal pairs, the first is the best.
         """
         greatest = np.full(len(scores), -np.inf, np.float64)
         is_best = np.ones(len(scores), bool)
-        for side in self._chosen:
+        for side in self._single_sides:
             rows, size = self._sides[side]
             best = np.full(size, -np.inf, np.float64)
             second = np.full(size, -np.inf, np.float64)
@@ -102,11 +94,11 @@ class PairsBetween:
             np.maximum.at(best, rows, scores)
             firsts = np.flatnonzero(scores == best[rows])[::-1]
             place[rows[firsts]] = firsts  # of repeated assignments the last stays: the first pair's
-            own = place[rows] == np.arange(len(rows), dtype=np.int64)
-            others = np.flatnonzero(~own)
-            np.maximum.at(second, rows[others], scores[others])
-            greatest = np.maximum(greatest, np.where(own, second[rows], best[rows]))
-            is_best &= own
+            is_first = place[rows] == np.arange(len(rows), dtype=np.int64)
+            later = np.flatnonzero(~is_first)
+            np.maximum.at(second, rows[later], scores[later])
+            greatest = np.maximum(greatest, np.where(is_first, second[rows], best[rows]))
+            is_best &= is_first
         return greatest, is_best
 
 
@@ -126,9 +118,7 @@ class PairsWithin:
         self._pairs = np.tile(np.arange(len(i), dtype=np.int64), 2)
 
     def seeds(self, similarity: Float64Array) -> tuple[BoolArray, BoolArray]:
-        """Return which pairs are seeds, and which are rivals of seeds: beyond the gaps of both
-        records.
-        """
+        """Return which pairs are seeds, and which are rivals: beyond the gaps of both records."""
         values = similarity[self._pairs]
         order = np.lexsort((-values, self._rows))
         rows = self._rows[order]
@@ -143,17 +133,18 @@ class PairsWithin:
         before -= before[starts]
         has_gap = np.zeros(self._size, bool)
         has_gap[rows[gaps & (before == 0) & (places - starts < MOST_BEFORE_GAP)]] = True
-        near = np.bincount(pairs[has_gap[rows] & (before == 0)], minlength=len(similarity))
-        seeds = (near == 2) & (similarity >= LEAST_SIMILARITY)
+        before_gap = pairs[has_gap[rows] & (before == 0)]
+        sides_before = np.bincount(before_gap, minlength=len(similarity))
+        seeds = (sides_before == 2) & (similarity >= LEAST_SIMILARITY)
         beyond = np.zeros(len(similarity), bool)
         beyond[pairs[self._records(seeds)[rows] & (before > 0)]] = True
-        return seeds, beyond & (near == 0)
+        return seeds, beyond & (sides_before == 0)
 
-    def rivals(self, chosen: BoolArray) -> BoolArray:
+    def rivals(self, links: BoolArray) -> BoolArray:
         """Return which other pairs have a record of a chosen pair."""
-        found = np.zeros(len(chosen), bool)
-        found[self._pairs[self._records(chosen)[self._rows]]] = True
-        return found & ~chosen
+        has_record = np.zeros(len(links), bool)
+        has_record[self._pairs[self._records(links)[self._rows]]] = True
+        return has_record & ~links
 
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
         """Estimate the number of records that have a match, by the scores as log odds.
@@ -165,18 +156,16 @@ class PairsWithin:
         return int((best + prior_odds(best) > 0).sum())
 
     def best(self, scores: Float64Array, count: int) -> Int64Array:
-        """Return the pairs of which the scores are at least the greatest ones of `count`
-        records.
-        """
+        """Return the pairs with at least the greatest scores of `count` records."""
         best = np.sort(self._best_of_records(scores))
-        chosen = np.flatnonzero(scores >= best[-count])
-        return chosen[np.argsort(-scores[chosen], kind="stable")]
+        places = np.flatnonzero(scores >= best[-count])
+        return places[np.argsort(-scores[places], kind="stable")]
 
-    def _records(self, chosen: BoolArray) -> BoolArray:
+    def _records(self, links: BoolArray) -> BoolArray:
         """Return which records have a chosen pair."""
-        found = np.zeros(self._size, bool)
-        found[self._rows[chosen[self._pairs]]] = True
-        return found
+        has_link = np.zeros(self._size, bool)
+        has_link[self._rows[links[self._pairs]]] = True
+        return has_link
 
     def _best_of_records(self, scores: Float64Array) -> Float64Array:
         """Return the greatest score of the pairs of each record, -inf if it has none."""
@@ -233,14 +222,13 @@ def records_by_rivals(best: Float64Array, rivals: Float64Array) -> int:
 
 
 def prior_odds(scores: Float64Array) -> float:
-    """Return the log odds of a match before the scores are known, which are log odds of a match
-    beside none.
-    """
+    """Return the log odds of a match before the scores are known, which are log odds."""
     share = 0.5
     for _ in range(200):
         odds = np.clip(scores + np.log(share / (1 - share)), -700, 700)
-        found = min(max(float((1 / (1 + np.exp(-odds))).mean()), TINY), 1 - 1e-3)
-        if abs(found - share) < TINY:
+        mean = float((1 / (1 + np.exp(-odds))).mean())
+        new_share = min(max(mean, TINY), 1 - 1e-3)
+        if abs(new_share - share) < TINY:
             break
-        share = found
+        share = new_share
     return float(np.log(share / (1 - share)))

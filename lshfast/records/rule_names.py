@@ -56,38 +56,38 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
         raise TypeError(f"a blocking rule must be {_FORMS}, not {text!r}")
     if text in ("all", "nearest"):
         return EveryPair() if text == "all" else NearestBlocks(max_block=max_block)
-    kind, _, rest = text.partition(":")
-    names, *given = rest.split(":")
+    kind, _, arguments = text.partition(":")
+    names, *option_texts = arguments.split(":")
     fields = names.split("+")
     if kind not in _OPTIONS or not all(fields):
         raise ValueError(f"a blocking rule must be {_FORMS}, not {text!r}")
-    options: dict[str, float] = {}
-    for option in given:
-        name, sign, value = option.partition("=")
+    options = _options_of(text, kind, option_texts)
+    if kind == "key":
+        return KeyBlocks(*fields, max_block=max_block)
+    if kind == "lsh":
+        return LshBlocks(*fields, max_block=max_block, **options)
+    if kind == "nearest":
+        return NearestBlocks(*fields, max_block=max_block, **{"neighbors": NEIGHBORS, **options})
+    if len(fields) > 1:
+        raise ValueError(f"rule {text!r}: a sort rule has one field")
+    return SortBlocks(fields[0], options.get("window", 5))
+
+
+def _options_of(rule: str, kind: str, texts: Iterable[str]) -> dict[str, Any]:
+    """Return the options of a rule by name: floats for shares, otherwise integers."""
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
         if name not in _OPTIONS[kind] or not sign:
-            known = ", ".join(_OPTIONS[kind]) or "none"
+            names = ", ".join(_OPTIONS[kind]) or "none"
             raise ValueError(
-                f"rule {text!r}: no option {option!r}; options of {kind} rules are: {known}"
+                f"rule {rule!r}: no option {text!r}; options of {kind} rules are: {names}"
             )
         try:
             options[name] = float(value) if name in ("threshold", "recall") else int(value)
         except ValueError:
-            raise ValueError(f"rule {text!r}: {name} must be a number, not {value!r}") from None
-    if kind == "key":
-        return KeyBlocks(*fields, max_block=max_block)
-    if kind == "lsh":
-        whole = {name: int(options[name]) for name in ("size", "num_perm") if name in options}
-        parts: dict[str, float] = {
-            name: options[name] for name in ("threshold", "recall") if name in options
-        }
-        return LshBlocks(*fields, max_block=max_block, **whole, **parts)  # type: ignore[arg-type] # of both kinds
-    if kind == "nearest":
-        return NearestBlocks(
-            *fields, neighbors=int(options.get("neighbors", NEIGHBORS)), max_block=max_block
-        )
-    if len(fields) > 1:
-        raise ValueError(f"rule {text!r}: a sort rule has one field")
-    return SortBlocks(fields[0], int(options.get("window", 5)))
+            raise ValueError(f"rule {rule!r}: {name} must be a number, not {value!r}") from None
+    return options
 
 
 def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
@@ -102,20 +102,20 @@ def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
     ... )
     ['born', 'postcode', 'surname']
     """
-    found: set[Any] = set()
+    names: set[Any] = set()
     for rule in rules:
-        found.update(
-            getattr(rule, "keys", ()), getattr(rule, "fields", ()), [getattr(rule, "field", None)]
-        )
-    return {name for name in found if isinstance(name, str)}
+        names.update(getattr(rule, "keys", ()))
+        names.update(getattr(rule, "fields", ()))
+        names.add(getattr(rule, "field", None))
+    return {name for name in names if isinstance(name, str)}
 
 
 def checked_rules(rules: Iterable[Any]) -> list[BlockingRule]:
     """Return rules, and those of strings, as a list; raise TypeError for anything else."""
     if isinstance(rules, str) or not isinstance(rules, Iterable):
         raise TypeError("rules must be a list of blocking rules, not one rule")
-    found = [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]
-    for rule in found:
+    checked = [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]
+    for rule in checked:
         if not callable(getattr(rule, "pairs", None)) or not hasattr(rule, "name"):
             raise TypeError(f"rules must be blocking rules or strings, not {rule!r}")
-    return found
+    return checked

@@ -117,18 +117,16 @@ class WeightScorer:
     def of_agreement(self, codes: npt.NDArray[np.int32], agreement: Agreement) -> Float64Array:
         """Return the scores of pairs from the code of one value and the agreement of both."""
         levels, similarities = agreement
-        found = np.where(levels == MISSING_LEVEL, self.missing, np.append(self.equal, 0.0)[codes])
+        scores = np.where(levels == MISSING_LEVEL, self.missing, np.append(self.equal, 0.0)[codes])
         different = np.flatnonzero(levels > EXACT_LEVEL)
         if self.weights.graded and similarities is not None:
-            found[different] = self._graded(similarities[different].astype(np.float64))
+            scores[different] = self._graded(similarities[different].astype(np.float64))
         else:
-            found[different] = self.weights.bits[levels[different]]
-        return found
+            scores[different] = self.weights.bits[levels[different]]
+        return scores
 
     def _graded(self, similarities: Float64Array) -> Float64Array:
-        """Return the scores of different values: a level has its weight in its middle, equal values
-        at similarity 1.
-        """
+        """Return scores of different values, linear between the middles of the levels."""
         kind = self.comparer.coded.kind
         inner = [
             1 - limit if kind == "number" else limit for limit in self.comparer.field_levels.limits
@@ -311,12 +309,10 @@ def _compared(
     scorers: Sequence[FieldScorer],
     least: float,
 ) -> tuple[Int64Array, Float64Array]:
-    """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least
-    score.
-    """
+    """Compare strings of pairs field by field, without pairs that cannot reach the least score."""
     # The score of what is compared, and a bound of that of the rest.
-    left, levels, score, rest = codes.scores(places, least - SLACK)
-    i, j = linkage.rows_of(places[left])
+    index, levels, score, bound = codes.scores(places, least - SLACK)
+    i, j = linkage.rows_of(places[index])
     # The fields that can lower the bound most come first.
     for field in sorted(
         range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)
@@ -327,14 +323,14 @@ def _compared(
         scorer = scorers[field]
         first, second = scorer.comparer.coded.codes
         score[rows] += scorer.unequal(first[i[rows]], second[j[rows]])
-        rest[rows] -= scorer.best_unequal
-        keep = score + rest >= least - SLACK
+        bound[rows] -= scorer.best_unequal
+        keep = score + bound >= least - SLACK
         if keep.sum() < WORTH_COPYING * len(keep):
-            left = left[keep]
+            index = index[keep]
             levels = levels[:, keep]
             score = score[keep]
-            rest = rest[keep]
+            bound = bound[keep]
             i = i[keep]
             j = j[keep]
     keep = score >= least
-    return left[keep], score[keep]
+    return index[keep], score[keep]

@@ -1,8 +1,7 @@
-"""Tables of any library as columns. What has an Arrow stream is read by it, so that all libraries
-give the same values.
+"""Tables of any library as columns; Arrow streams are preferred, so that all give the same values.
 
 A column is an array of pyarrow, without dictionaries and run-end encoding, or a sequence of Python
-objects: of types that Arrow does not hold together, or if pyarrow is missing.
+objects: if Arrow does not hold its types together, or pyarrow is missing.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def columns_of(source: Any, name: str) -> dict[str, Any]:
             _named(column, name): _sized(values, column, name) for column, values in source.items()
         }
     if hasattr(source, "iloc"):  # of pandas, whose stream has columns for the index
-        names = _different([_named(column, name) for column in source.columns], name)
-        return {column: as_column(source[column], _place(name, column)) for column in names}
+        return _columns_of_frame(source, name)
     table = _arrow_table(source)
     if table is not None:
         names = _different(table.column_names, name)
@@ -43,14 +41,9 @@ def columns_of(source: Any, name: str) -> dict[str, Any]:
         }
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
         raise TypeError(f"{name} is a lazy frame; pass what its method collect() returns")
-    if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # another data frame
-        names = _different([_named(column, name) for column in source.columns], name)
-        return {column: as_column(source[column], _place(name, column)) for column in names}
-    if (
-        isinstance(source, Sequence)
-        and not isinstance(source, (str, bytes))
-        and all(isinstance(record, Mapping) for record in source)
-    ):
+    if _is_frame(source):
+        return _columns_of_frame(source, name)
+    if _are_records(source):
         keys = dict.fromkeys(column for record in source for column in record)
         return {_named(column, name): [record.get(column) for record in source] for column in keys}
     raise TypeError(
@@ -59,19 +52,34 @@ def columns_of(source: Any, name: str) -> dict[str, Any]:
     )
 
 
+def _is_frame(source: Any) -> bool:
+    """Return whether an object has columns by their names, as the frames of all libraries do."""
+    return hasattr(source, "columns") and hasattr(source, "__getitem__")
+
+
+def _columns_of_frame(source: Any, name: str) -> dict[str, Any]:
+    names = _different([_named(column, name) for column in source.columns], name)
+    return {column: as_column(source[column], _place(name, column)) for column in names}
+
+
+def _are_records(source: Any) -> bool:
+    if not isinstance(source, Sequence) or isinstance(source, (str, bytes)):
+        return False
+    return all(isinstance(record, Mapping) for record in source)
+
+
 def as_column(values: Any, what: str) -> Any:
-    """Return a column as an array of pyarrow if it has a stream of Arrow or is one, otherwise as
-    Python objects.
+    """Return a column as an array of pyarrow if Arrow holds it, otherwise as Python objects.
 
     `what` is the column in errors.
     """
     values = checked_column(values, what)
     if any(hasattr(values, method) for method in ("__arrow_c_stream__", "__arrow_c_array__")):
         array = _arrow_array(values)
-        is_addresses = hasattr(values, "to_list") and str(getattr(array, "type", "")).startswith(
-            "fixed_size_binary"
-        )
-        if array is not None and not is_addresses:  # polars gives the addresses of Python objects
+        is_binary = str(getattr(array, "type", "")).startswith("fixed_size_binary")
+        # Polars gives the addresses of Python objects.
+        are_addresses = is_binary and hasattr(values, "to_list")
+        if array is not None and not are_addresses:
             return _plain(checked_column(array, what))
     if hasattr(values, "iloc"):  # of pandas, whose values are found by label
         return values.to_numpy(dtype=object)
@@ -79,9 +87,7 @@ def as_column(values: Any, what: str) -> Any:
 
 
 def _arrow_table(source: Any) -> Any:
-    """Return a table or stream of Arrow as a table of pyarrow; None for another object or type of
-    values.
-    """
+    """Return a table or stream of Arrow as a table of pyarrow; None for another object."""
     # A table or record batch of pyarrow.
     if hasattr(source, "column_names") and hasattr(source, "column"):
         return source
@@ -91,20 +97,18 @@ def _arrow_table(source: Any) -> Any:
         return optional("pyarrow", "cli").table(source)
     except ImportError:
         # Such as a frame of polars.
-        if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        if _is_frame(source):
             return None
         raise
     except Exception as error:
         # Of frames with columns of Python objects; the error is one of the library.
-        if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        if _is_frame(source):
             return None
         raise TypeError(f"a stream of Arrow cannot be read: {error}") from error
 
 
 def _stored(table: Any, frame: Any, column: str) -> Any:
-    """Return a column of a table of Arrow; of a frame of polars, Python objects instead of their
-    addresses.
-    """
+    """Return a column of an Arrow table; Python objects of a polars frame, not their addresses."""
     values = table.column(column)
     if str(values.type).startswith("fixed_size_binary") and hasattr(frame, "get_column"):
         return frame.get_column(column)
@@ -112,9 +116,7 @@ def _stored(table: Any, frame: Any, column: str) -> Any:
 
 
 def _arrow_array(values: Any) -> Any:
-    """Return a column as an array of pyarrow; None if pyarrow is missing, or it has values of
-    several types.
-    """
+    """Return a column as an array of pyarrow; None without pyarrow or for several types."""
     try:
         pa = optional("pyarrow")
     except ImportError:
@@ -122,9 +124,8 @@ def _arrow_array(values: Any) -> Any:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     try:
-        return (
-            pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
-        )
+        is_stream = hasattr(values, "__arrow_c_stream__")
+        return pa.chunked_array(values) if is_stream else pa.array(values)
     except Exception:  # each library has its own errors for what Arrow cannot hold
         return None
 
@@ -134,11 +135,8 @@ def _plain(array: Any) -> Any:
     pa = optional("pyarrow")
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _plain(
-            pa.chunked_array(
-                [_decoded(chunk) for chunk in chunks_of(array)], _wide(kind.value_type)
-            )
-        )
+        chunks = [_decoded(chunk) for chunk in chunks_of(array)]
+        return _plain(pa.chunked_array(chunks, _wide(kind.value_type)))
     if str(kind).startswith("run_end_encoded"):
         return _plain(optional("pyarrow.compute").run_end_decode(array))
     # The shortest decimal, which is what was written: 1.1, not 1.10000002.
@@ -157,19 +155,17 @@ def _decoded(chunk: Any) -> Any:
 
 
 def _wide(kind: Any) -> Any:
-    """Return a type of strings that all functions of pyarrow take instead of views of strings, or
-    the type.
-    """
+    """Return large strings instead of views of strings, which not all functions take."""
     return optional("pyarrow").large_string() if str(kind) == "string_view" else kind
 
 
 def _different(names: Sequence[str], name: str) -> Sequence[str]:
     """Return names of columns, or raise ValueError if two are equal."""
-    seen = set[str]()
+    distinct_names = set[str]()
     for column in names:
-        if column in seen:
+        if column in distinct_names:
             raise ValueError(f"{name}: two columns have the name {column!r}")
-        seen.add(column)
+        distinct_names.add(column)
     return names
 
 
@@ -184,11 +180,9 @@ def _named(column: Any, name: str) -> str:
 
 
 def _sized(values: Any, column: str, name: str) -> Any:
-    if (
-        isinstance(values, (str, bytes, Mapping))
-        or not (hasattr(values, "__len__") and hasattr(values, "__getitem__"))
-        or getattr(values, "ndim", 1) != 1
-    ):
+    is_sized = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    is_sequence = is_sized and not isinstance(values, (str, bytes, Mapping))
+    if not is_sequence or getattr(values, "ndim", 1) != 1:
         raise TypeError(
             f"{name}: column {column!r} must be a sequence of values, not {type(values).__name__}"
         )

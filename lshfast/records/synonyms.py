@@ -110,12 +110,12 @@ def rows_with_words(values: TokenSets, words: Iterable[str]) -> BoolArray:
     >>> rows_with_words(words_of(["8638 w 3rd st", "elm court"]), ["rd", "st"]).tolist()
     [True, False]
     """
-    found = np.zeros(len(values), bool)
+    has_word = np.zeros(len(values), bool)
     sought = words_of(words)
     first = sought.tokens[sought.offsets[:-1][sought.counts > 0]]
     has = codes_of_keys(first, values.tokens, NO_WORD)[1] >= 0
-    found[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = True
-    return found
+    has_word[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = True
+    return has_word
 
 
 class Synonyms:
@@ -146,18 +146,15 @@ class Synonyms:
 
     def __init__(self, lines: Iterable[Sequence[str]] | Mapping[str, Sequence[str]]) -> None:
         if isinstance(lines, Mapping):
-            lines = [(word, *others) for word, others in lines.items()]
+            lines = [(word, *words) for word, words in lines.items()]
         self._others: dict[str, set[str]] = {}
         self._heads: dict[str, set[str]] = {}
         for line in lines:
-            if (
-                not isinstance(line, Sequence)
-                or isinstance(line, str)
-                or not all(isinstance(w, str) for w in line)
-            ):
+            is_list = isinstance(line, Sequence) and not isinstance(line, str)
+            if not is_list or not all(isinstance(word, str) for word in line):
                 raise TypeError(f"a line of synonyms must be a sequence of words, not {line!r}")
-            first, *rest = (normal_form(word) for word in line) if line else ("",)
-            for other in rest:
+            first, *other_words = (normal_form(word) for word in line) if line else ("",)
+            for other in other_words:
                 if first and other:
                     self._others.setdefault(first, set()).add(other)
                     self._others.setdefault(other, set()).add(first)
@@ -165,16 +162,13 @@ class Synonyms:
 
     @classmethod
     def english(cls, more: Iterable[Sequence[str]] = ()) -> Synonyms:
-        """Return the built-in table of short forms of given names and of abbreviations; `more` are
-        further lines.
-        """
-        own = [line.split() for table in (NICKNAMES, ABBREVIATIONS) for line in table.split(";")]
-        return cls([*own, *more])
+        """Return the built-in short forms of names and abbreviations; `more` are further lines."""
+        lines = [line.split() for line in f"{NICKNAMES};{ABBREVIATIONS}".split(";")]
+        return cls([*lines, *more])
 
     @classmethod
     def nicknames(cls, more: Iterable[Sequence[str]] = ()) -> Synonyms:
-        """Return the built-in table with the English nicknames of the package nicknames; `more` are
-        further lines.
+        """Return the built-in table and the English nicknames of the package nicknames.
 
         The package has about 2,700 pairs of a given name and a nickname, under the Apache Licence
         2.0: https://github.com/carltonnorthern/nicknames.
@@ -193,8 +187,9 @@ class Synonyms:
         ... )
         (True, False)
         """
-        known = optional("nicknames", "contacts").NickNamer.default_lookup()
-        return cls.english([*([name, *sorted(known[name])] for name in sorted(known)), *more])
+        nicknames = optional("nicknames", "contacts").NickNamer.default_lookup()
+        lines = [[name, *sorted(nicknames[name])] for name in sorted(nicknames)]
+        return cls.english([*lines, *more])
 
     def __len__(self) -> int:
         return len(self._others)
@@ -211,16 +206,15 @@ class Synonyms:
         return not self._others.keys().isdisjoint(value.split())
 
     def known_among(self, words: TokenSets) -> BoolArray:
-        """Return which values may have a word of the table, bool (values,), from the hashes of
-        their words.
+        """Return which values may have a word of the table, by the hashes of their words.
+
 
         These are all values that have one, and few others.
         """
         return rows_with_words(words, self._others)
 
     def canonical(self, value: str) -> str:
-        """Return a normal form with each word replaced by the first word of its line, if it is in
-        one line only.
+        """Return a normal form with each word of one line replaced by the first of its line.
 
         Examples
         --------
@@ -228,23 +222,21 @@ class Synonyms:
         >>> Synonyms.english().canonical("8638 w 3rd st")
         '8638 west third street'
         """
-        words = value.split()
-        heads = [self._heads.get(word, ()) for word in words]
-        return " ".join(
-            min(found) if len(found) == 1 else word
-            for word, found in zip(words, heads, strict=True)
-        )
+        words = []
+        for word in value.split():
+            heads = self._heads.get(word, ())
+            words.append(min(heads) if len(heads) == 1 else word)
+        return " ".join(words)
 
     def canonical_forms(self, values: Sequence[str], words: TokenSets) -> list[str]:
         """Return the same for each of some values, from the hashes of their words."""
-        found = [*values]
+        forms = [*values]
         for place in np.flatnonzero(rows_with_words(words, self._heads)).tolist():
-            found[place] = self.canonical(found[place])
-        return found
+            forms[place] = self.canonical(forms[place])
+        return forms
 
     def rewritten(self, a: str, b: str) -> tuple[str, int]:
-        """Return `a` with its words replaced by related words of `b`, and the number of
-        replacements.
+        """Return `a` with words replaced by related words of `b`, and the number of them.
 
         Both are normal forms. A word that both have is not replaced, and a word of `b` replaces one
         word only.
@@ -257,21 +249,20 @@ class Synonyms:
         """
         words = a.split()
         count = 0
-        left: dict[str, deque[int]] = {}  # the places in b of each word that replaces none yet
+        unused: dict[str, deque[int]] = {}  # the places in b of each word that replaces none yet
         for place, word in enumerate(b.split()):
-            left.setdefault(word, deque()).append(place)
-        both = left.keys() & set(words)
+            unused.setdefault(word, deque()).append(place)
+        both = unused.keys() & set(words)
         for word in words:
-            if left.get(word):
-                left[word].popleft()
+            if unused.get(word):
+                unused[word].popleft()
         for at, word in enumerate(words):
             if word in both:
                 continue
-            places = {
-                left[other][0]: other for other in self._others.get(word, ()) if left.get(other)
-            }
+            related = self._others.get(word, ())
+            places = {unused[other][0]: other for other in related if unused.get(other)}
             if places:
                 words[at] = places[min(places)]
-                count = count + 1
-                left[words[at]].popleft()
+                count += 1
+                unused[words[at]].popleft()
         return " ".join(words), count

@@ -1,11 +1,10 @@
-"""Tables of records: columns of any library, ids, and the fields of two tables with a code for each
-value.
-"""
+"""Tables of records: columns of any library, ids, and the coded fields of two tables."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -86,9 +85,8 @@ class RecordTable:
         name: str = "records",
         ids: Sequence[Any] | None = None,
     ) -> None:
-        self.columns = (
-            source.columns if isinstance(source, RecordTable) else columns_of(source, name)
-        )
+        is_table = isinstance(source, RecordTable)
+        self.columns = source.columns if is_table else columns_of(source, name)
         lengths = {column: len(values) for column, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
             shown = visible(", ".join(f"{column}: {size}" for column, size in lengths.items()))
@@ -124,24 +122,19 @@ class RecordTable:
         return {name: plain_value(values[row]) for name, values in self.columns.items()}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RecordTable:
-        """Return a table with further columns and the same ids; raise ValueError if it has a column
-        of the name.
-        """
+        """Return a table with further columns and the same ids; ValueError if a name is taken."""
         for name in columns:
             if name in self.columns:
                 raise ValueError(f"{self.name}: there is a column {name!r} already")
-        found = RecordTable({**self.columns, **columns}, None, self.name, self.ids)
-        found.id_column = self.id_column
-        return found
+        table = RecordTable({**self.columns, **columns}, None, self.name, self.ids)
+        table.id_column = self.id_column
+        return table
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = objects_of(self.column(column), f"{self.name}: column {column!r}")
         kinds = set(map(type, ids))
-        if (
-            kinds <= {int, str}
-            and len(set(ids)) == len(ids)
-            and (kinds == {int} or "" not in map(_stripped, ids))
-        ):
+        are_different = kinds <= {int, str} and len(set(ids)) == len(ids)
+        if are_different and (kinds == {int} or "" not in map(_stripped, ids)):
             return ids
         for row, key in enumerate(ids):
             if not isinstance(key, Hashable):
@@ -230,8 +223,8 @@ class CodedField:
 def written_values(
     field: Field, a: RecordTable, b: RecordTable | None
 ) -> tuple[list[Int64Array], list[str]]:
-    """Return the number of each row's value in two tables, or in one, and the values as they are
-    written.
+    """Return the number of each row's value in two tables, or in one, and the values as written.
+
 
     The number is -1 for None and NaN; values may be empty strings.
     """
@@ -245,22 +238,19 @@ def written_values(
 
 
 def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> CodedField:
-    """Return a field with the values as they are written instead of their normal forms; the same
-    ones are missing.
-    """
+    """Return a field with its values as they are written; the same ones are missing."""
     codes, strings = written_values(coded.field, a, b)
-    parts = [
-        np.where(own < 0, MISSING, part).astype(np.int32)
-        for own, part in zip(coded.codes, codes, strict=False)
+    new_codes = [
+        np.where(normal_codes < 0, MISSING, written_codes).astype(np.int32)
+        for normal_codes, written_codes in zip(coded.codes, codes, strict=False)
     ]
-    return replace(coded, codes=(parts[0], parts[-1]), values=strings, numbers=None)
+    return replace(coded, codes=(new_codes[0], new_codes[-1]), values=strings, numbers=None)
 
 
 def part_changed(written: CodedField, coded: CodedField) -> float:
-    """Return which part of the rows of two tables has a value that is not written in its normal
-    form.
-    """
-    codes, forms = (np.concatenate(own.codes) for own in (written, coded))
+    """Return the share of the rows of two tables whose value differs from its normal form."""
+    codes = np.concatenate(written.codes)
+    forms = np.concatenate(coded.codes)
     present = codes >= 0
     form_of = np.full(len(written.values), MISSING, np.int64)
     form_of[codes[present]] = forms[present]
@@ -278,71 +268,56 @@ def code_field(
     missing: MissingValues = RECOGNISED,
     elsewhere: Collection[str] = (),
 ) -> CodedField:
-    """Number the values of a field in two tables, or in one; the kind is guessed if the field has
-    none.
+    """Number the values of a field in two tables, or in one, and guess its kind if it has none.
 
     `elsewhere` has values that stand for missing ones in other fields.
     """
     codes, strings = written_values(field, a, b)
-    given = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
-    given &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
+    has_text = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
+    has_text &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
     objects = np.fromiter(strings, object, len(strings))
     rows = [np.bincount(part + 1, minlength=len(strings) + 1)[1:] for part in codes]
     counts = np.sum(rows, axis=0)
     stated = missing.values_of({field.name, field.column_of(1)})
-    marked = are_given(strings, stated) & given
+    marked = are_given(strings, stated) & has_text
+    used = np.flatnonzero(has_text & ~marked & (counts > 0))
     doubtful: tuple[str, ...] = ()
     if missing.recognised:
-        used = np.flatnonzero(given & ~marked & (counts > 0))
         words = marked_words(objects[used].tolist(), counts[used], elsewhere)
         marked[used[words.sure]] = True
         doubtful = tuple(objects[used[words.doubtful]].tolist())
-    used = np.flatnonzero(given & ~marked & (counts > 0))
-    texts = objects[used].tolist()
+        used = used[~words.sure]
     if field.kind is None:
-        sides = [used[own[used] > 0] for own in rows]
-        kind = kind_by_dates(
-            [
-                (objects[places].tolist(), own[places])
-                for places, own in zip(sides, rows, strict=True)
-            ]
-        )
-        field = replace(
-            field, kind=kind or (guess_kind(texts, counts[used]) if texts else "category")
-        )
+        field = replace(field, kind=_guessed_kind(objects, used, rows))
     if missing.recognised:
-        marked[used[marked_digits(str(field.kind), texts, counts[used])]] = True
-    readable = given & ~marked
-    used_by = [np.flatnonzero(own * readable) for own in rows]
-    weights = [
-        own[used] if field.kind == "age" else 1 for own, used in zip(rows, used_by, strict=True)
-    ]
-    columns = [
-        np.repeat(objects[used], times).tolist()
-        for used, times in zip(used_by, weights, strict=True)
-    ]
-    readers = readers_of(field, columns)
+        is_marker = marked_digits(str(field.kind), objects[used].tolist(), counts[used])
+        marked[used[is_marker]] = True
+    readable = has_text & ~marked
+    readers = readers_of(field, _readable_columns(field, objects, rows, readable))
+    used_by = [np.flatnonzero(table_rows * readable) for table_rows in rows]
     values, places = _distinct(objects, [reader for reader, _ in readers], used_by)
-    found = [
-        np.append(own, MISSING).astype(np.int32)[part]
-        for own, part in zip(places, codes, strict=True)
+    value_codes = [
+        np.append(table_places, MISSING).astype(np.int32)[part]
+        for table_places, part in zip(places, codes, strict=True)
     ]
     refused = [
-        (own * readable * (place == MISSING)) for own, place in zip(rows, places, strict=True)
+        table_rows * readable * (table_places == MISSING)
+        for table_rows, table_places in zip(rows, places, strict=True)
     ]
+    refused_strings = np.flatnonzero(np.sum(refused, axis=0))
     markers = [
-        Marker(strings[place], tuple(int(own[place]) for own in rows))
+        Marker(strings[place], tuple(int(table_rows[place]) for table_rows in rows))
         for place in np.flatnonzero(marked)
     ]
     coded = CodedField(
         field,
-        (found[0], found[-1]),
+        (value_codes[0], value_codes[-1]),
         values,
         numbers_of(field, values),
         (int(refused[0].sum()), int(refused[-1].sum())),
         tuple(note for _, note in readers),
-        tuple(sorted(markers, key=lambda own: -sum(own.rows))),
-        tuple(strings[place] for place in np.flatnonzero(np.sum(refused, axis=0))[:EXAMPLES]),
+        tuple(sorted(markers, key=_fewest_last)),
+        tuple(strings[place] for place in refused_strings[:EXAMPLES]),
         doubtful,
     )
     dropped = np.zeros(len(values), bool)
@@ -350,15 +325,49 @@ def code_field(
         forms = {form for reader, _ in readers for form in reader([*stated])}
         dropped = np.fromiter((value in forms for value in values), bool, len(values))
     if missing.recognised and coded.numbers is not None and len(values):
-        frequency = sum(np.bincount(part[part >= 0], minlength=len(values)) for part in found)
+        frequency = sum(np.bincount(part[part >= 0], minlength=len(values)) for part in value_codes)
         dropped |= marked_numbers(coded.kind, coded.numbers, np.asarray(frequency))
     return without_values(coded, dropped, a, b)
+
+
+def _guessed_kind(
+    objects: npt.NDArray[Any], used: Int64Array, rows: Sequence[npt.NDArray[Any]]
+) -> Kind:
+    """Guess the kind of a field from its strings and the rows of each table that have them."""
+    columns = []
+    for table_rows in rows:
+        places = used[table_rows[used] > 0]
+        columns.append((objects[places].tolist(), table_rows[places]))
+    kind = kind_by_dates(columns)
+    if kind is not None:
+        return kind
+    counts = np.sum(rows, axis=0)
+    return guess_kind(objects[used].tolist(), counts[used]) if len(used) else "category"
+
+
+def _readable_columns(
+    field: Field,
+    objects: npt.NDArray[Any],
+    rows: Sequence[npt.NDArray[Any]],
+    readable: npt.NDArray[np.bool_],
+) -> list[list[str]]:
+    """Return the distinct strings of each table; of ages, each as often as it occurs."""
+    columns = []
+    for table_rows in rows:
+        used = np.flatnonzero(table_rows * readable)
+        times = table_rows[used] if field.kind == "age" else 1
+        columns.append(np.repeat(objects[used], times).tolist())
+    return columns
+
+
+def _fewest_last(marker: Marker) -> int:
+    return -sum(marker.rows)
 
 
 def without_values(
     coded: CodedField, dropped: npt.NDArray[np.bool_], a: RecordTable, b: RecordTable | None
 ) -> CodedField:
-    """Return a field of which some values count as missing, and are named among its markers."""
+    """Return a field of which some values count as missing and become markers."""
     if not dropped.any():
         return coded
     tables = [a] if b is None else [a, b]
@@ -369,17 +378,12 @@ def without_values(
         side = next(side for side, rows in enumerate(places) if len(rows))
         value = tables[side].column(coded.field.column_of(side))[int(places[side][0])]
         markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
-    new = np.append(
-        np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1), MISSING
-    ).astype(np.int32)
-    codes = [new[part] for part in parts]
+    new_codes = np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1)
+    new_codes = np.append(new_codes, MISSING).astype(np.int32)
+    codes = [new_codes[part] for part in parts]
     numbers = None if coded.numbers is None else coded.numbers[~dropped]
-    values = [
-        value
-        for value, is_dropped in zip(coded.values, dropped.tolist(), strict=True)
-        if not is_dropped
-    ]
-    markers.sort(key=lambda own: -sum(own.rows))
+    values = [*compress(coded.values, (~dropped).tolist())]
+    markers.sort(key=_fewest_last)
     return replace(
         coded, codes=(codes[0], codes[-1]), values=values, numbers=numbers, markers=tuple(markers)
     )
@@ -388,26 +392,27 @@ def without_values(
 def _distinct(
     strings: npt.NDArray[Any], readers: Sequence[Reader], used_by: Sequence[Int64Array]
 ) -> tuple[list[str], list[Int64Array]]:
-    """Return the distinct normal forms of strings, and for each table the place of each string's
-    normal form.
-    """
+    """Return the distinct normal forms, and for each table the place of each string's form."""
     places: dict[str, int] = {}
-    found = {}
+    places_by_reader = {}
     for reader in dict.fromkeys(readers):
-        own = [used for used, other in zip(used_by, readers, strict=True) if other == reader]
+        used_by_reader = [
+            used for used, other in zip(used_by, readers, strict=True) if other == reader
+        ]
         is_used = np.zeros(len(strings), bool)
-        is_used[np.concatenate(own)] = True
+        is_used[np.concatenate(used_by_reader)] = True
         used = np.flatnonzero(is_used)
-        texts = strings[used].tolist()
-        forms = reader(texts)
-        found[reader] = np.full(len(strings), MISSING, np.int64)
-        different = dict.fromkeys(forms)
-        if len(different) == len(forms) and len(own) == len(readers) and "" not in different:
-            # All different, and in their order.
-            found[reader][used] = np.arange(len(used), dtype=np.int64)
-            return forms, [found[reader]] * len(readers)
-        new = [form for form in different if form and form not in places]
-        places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
+        forms = reader(strings[used].tolist())
+        place_of_string = np.full(len(strings), MISSING, np.int64)
+        places_by_reader[reader] = place_of_string
+        distinct_forms = dict.fromkeys(forms)
+        are_distinct = len(distinct_forms) == len(forms) and "" not in distinct_forms
+        if are_distinct and len(used_by_reader) == len(readers):  # in their order
+            place_of_string[used] = np.arange(len(used), dtype=np.int64)
+            return forms, [place_of_string] * len(readers)
+        new_forms = [form for form in distinct_forms if form and form not in places]
+        new_places = range(len(places), len(places) + len(new_forms))
+        places.update(zip(new_forms, new_places, strict=True))
         number = {**places, "": MISSING}.__getitem__
-        found[reader][used] = np.fromiter(map(number, forms), np.int64, len(used))
-    return [*places], [found[reader] for reader in readers]
+        place_of_string[used] = np.fromiter(map(number, forms), np.int64, len(used))
+    return [*places], [places_by_reader[reader] for reader in readers]

@@ -1,7 +1,6 @@
 """The values of records: normal forms of strings, and numbers in strings.
 
-Values are compared after these functions, which are applied once to each distinct value of a
-column.
+Values are compared after these functions, each of which is applied once to a distinct value.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 def normal_form(text: str) -> str:
-    """Return a string in lower case, without accents and punctuation, with single spaces between
-    words.
+    """Return a string in lower case without accents and punctuation, its words by single spaces.
 
     Accents are removed from Latin, Greek and Cyrillic letters only: in other scripts, marks are
     letters.
@@ -80,9 +78,7 @@ def _folded(text: str) -> str:
 
 
 class _Patterns(NamedTuple):
-    """What finds letters that an older version of Unicode does not assign, what is no word, and too
-    many marks.
-    """
+    """Patterns of letters of later Unicode versions, of what is no word, and of many marks."""
 
     later: re.Pattern[str]
     later_forms: dict[int, str]
@@ -115,27 +111,25 @@ def _patterns(is_astral: bool) -> _Patterns:
 
 
 def _class_of(ranges: str, last: int) -> str:
-    """Return ranges of code points that begin at `last` at most as a class of a regular
-    expression.
-    """
-    found = []
+    """Return ranges of code points, those that begin by `last`, as a class of a pattern."""
+    parts = []
     for part in ranges.split():
         codes = [int(code, 16) for code in part.split("-")]
         if codes[0] <= last:
-            found.append("-".join(f"\\U{min(code, last):08x}" for code in codes))
-    return "".join(found)
+            parts.append("-".join(f"\\U{min(code, last):08x}" for code in codes))
+    return "".join(parts)
 
 
 def normal_forms(texts: list[str]) -> list[str]:
     """Return the normal forms of strings; those of ASCII strings are computed at once."""
-    joined = "\n".join(texts)
-    if not joined.isascii() or joined.count("\n") != len(texts) - 1:
+    lines = "\n".join(texts)
+    if not lines.isascii() or lines.count("\n") != len(texts) - 1:
         return [normal_form(text) for text in texts]
-    form = joined.lower().translate(_ASCII_LINES)
+    form = lines.lower().translate(_ASCII_LINES)
     while "  " in form:
         form = form.replace("  ", " ")
     form = form.replace(" \n", "\n").replace("\n ", "\n").strip(" ")
-    return texts if form == joined else form.split("\n")
+    return texts if form == lines else form.split("\n")
 
 
 class NumberForm(NamedTuple):
@@ -175,20 +169,18 @@ def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # no
     if not text.isascii():
         text = text.translate(_SPACES)
     for comma in (form.comma, not form.comma):
-        found = (_COMMA_NUMBER if comma else _NUMBER).fullmatch(text)
-        if found is not None and (
-            form.grouped or found[2] is None or found[2][0] in ",'’" or found[3]
+        match = (_COMMA_NUMBER if comma else _NUMBER).fullmatch(text)
+        if match is not None and (
+            form.grouped or match[2] is None or match[2][0] in ",'’" or match[3]
         ):
-            return _finite(_with_point(found, comma))
+            return _finite(_with_point(match, comma))
     return None
 
 
 def are_plain(texts: Sequence[str]) -> bool:
-    """Return whether all strings are digits with a sign and a point at most, which is fast to see
-    for all at once.
-    """
-    joined = "\n".join(texts)
-    return joined.count("\n") == len(texts) - 1 and _PLAIN_NUMBERS.fullmatch(joined) is not None
+    """Return whether all strings are digits with at most a sign and a point."""
+    lines = "\n".join(texts)
+    return lines.count("\n") == len(texts) - 1 and _PLAIN_NUMBERS.fullmatch(lines) is not None
 
 
 def _with_point(found: re.Match[str], comma: bool) -> str:
@@ -219,22 +211,20 @@ def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str
     >>> [(form.comma, note) for form, note in number_forms([["12,5", "1.234"], ["12.5"]])]
     [(True, 'read with a comma as decimal sign'), (False, '')]
     """
-    known = [_has_commas(texts) for texts in columns]
-    decided = [comma for comma in known if comma is not None]
-    found = []
-    for comma in known:
+    has_commas = [_has_commas(texts) for texts in columns]
+    decided = [comma for comma in has_commas if comma is not None]
+    forms = []
+    for comma in has_commas:
         chosen = comma if comma is not None else bool(decided and decided[0])
         note = "read with a comma as decimal sign" if chosen else ""
         if chosen and comma is None:
             note += ", as in the other table"
-        found.append((NumberForm(chosen), note))
-    return found
+        forms.append((NumberForm(chosen), note))
+    return forms
 
 
 def _has_commas(texts: Sequence[str]) -> bool | None:
-    """Return whether most numbers with one reading have a comma as decimal sign; None if there are
-    none of them.
-    """
+    """Return whether most unambiguous numbers have a decimal comma; None if undecided."""
     marked = [text for text in texts if "," in text or "." in text]
     step = max(1, len(marked) // NUMBER_SAMPLE)
     commas = points = 0
