@@ -16,6 +16,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lshfast import kernels
+from tests.run_fixtures import little_work as little_work
+from tests.run_fixtures import mark_spark_tests
+from tests.run_fixtures import small_parts as small_parts
+from tests.run_fixtures import spark as spark
 
 # A shell lets its jobs in the background ignore Ctrl-C, and the processes that they start: the tests send it to some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -90,6 +94,7 @@ def pytest_collection_finish():
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(config, items):
     """Leave some cases of tests to the slow and the weekly tests: CPU levels, combinations, all but one case."""
+    mark_spark_tests(items)
     if "EXAMPLES" not in os.environ and config.option.markexpr in MOST_EXAMPLES:
         limit_examples(items, MOST_EXAMPLES[config.option.markexpr])
     plain_tests = defaultdict(list)

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH # the installed package is meant
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
-tests="sketch/test_texts sketch/test_tokens readers/test_readers readers/test_writers engine/test_dedup
+tests="sketch/test_texts sketch/test_tokens io/test_readers io/test_writers engine/test_dedup
   index/test_lsh_index index/test_files index/test_stores index/test_format index/test_lmdb_store
   kernels/test_gate index/test_forest datasketch/test_hyperloglog datasketch/test_minhash
   datasketch/test_lsh"

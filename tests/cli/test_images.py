@@ -16,7 +16,7 @@ from lshfast.images import hash_files
 from lshfast.images import page as page_module
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped
 from tests.images.pictures import Image, picture, save
-from tests.reports.pages import HOSTILE, read_page
+from tests.io.pages.pages import HOSTILE, read_page
 
 COLUMNS = ["path", "kept_path", "distance", "orientation", "quality", "width", "height", "bytes"]
 

@@ -10,7 +10,7 @@ import pytest
 from lshfast import passages
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped, write_jsonl, write_long
 from tests.corpora import load
-from tests.reports.pages import read_page
+from tests.io.pages.pages import read_page
 
 pq = pytest.importorskip("pyarrow.parquet")
 

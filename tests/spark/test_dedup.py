@@ -1,0 +1,230 @@
+"""`lshfast.spark.dedup` gives the rows of `lshfast.dedup`, and refuses what it cannot use."""
+
+import datetime
+import os
+from dataclasses import replace
+
+import pytest
+
+import lshfast
+import lshfast.spark
+from lshfast.spark import Limits
+from tests.spark.answers import corpus, distributed, native
+
+SCHEMA = "id long, text string"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return corpus(240)
+
+
+@pytest.fixture(scope="module")
+def frame(spark, rows):
+    frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(7).persist()
+    frame.count()  # stores it now rather than in the first test
+    yield frame
+    frame.unpersist()
+
+
+@pytest.mark.parametrize("partitions", [pytest.param(2, marks=pytest.mark.weekly), 20])
+def test_partitions_do_not_matter(spark, rows, partitions):
+    names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
+    before = [spark.conf.get(name) for name in names]
+    try:
+        for name, value in zip(names, (str(partitions), "false"), strict=True):
+            spark.conf.set(name, value)
+        frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(partitions)
+        assert distributed(frame) == native(*rows)
+    finally:
+        for name, value in zip(names, before, strict=True):
+            spark.conf.set(name, value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "options"),
+    [
+        (Limits(0, 1), {}),
+        pytest.param(Limits(1 << 20, 1), {}, marks=pytest.mark.weekly),
+        pytest.param(Limits(0, 1), {"groups": "components", "verify": "signature"}, marks=pytest.mark.weekly),
+        (Limits(0, 1 << 20), {"groups": "components", "verify": "signature"}),
+    ],
+    ids=str,
+)
+def test_limits_do_not_matter(rows, frame, limits, options):
+    found, summary = distributed(frame, limits=limits, **options)
+    expected, figures = native(*rows, **options)
+    assert found == expected
+    assert summary.candidates <= figures.candidates
+
+
+def test_ids_of_strings_and_values_that_choose_the_row(spark, rows):
+    keys, texts = rows
+    ids = [f"é{key}" if key % 3 else f"😀{key}" for key in keys]  # in another order as UTF-16
+    days = [datetime.date(2020, 1, 1 + abs(key) % 5) for key in keys]
+    frame = spark.createDataFrame(list(zip(ids, texts, days, strict=True)), "doc string, body string, day date")
+    found = lshfast.spark.dedup(frame, "body", "doc", keep=frame.day)
+    assert found.columns == ["doc", "keep", "kept_key", "similarity", "group"]
+    assert sorted(map(tuple, found.collect())) == native(ids, texts, keep=days)[0]
+
+
+def test_columns_and_ids_in_any_script(spark):
+    """Names with spaces, quotes and letters outside the BMP; ids and texts that differ in such letters only."""
+    body = " ".join(f"слово{number}" for number in range(60))
+    rows = [
+        ("😀", body),
+        ("\uffff", body + " 😀"),
+        ("é", body),
+        ("e\u0301", "東京 " * 9),
+        ("", None),
+        ("ÿ", "東京 " * 9),
+    ]
+    frame = spark.createDataFrame(
+        [(key, 1, text) for key, text in rows], "`身分 id` string, `'x'` int, `tëxt 😀` string"
+    )
+    found = lshfast.spark.dedup(frame, "tëxt 😀", "身分 id")
+    assert found.columns == ["身分 id", "keep", "kept_key", "similarity", "group"]
+    assert sorted(map(tuple, found.collect())) == native(*zip(*rows, strict=True))[0]
+    found.unpersist()
+
+
+@pytest.mark.parametrize("texts", [[], [None, "", "?"]], ids=str)
+def test_frames_without_shingles(spark, texts):
+    ids = list(range(len(texts)))
+    frame = spark.createDataFrame(list(zip(ids, texts, strict=True)), "id int, text string")
+    assert distributed(frame) == native(ids, texts)
+
+
+def test_a_worker_that_dies_once(spark, rows, frame, tmp_path):
+    """Each kind of task runs in these workers; the first one ends its process."""
+    mark = str(tmp_path / "died")
+
+    def die_once(batches):
+        if not os.path.exists(mark):
+            with open(mark, "w"):
+                pass
+            os._exit(1)
+        yield from batches
+
+    before = spark.sparkContext._jsc.getPersistentRDDs().size()
+    assert distributed(frame.mapInArrow(die_once, SCHEMA)) == native(*rows)
+    assert os.path.exists(mark)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= before  # what earlier tests left may go
+
+
+def test_bytes_that_are_not_utf8_are_named_by_id(spark):
+    frame = spark.createDataFrame([("a", b"one two"), ("b", b"one \xff")], "id string, text binary")
+    with pytest.raises(ValueError, match=r"^the text with id 'b' .*not UTF-8"):
+        lshfast.spark.dedup(frame)
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ([3, 5, 5], "^the values of id must be different, and 5 occurs 2 times$"),
+        ([3, None, 5], "^id must not be null, as it is in 1 of the rows$"),
+    ],
+    ids=str,
+)
+def test_ids_that_cannot_be_used(spark, ids, said):
+    frame = spark.createDataFrame([(key, f"text {key}") for key in ids], SCHEMA)
+    with pytest.raises(ValueError, match=said):
+        lshfast.spark.dedup(frame)
+
+
+def test_values_that_are_missing(spark):
+    frame = spark.createDataFrame([(1, "a", 1.0), (2, "b", float("nan")), (3, "c", None)], f"{SCHEMA}, score double")
+    with pytest.raises(ValueError, match=r"^keep: values must not be missing, as they are in 2 of the rows$"):
+        lshfast.spark.dedup(frame, keep=frame.score)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "said"),
+    [
+        (["body"], {}, ValueError, "^text: there is no column 'body' among id, text, score$"),
+        (["text", "key"], {}, ValueError, "^id: there is no column 'key' among id, text, score$"),
+        (["score"], {}, TypeError, "^text: column 'score' must be of type string, binary, not double$"),
+        (["text", "score"], {}, TypeError, "^id: column 'score' must be of type .*, string, not double$"),
+        ([5], {}, TypeError, "^text must be the name of a column, not 5$"),
+        ([], {"keep": "best"}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column"),
+        ([], {"keep": 5}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column, not 5"),
+        ([], {"threshold": 1.5}, ValueError, "^threshold must be"),
+        ([], {"seed": -1}, ValueError, "^seed must be"),
+        ([], {"groups": "cliques"}, ValueError, "^groups must be"),
+        (
+            [],
+            {"keep": "shortest", "measure": "containment", "exact": False},
+            ValueError,
+            "^keep must not be 'shortest' for",
+        ),
+        (
+            [],
+            {"exact": True},
+            ValueError,
+            "^exact is not an option of lshfast dedup --engine spark: .* give exact=False",
+        ),
+        (
+            [],
+            {"measure": "containment"},
+            ValueError,
+            "^measure='containment' has exact=True by default, .* exact=False",
+        ),
+        ([], {"against": None}, TypeError, r"^dedup\(\) has no option 'against'"),
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be_used(spark, arguments, options, error, said):
+    frame = spark.createDataFrame([(1, "a", 1.0)], f"{SCHEMA}, score double")
+    with pytest.raises(error, match=said):
+        lshfast.spark.dedup_with_summary(frame, *arguments, **options)
+
+
+def test_what_is_not_a_frame_of_spark(spark):
+    with pytest.raises(TypeError, match=r"^df must be a DataFrame of Spark, not list$"):
+        lshfast.spark.dedup([("a", "text")])
+    with pytest.raises(ValueError, match=r"^df must not be a stream"):
+        lshfast.spark.dedup(spark.readStream.format("rate").load())
+
+
+def test_a_name_of_ids_that_the_result_uses(spark):
+    frame = spark.createDataFrame([(1, "a")], "group int, text string")
+    with pytest.raises(ValueError, match=r"^id: the result has a column 'group' of its own"):
+        lshfast.spark.dedup(frame, id="group")
+
+
+def test_values_of_each_type(spark):
+    texts = [f"article {i} of {i * i}" for i in range(6)] + ["article 0 of 0"]
+    columns = {
+        "s string": ["a", "", None, "x" * 300, "b", "b", "b"],
+        "f double": [1e16, 0.5, float("nan"), None, 1.0, 1.0, 1.0],
+        "b boolean": [True, False, None, True, True, True, True],
+        "n long": [1, 2, None, 2**62, 5, 5, 5],
+        "d date": [None, *[datetime.date(2024, 5, i + 1) for i in range(6)]],
+    }
+    rows = list(zip(range(7), texts, *columns.values(), strict=True))
+    frame = spark.createDataFrame(rows, ", ".join(["id int", "text string", *columns]))
+    for column, values in columns.items():
+        name = column.split()[0]
+        found, summary = lshfast.spark.dedup_with_summary(frame, by=name)
+        found.unpersist()
+        assert summary.by == replace(lshfast.dedup(texts, by=values).summary.by, column=name)
+
+
+def test_columns_that_cannot_be_counted_by(spark):
+    frame = spark.createDataFrame([(1, "a", [1])], "id int, text string, several array<int>")
+    for by, error in (("no", ValueError), (5, TypeError), ("several", TypeError)):
+        with pytest.raises(error, match="by"):
+            lshfast.spark.dedup(frame, by=by)
+    with pytest.raises(ValueError, match="max_removed"):
+        lshfast.spark.dedup(frame, max_removed=2)
+
+
+def test_a_value_of_which_too_many_rows_are_removed(spark):
+    texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(60)]
+    rows = [(i, text, [None, 1e16][i < 30]) for i, text in enumerate(texts)]
+    for swapped in (False, True):
+        values = [(i, text, value if not swapped else 1e16 if value is None else None) for i, text, value in rows]
+        frame = spark.createDataFrame(values, "id int, text string, value double")
+        with pytest.raises(lshfast.TooManyRemovedError) as caught:
+            lshfast.spark.dedup(frame, by="value", max_removed=0.5)
+        assert caught.value.excesses == (("value", None if swapped else "1e+16", 30, 29, ((0, 29),)),)

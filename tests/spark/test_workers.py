@@ -1,0 +1,111 @@
+"""Workers that have another lshfast, or none, are refused in one line before the first stage, and by each task."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lshfast
+from tests.engine.executors.other_version import copy_package
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = str(Path(lshfast.__file__).parent.parent)
+
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+import lshfast.spark
+import lshfast.spark.run as run
+
+master, look = sys.argv[1:]
+spark = (
+    SparkSession.builder.master(master)
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .getOrCreate()
+)
+if look == "tasks":  # as if the worker had come after the first look
+    run.check_workers = lambda session: None
+pages = spark.createDataFrame([(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"])
+try:
+    result = lshfast.spark.dedup(pages)
+    print([row["keep"] for row in result.orderBy("id").collect()])
+except (ImportError, lshfast.FormatError) as error:
+    print(type(error).__name__, error)
+"""
+
+WRAPPER = """#!/bin/sh
+case "$PWD" in
+{places}) PYTHONPATH={folder}:$PYTHONPATH ;;
+esac
+export PYTHONPATH
+exec {python} "$@"
+"""
+
+
+def run_program(folder, master, look="workers", **variables):
+    """Run the program on a cluster, and return what it printed and its errors."""
+    pyspark = pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
+    environment = {**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent), "PYTHONPATH": PACKAGE, **variables}
+    if "PYSPARK_PYTHON" not in variables:
+        environment.pop("PYSPARK_PYTHON", None)
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, master, look]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout, done.stderr
+
+
+def wrapper(path, folder, places="*"):
+    """Write an interpreter that finds another lshfast in a folder, on some of the executors; return its path."""
+    path.write_text(WRAPPER.format(places=places, folder=folder, python=sys.executable))
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def without(tmp_path):
+    """Return a folder with a package lshfast that cannot be imported, as if there were none."""
+    package = tmp_path / "without" / "lshfast"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError(\"No module named 'lshfast'\")\n")
+    return package.parent
+
+
+def test_the_environment_need_not_be_activated(tmp_path, without):
+    """The python3 of PATH has no lshfast."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    wrapper(folder / "python3", without)
+    said, _ = run_program(tmp_path, "local[2]", PATH=os.pathsep.join([str(folder), os.environ["PATH"]]))
+    assert said == "[True, False, True]\n"
+
+
+VERSION = "all processes of a run need the same version"
+REFUSED = {
+    "no lshfast": ("without", "*", "local-cluster[1,1,1024]", "workers", "ImportError the Python of the workers on ",
+                   "cannot import lshfast: No module named 'lshfast'; set PYSPARK_PYTHON"),
+    "one of two executors": ("other", "*/0", "local-cluster[2,1,1024]", "workers",
+                             "FormatError the Python of the workers on ", VERSION),
+    "a worker that comes later": ("other", "*", "local-cluster[1,1,1024]", "tasks",
+                                  "FormatError a worker is of another version: the driver of the run has lshfast", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_workers_are_refused_in_one_line(tmp_path, without, name):
+    folder, places, master, look, beginning, reason = REFUSED[name]
+    package = without if folder == "without" else copy_package(tmp_path / "other")
+    python = wrapper(tmp_path / "python", package, places)
+    said, log = run_program(tmp_path, master, look, PYSPARK_PYTHON=python)
+    assert said.startswith(beginning)
+    assert reason in said
+    assert said.count("\n") == 1
+    assert look == "tasks" or "Traceback" not in log
