@@ -12,6 +12,7 @@ from typing_extensions import assert_type
 
 import lshfast
 from lshfast.datasketch import MinHash, MinHashLSH, MinHashLSHEnsemble, MinHashLSHForest
+from lshfast.exact import PrefixIndex
 from lshfast.families import GaussianLines, plan_recall
 
 texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is no cat"]
@@ -114,11 +115,24 @@ hamming = lshfast.HammingIndex(64, radius=1)
 hamming.insert([1, 2], codes)
 assert_type(lshfast.dedup_codes(codes, 1), lshfast.index.hamming.CodeDedup)
 assert_type(lshfast.hamming_pairs(codes, 1, recall=0.9, seed=2), lshfast.index.hamming.CodePairs)
-tanimoto = lshfast.TanimotoIndex(128, similarity=0.5)
+tanimoto = lshfast.TanimotoIndex(128, threshold=0.5)
 tanimoto.insert([1, 2], places.astype(np.uint64))
 assert_type(tanimoto.within(places.astype(np.uint64)), lshfast.index.Matches[lshfast.index.Match])
 assert_type(tanimoto.query(places.astype(np.uint64), 1), lshfast.index.Matches[lshfast.index.Match])
 assert_type(lshfast.tanimoto_pairs(codes, 0.5), lshfast.index.KeyPairs)
+assert_type(tanimoto.query(places.astype(np.uint64), most=0.9), lshfast.index.Matches[lshfast.index.Match])
+assert_type(hamming.query(codes, least=1), lshfast.index.hamming.HammingMatches)
+assert_type(near.within(place, least=0.1), list[lshfast.index.Neighbor])
+every_index: list[lshfast.index.Index] = [
+    lshfast.LSHIndex(),
+    lshfast.LSHForest(),
+    lshfast.LSHEnsemble(),
+    near,
+    hamming,
+    tanimoto,
+    PrefixIndex(),
+]
+assert_type([len(index) for index in every_index], list[int])
 family = GaussianLines(2, 1.0)
 assert_type(family.and_(4).or_(8).collision_probability([0.5, 1.0]), npt.NDArray[np.float64])
 assert_type(plan_recall(0.8, 128, recall=0.95).bands, int)

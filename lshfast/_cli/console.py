@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import log2
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, bands_and_rows, counted, figure
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from lshfast._engine.index_files import OpenedIndex
     from lshfast._engine.libraries import LibraryDefaults
     from lshfast._engine.plan import Plan
+    from lshfast._engine.point_indexes import PointIndex
     from lshfast._io import Reject
+    from lshfast.index.lsh_index import LSHIndex
 
 UNITS = {
     "read": "bytes",
@@ -269,23 +271,22 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings and the size of an index as lines, with a histogram of its buckets."""
     from lshfast._engine.index_files import EXPECTED, KEYS
-    from lshfast._engine.indexes import WEIGHTED
+    from lshfast._engine.indexes import POINTS
     from lshfast._engine.plan import SETS
-    from lshfast._engine.point_indexes import PointIndex
-    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.lsh_index import WEIGHTED
 
-    if isinstance(index, PointIndex):
-        entries = _line("entries", len(index), f"{index.of}s; keys: {KEYS[kind]}")
-        return "\n".join([printable(path), entries, index.describe()])
-    index = index if isinstance(index, LSHIndex) else index.index
-    p = index.parameters
-    stats = index.stats()
+    if index.holds in POINTS:
+        entries = _line("entries", len(index), f"{index.holds}s; keys: {KEYS[kind]}")
+        return "\n".join([printable(path), entries, cast("PointIndex", index).describe()])
+    signatures = cast("LSHIndex", getattr(index, "index", index))
+    p = signatures.parameters
+    stats = signatures.stats()
     threshold = "unknown"
     recall = ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
-        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
+        recall = f"recall at the threshold: {float(signatures.bands.probability(p.threshold)):.4f}"
     contents = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
     shingles = contents or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
@@ -298,9 +299,9 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         _line("threshold", threshold),
         _line(
             "bands x rows",
-            f"{index.bands.bands} x {index.bands.rows_per_band}",
+            f"{signatures.bands.bands} x {signatures.bands.rows_per_band}",
             recall,
-            f"half found at {index.bands.half_point:.4f}",
+            f"half found at {signatures.bands.half_point:.4f}",
         ),
         "",
     ]

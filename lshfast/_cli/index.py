@@ -115,6 +115,8 @@ REMOVE_OPTIONS = (
     ),
     QUIET,
 )
+# The options that say which entries are near.
+QUERY_NAMES = ("k", "threshold", "radius", "measure", "most", "least")
 QUERY_OPTIONS = (
     Option(
         "text",
@@ -139,6 +141,14 @@ QUERY_OPTIONS = (
         OPTIONS["radius"],
         help="Greatest distance. Default: that of the index; none with -k.",
         daily=True,
+    ),
+    replace(OPTIONS["most"], help="Greatest similarity: close, but no copies.", daily=True),
+    Option(
+        "least",
+        None,
+        "Least distance, of an index by distances: close, but no copies.",
+        float,
+        metavar="DISTANCE",
     ),
     replace(
         OPTIONS["measure"],
@@ -223,7 +233,7 @@ def query(options: Options, console: Console) -> None:
     from lshfast._engine.index_searches import NearQuery
     from lshfast._engine.inputs import Inputs, output_of
 
-    wanted = NearQuery(options.k, options.threshold, options.radius, options.measure)
+    wanted = NearQuery(**options.picked(QUERY_NAMES))
     if bool(options.inputs) == (options.text is not None):
         raise ValueError("either INPUT... or --text is needed")
     source = Inputs.of(options.inputs, options)
@@ -300,10 +310,9 @@ def info(options: Options, console: Console) -> None:
     For texts and sets, a histogram shows how many entries the buckets hold.
     """
     from lshfast._engine.index_files import opened_any
-    from lshfast._engine.item_indexes import key_kind
 
     with opened_any(options.index) as opened:
-        console.show(index_table(options.index, opened, key_kind(opened)))
+        console.show(index_table(options.index, opened, opened.key_kind))
 
 
 def verify(options: Options, _: Console) -> None:

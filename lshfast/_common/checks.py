@@ -63,6 +63,20 @@ def check_number(name: str, value: float) -> float:
         ) from None
 
 
+def check_most(most: float | None, least: float = 0.0, greatest: float = 1.0) -> float | None:
+    """Return the greatest similarity of answers, or raise an error that names its range."""
+    if most is not None and not least <= check_number("most", most) <= greatest:
+        raise ValueError(f"most must be in {least:g}..{greatest:g}, from the threshold, not {most}")
+    return most
+
+
+def check_least(least: float | None, greatest: float) -> float | None:
+    """Return the least distance of answers, or raise an error that names its range."""
+    if least is not None and not 0 <= check_number("least", least) <= greatest:
+        raise ValueError(f"least must be in 0..{greatest:g}, up to the radius, not {least}")
+    return least
+
+
 # The largest weight of an element of a set: the weights of many elements have a sum that a float64
 # can hold.
 MOST_WEIGHT = 1e290

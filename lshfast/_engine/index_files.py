@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
 from lshfast._engine.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast._engine.frame import Job
-from lshfast._engine.indexes import holds_weighted, naming, plan_of_items
+from lshfast._engine.indexes import POINTS, naming, plan_of_items
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.item_indexes import ItemIndex, key_kind
+from lshfast._engine.item_indexes import ItemIndex
 from lshfast._engine.kinds import kind_of
 from lshfast._engine.plan import plan_of_index
 from lshfast._engine.plans import AnyPlan
@@ -37,6 +37,7 @@ from lshfast.index.stores.values import OnDuplicate
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.protocol import IndexOfPoints
     from lshfast.index.stores.file import Mode
 
     OpenedIndex: TypeAlias = LSHIndex | ItemIndex[Any]
@@ -52,19 +53,18 @@ def opened_any(
 ) -> Iterator[OpenedIndex]:
     """Open the index in a file, of any kind; nothing is written at the end of the block."""
     from lshfast.index.index_file import any_index
-    from lshfast.index.lsh_index import LSHIndex
 
     with any_index(path, mode, on_duplicate, verify) as index:
-        if isinstance(index, LSHIndex) and holds_weighted(index):
-            from lshfast._engine.weighted_indexes import WeightedIndex
-
-            yield WeightedIndex(path, index, on_duplicate)
-        elif isinstance(index, LSHIndex):
-            yield index
-        else:
+        if index.holds in POINTS:
             from lshfast._engine.point_indexes import point_index
 
-            yield point_index(path, index, on_duplicate)
+            yield point_index(path, cast("IndexOfPoints", index), on_duplicate)
+        elif index.holds == "weighted":
+            from lshfast._engine.weighted_indexes import WeightedIndex
+
+            yield WeightedIndex(path, cast("LSHIndex", index), on_duplicate)
+        else:
+            yield cast("LSHIndex", index)
 
 
 # ---- adding ----
@@ -273,12 +273,11 @@ def add_to_index(
 
 def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
     """Return the plan of rows that are added or looked up; `kind` is the user's choice."""
-    from lshfast.index.lsh_index import LSHIndex
-
-    if isinstance(index, LSHIndex):
+    if index.holds == "set":
         with naming(path):
-            return plan_of_index(index.parameters, kind=kind, threads=threads)
-    return index.plan(kind, threads=threads)
+            parameters = cast("LSHIndex", index).parameters
+            return plan_of_index(parameters, kind=kind, threads=threads)
+    return cast("ItemIndex[Any]", index).plan(kind, threads=threads)
 
 
 def open_for(
@@ -326,7 +325,7 @@ def _summary(
         empty=empty,
         measure=plan.measure,
         entries=len(index),
-        kind=key_kind(index),
+        kind=index.key_kind,
         file_bytes=os.path.getsize(path),
         expected_candidates=getattr(stats, "expected_candidates", None),
     )
@@ -355,7 +354,7 @@ def remove_keys(
     """
     with opened_any(path, "r+") as index:
         index_keys = _own_keys(path, index, keys)
-        is_present = (index if isinstance(index, ItemIndex) else index.store).contains(index_keys)
+        is_present = index.contains(index_keys)
         if missing == "error" and not is_present.all():
             key = listed(take(index_keys, np.flatnonzero(~is_present)[:1]))[0]
             raise DataError(path, None, f"there is no key {key!r}; nothing was removed")
@@ -367,7 +366,7 @@ def remove_keys(
 
 def _own_keys(path: str, index: OpenedIndex, keys: Iterable[str]) -> Column:
     """Convert keys given as text to the type of the index's keys."""
-    if key_kind(index) != "int":
+    if index.key_kind != "int":
         return as_column(keys)
     digits = list(keys)
     for key in digits:

@@ -18,7 +18,6 @@ from lshfast._engine.index_files import open_for, opened_any
 from lshfast._engine.index_searches import NearQuery, search_of
 from lshfast._engine.indexes import ARROW_KINDS
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.item_indexes import key_kind
 from lshfast._io import Reject, id_kind
 from lshfast._items.measures import is_distance
 
@@ -54,6 +53,8 @@ class QuerySummary(Account):
         The least similarity, or the greatest distance, of a match; None if there is none.
     recall : float
         Probability that an entry exactly at the bound becomes a candidate.
+    apart : float or None
+        The greatest similarity, or the least distance, of a match; None if there is none.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
@@ -66,14 +67,17 @@ class QuerySummary(Account):
     measure: ItemMeasure
     bound: float | None
     recall: float
+    apart: float | None = None
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rejected = f"{counted(self.rejected, 'row')} rejected" if self.rejected else ""
         estimated = self.measure == "jaccard"
         name = SIMILARITY_NAMES[self.measure]
-        within = f"{name}: at {'most' if is_distance(self.measure) else 'least'} "
-        bound = "" if self.bound is None else "estimated " * estimated + within + f"{self.bound:g}"
+        ends = ("most", "least") if is_distance(self.measure) else ("least", "most")
+        limits = zip(ends, (self.bound, self.apart), strict=True)
+        within = " and ".join(f"at {end} {limit:g}" for end, limit in limits if limit is not None)
+        bound = f"{'estimated ' * estimated}{name}: {within}" if within else ""
         yield figure("read", self.read, rejected, empty_note(self.empty, self.measure))
         yield figure("matched", self.matched, "rows that are similar to an entry")
         yield figure("matches", self.matches, bound)
@@ -108,7 +112,7 @@ def query_one(
         search = search_of(index, path, query, kind, None)
         entries = search.one(text)
         name = SIMILARITY_NAMES[search.plan.measure]
-        kinds = {name: "double", "match": ARROW_KINDS[key_kind(index)]}
+        kinds = {name: "double", "match": ARROW_KINDS[index.key_kind]}
     if output:
         with job.writing():
             job.write(output, {"match": entries.keys, name: entries.values}, kinds)
@@ -170,7 +174,7 @@ def query_files(
                 matches += len(entries.keys)
         if output:
             columns = {"key": table.keys, "match": table.matches, name: table.values}
-            kinds = {"key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], name: "double"}
+            kinds = {"key": id_kind(corpus), "match": ARROW_KINDS[index.key_kind], name: "double"}
             with job.writing():
                 job.write(output, columns, kinds)
         return job.account(
@@ -182,5 +186,6 @@ def query_files(
             faults=list(corpus.rejected),
             measure=search.plan.measure,
             bound=search.bound,
+            apart=search.apart.most if search.apart.least is None else search.apart.least,
             recall=search.recall,
         )

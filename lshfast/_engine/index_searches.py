@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from lshfast._common.checks import check_least
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.decimal_codes import warn_of_decimal_codes
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.frame import Job
 from lshfast._engine.index_files import plan_of_any
+from lshfast._engine.indexes import naming
 from lshfast._engine.inputs import text_batches
+from lshfast._engine.item_indexes import Apart
 from lshfast._engine.sketching import as_column, sketched
 from lshfast._io import Corpus
+from lshfast._items.measures import check_most_by, is_distance
 from lshfast._items.sets import SetReader
 from lshfast.index.keys import listed
 from lshfast.kernels.text import Texts
@@ -43,12 +47,16 @@ class NearQuery:
         bound of the index; none with `k`.
     measure : str, optional
         One of the measures of the index, by default the first one.
+    most, least : float, optional
+        Only entries with this greatest similarity, or least distance: close, but no copies.
     """
 
     k: int | None = None
     threshold: float | None = None
     radius: float | None = None
     measure: ItemMeasure | None = None
+    most: float | None = None
+    least: float | None = None
 
     @property
     def unbounded(self) -> bool:
@@ -95,6 +103,8 @@ class SetSearch:
         if query.k is None and query.threshold is None:
             self._least = index.parameters.threshold or 0.0
         self.bound: float | None = self._least or None
+        with naming(path):
+            self.apart = check_apart(query, "jaccard", self._least or 0.0)
 
     @property
     def recall(self) -> float:
@@ -117,7 +127,9 @@ class SetSearch:
             yield from entries
 
     def _found(self, signatures: UInt64Array) -> FoundEntries:
-        matches: Any = self._index.query(signatures, k=self._k, threshold=self._least, threads=1)
+        matches: Any = self._index.query(
+            signatures, k=self._k, threshold=self._least, most=self.apart.most, threads=1
+        )
         empty = int((signatures[:, 0] == EMPTY).sum())
         similarities = matches.similarity.tolist()
         return FoundEntries(matches.offsets, listed(matches.keys), similarities, empty)
@@ -140,6 +152,8 @@ class PointSearch:
         self._index = index
         self._k = query.k
         self.bound: float | None = None if query.unbounded else self.plan.bound
+        with naming(index.name):
+            self.apart = check_apart(query, self.plan.measure, self.plan.bound)
 
     @property
     def recall(self) -> float:
@@ -162,7 +176,7 @@ class PointSearch:
 
     def _found(self, batch: PointBatch) -> FoundEntries:
         offsets, keys, values = self._index.answers(
-            self._index.points_of(batch.words), self.plan, self._k
+            self._index.points_of(batch.words), self.plan, self._k, self.apart
         )
         places = np.cumsum(np.concatenate([[False], ~batch.missing]), dtype=np.int64)
         return FoundEntries(
@@ -177,11 +191,23 @@ def search_of(
     index: OpenedIndex, path: str, query: NearQuery, kind: Kind | None, threads: int | None
 ) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
-    from lshfast.index.lsh_index import LSHIndex
+    if index.holds == "set":
+        return SetSearch(cast("LSHIndex", index), path, query, kind, threads)
+    return PointSearch(cast("ItemIndex[Any]", index), query, kind, threads)
 
-    if isinstance(index, LSHIndex):
-        return SetSearch(index, path, query, kind, threads)
-    return PointSearch(index, query, kind, threads)
+
+def check_apart(query: NearQuery, measure: ItemMeasure, bound: float) -> Apart:
+    """Return the bound of a search beyond which entries are copies, or raise an error."""
+    if is_distance(measure):
+        check_most_by(measure, bound, query.most)
+        return Apart(least=check_least(query.least, bound))
+    if query.least is not None:
+        raise ValueError(
+            f"least is a lower bound of distances, and measure={measure!r} is a similarity: give "
+            f"most, not {query.least}"
+        )
+    check_most_by(measure, bound, query.most)
+    return Apart(most=query.most)
 
 
 def _read_one(text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]) -> Any:

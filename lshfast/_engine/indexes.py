@@ -33,8 +33,8 @@ KINDS = {"int": "integers", "str": "strings"}
 # Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
 
-# What an index of weighted sets has in the place of the name of its shingles.
-WEIGHTED = "weighted"
+# What indexes of points hold; the others hold signatures.
+POINTS = ("vector", "code")
 
 # The number of rows inserted at a time.
 BATCH_ROWS = 1 << 16
@@ -124,7 +124,7 @@ class Indexes:
         unchecked = index is not None and self.save is not None
         for batch in batches:
             if index is not None and unchecked and corpus.accepted:
-                check_kind(index.store.kind, self.name, corpus, 0)
+                check_kind(index.key_kind, self.name, corpus, 0)
                 unchecked = False
             yield batch
 
@@ -227,41 +227,29 @@ def opened_weighted(
     path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
 ) -> Iterator[LSHIndex]:
     """Open the index of weighted sets in a file; the end of the block writes nothing."""
-    from lshfast.index.index_file import any_index
-    from lshfast.index.lsh_index import LSHIndex
-
-    with any_index(path, mode, on_duplicate) as index:
-        if not isinstance(index, LSHIndex):
-            raise ValueError(f"{path}: this is an index of vectors or codes, not of weighted sets")
-        if not holds_weighted(index):
+    with opened_index(path, mode, on_duplicate, "weighted sets") as index:
+        if index.holds != "weighted":
             raise ValueError(f"{path}: this is an index of texts or sets, not of weighted sets")
         yield index
 
 
-def holds_weighted(index: LSHIndex) -> bool:
-    """Return whether the entries of an index are weighted sets; one made in Python may leave out
-    the name.
-    """
-    from lshfast.families.sets import WeightedMinHashFamily
-
-    return isinstance(index.family, WeightedMinHashFamily) and index.parameters.shingles in (
-        WEIGHTED,
-        "",
-    )
-
-
 @contextmanager
 def opened_index(
-    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
+    path: str,
+    mode: Literal["r", "r+", "c"] = "r",
+    on_duplicate: OnDuplicate = "error",
+    items: str = "texts or sets",
 ) -> Iterator[LSHIndex]:
-    """Open the index of texts or sets in a file; the end of the block writes nothing."""
+    """Open the index of texts or sets in a file; the end of the block writes nothing.
+
+    `items` names what it should hold in messages.
+    """
     from lshfast.index.index_file import any_index
-    from lshfast.index.lsh_index import LSHIndex
 
     with any_index(path, mode, on_duplicate) as index:
-        if not isinstance(index, LSHIndex):
-            raise ValueError(f"{path}: this is an index of vectors or codes, not of texts or sets")
-        yield index
+        if index.holds in POINTS:
+            raise ValueError(f"{path}: this is an index of vectors or codes, not of {items}")
+        yield cast("LSHIndex", index)
 
 
 def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
@@ -289,7 +277,7 @@ def add_rows(
     index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
 ) -> int:
     """Insert rows of a corpus under their keys; see `add_entries`."""
-    return add_entries(index.insert, index.store.kind, name, corpus, rows, signatures)
+    return add_entries(index.insert, index.key_kind, name, corpus, rows, signatures)
 
 
 def add_entries(

@@ -28,7 +28,6 @@ from lshfast.index.stores.values import OnDuplicate
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast._engine.points import PointRows
-    from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
 
 Made = TypeVar("Made")
@@ -54,6 +53,23 @@ class ItemAnswers(NamedTuple):
     values: Float64Array
 
 
+class Apart(NamedTuple):
+    """The greatest similarity, or the least distance, of entries that are no copies, if any."""
+
+    most: float | None = None
+    least: float | None = None
+
+    def marks(self, values: Float64Array) -> BoolArray:
+        """Return which similarities, or distances, are within the bound."""
+        if self.most is not None:
+            return values <= self.most
+        return values >= (-np.inf if self.least is None else self.least)
+
+
+# Without such a bound.
+NOT_APART = Apart()
+
+
 @dataclass
 class ItemIndex(ABC, Generic[Made]):
     """An index of items, or a new one.
@@ -75,9 +91,15 @@ class ItemIndex(ABC, Generic[Made]):
         return 0 if self.index is None else len(self._made)
 
     @property
-    def kind(self) -> str | None:
+    def holds(self) -> Kind:
+        """What the entries are."""
+        kind: Kind = self._made.holds
+        return kind
+
+    @property
+    def key_kind(self) -> str | None:
         """The type of the keys, "int" or "str"; None if there are none."""
-        kind: str | None = self._made.store.kind
+        kind: str | None = self._made.key_kind
         return kind
 
     @property
@@ -146,9 +168,11 @@ class ItemIndex(ABC, Generic[Made]):
         """
 
     @abstractmethod
-    def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
+    def answers(
+        self, points: Any, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+    ) -> ItemAnswers:
         """Return the entries within the bound of each item, or the k nearest of them, the nearest
-        first.
+        first; only those that are apart.
         """
 
     @abstractmethod
@@ -193,7 +217,7 @@ class ItemIndex(ABC, Generic[Made]):
     def _add(self, numbers: Int64Array, points: Any, plan: PointPlan, corpus: Corpus) -> int:
         return add_entries(
             partial(self.insert, threads=plan.threads),
-            self.kind,
+            self.key_kind,
             self.name,
             corpus,
             numbers,
@@ -217,8 +241,8 @@ class ItemIndex(ABC, Generic[Made]):
 
     def contains(self, keys: Column) -> BoolArray:
         """Return which keys are in the index."""
-        found: BoolArray = self._made.store.contains(keys)
-        return found
+        is_present: BoolArray = self._made.contains(keys)
+        return is_present
 
     def remove(self, keys: Column) -> None:
         """Remove the entries of some keys, which are in the index."""
@@ -233,7 +257,7 @@ class ItemIndex(ABC, Generic[Made]):
 
     def commit(self, *, progress: Progress | None = None) -> None:
         """Write the changes to the file that was opened."""
-        self._made.commit(progress=progress)
+        self._made.write_back(self.name, progress=progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
         """Rewrite the file that was opened without removed entries."""
@@ -246,10 +270,3 @@ class ItemIndex(ABC, Generic[Made]):
     def stats(self) -> Any:
         """Return the figures of the index."""
         return self._made.stats()
-
-
-def key_kind(index: LSHIndex | ItemIndex[Any]) -> str | None:
-    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it
-    has no keys.
-    """
-    return index.kind if isinstance(index, ItemIndex) else index.store.kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, check_int, check_number
+from lshfast._common.checks import Seed, check_int, check_most, check_number
 from lshfast._common.choices import Grouping as Grouping
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.choices import Verify as Verify
@@ -256,8 +256,7 @@ def make_plan(
     if ignore_common is not None and not 0 < check_number("ignore_common", ignore_common) < 1:
         raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
     top = None if top is None else check_int("top", top, 1, 2**31 - 1)
-    if most is not None and not threshold <= check_number("most", most) <= 1:
-        raise ValueError(f"most must be in {threshold}..1, from the threshold, not {most}")
+    check_most(most, threshold)
     by_default = exact is None and measure == "containment"
     joins_exactly = by_default or bool(exact)
     hasher = MinHasher(num_perm, scheme, seed)

@@ -8,37 +8,34 @@ All store the items, so distances to entries are exact.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from lshfast._common.choices import ItemMeasure, Kind, PointKind, usual_measure
-from lshfast._common.image_hashes import ImageHash, check_same_hash, hash_named
-from lshfast._common.progress import Progress
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast._engine.indexes import Indexes, naming
-from lshfast._engine.item_indexes import BATCH_ROWS, ItemAnswers, ItemIndex
+from lshfast._common.image_hashes import ImageHash, check_same_hash
+from lshfast._common.threads import thread_count
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._engine.indexes import POINTS, Indexes, naming
+from lshfast._engine.item_indexes import BATCH_ROWS, NOT_APART, Apart, ItemAnswers, ItemIndex
 from lshfast._items.held_points import release
 from lshfast._items.items import PointReader
 from lshfast._items.measures import PointPlan, is_distance, make_point_plan
 from lshfast.index.hamming import HammingIndex, TanimotoIndex
 from lshfast.index.index_file import any_index
-from lshfast.index.keys import Column, kind_of, listed
-from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.keys import Column, listed
 from lshfast.index.neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.neighbors.samples import PointSample
+from lshfast.index.protocol import IndexOfPoints, PointsToIndex
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast._engine.points import PointRows
     from lshfast.index.stores.values import OnDuplicate
-
-IndexOfPoints: TypeAlias = NearNeighbors | HammingIndex | TanimotoIndex
 
 # Entries that a new index is planned for, as a multiple of the first ones.
 GROWTH = 4
@@ -52,51 +49,48 @@ LARGEST_DISTANCE = math.inf
 LEAST_SIMILARITY = -1.0
 UNBOUNDED = (LARGEST_DISTANCE, LEAST_SIMILARITY)
 
-# A search by the cosine goes a little beyond the angle at the threshold, which is rounded.
-BEYOND = 1e-7
-
 
 @dataclass
 class PointIndex(ItemIndex["IndexOfPoints | None"]):
     """An index of points, or a new one, whose index is None until the format of the points is
-    known. `VectorAdapter`, `CodeAdapter` and `TanimotoAdapter` say what differs.
+    known.
     """
 
+    index_class: type[IndexOfPoints]
     sample: PointSample | None = None  # by which a new index of vectors is planned
+    known_key_kind: str | None = None
 
     @property
-    @abstractmethod
-    def kind(self) -> str | None:
-        """The type of the keys, "int" or "str"; None if there are none."""
+    def key_kind(self) -> str | None:
+        if self.known_key_kind is None and self.index is not None:
+            self.known_key_kind = self.index.key_kind
+        return self.known_key_kind
 
     @property
-    @abstractmethod
     def format(self) -> PointFormat:
         """The format of the entries."""
+        format: PointFormat = self._made.point_format
+        return format
 
     @property
-    @abstractmethod
     def measures(self) -> tuple[ItemMeasure, ...]:
         """The measures of a query, the default first."""
+        measures: tuple[ItemMeasure, ...] = self._made.measures
+        return measures
 
-    @abstractmethod
     def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
         """Return a new index for points of a format, of which `rows` come first."""
-
-    @abstractmethod
-    def own_bound(self, measure: ItemMeasure) -> float:
-        """Return the bound for which the index was made."""
-
-    @abstractmethod
-    def within(self, points: Any, plan: PointPlan) -> Any:
-        """Return the entries within the bound of a plan, and perhaps some a little beyond it."""
-
-    def nearest(self, points: Any, k: int, plan: PointPlan) -> Any:
-        """Return the k nearest entries."""
-        return self._made.query(points, k=k, threads=plan.threads)
-
-    def check_bound(self, format: PointFormat, plan: PointPlan) -> None:
-        """Raise ValueError if the index does not promise to find points within the bound."""
+        return self.index_class.made_for(
+            PointsToIndex(
+                format,
+                plan.distance_of(format),
+                0.95 if plan.complete else plan.recall,
+                max(1000, GROWTH * rows),
+                plan.seed,
+                None if self.sample is None else self.sample.words,
+                self.on_duplicate,
+            )
+        )
 
     @property
     def of(self) -> PointKind:
@@ -174,27 +168,45 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         """Return the bound of the index, or one that all entries keep."""
         if unbounded:
             return LARGEST_DISTANCE if is_distance(measure) else LEAST_SIMILARITY
-        return self.own_bound(measure)
+        return float(self._made.bound_by(measure))
 
     def recall(self, plan: PointPlan) -> float:
-        return 1.0
+        return float(self._made.recall_at(plan.distance_of(self.format)))
 
     # ---- searching ----
 
     def points_of(self, words: UInt64Array) -> Any:
         return self.format.points_of(words)
 
-    def answers(self, points: Any, plan: PointPlan, k: int | None = None) -> ItemAnswers:
-        found = self.within(points, plan) if k is None else self.nearest(points, k, plan)
-        values = plan.of_distances(found.values.astype(np.float64))
+    def answers(
+        self, points: Any, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+    ) -> ItemAnswers:
+        is_apart = None
+        if apart != NOT_APART:
+
+            def is_apart(values: Any) -> BoolArray:
+                return apart.marks(self._reported(plan, values))
+
+        if k is None:
+            found = self._made.search_bound(points, plan.measure, plan.bound, plan.threads)
+        else:
+            unbounded = plan.bound in UNBOUNDED
+            found = self._made.search_nearest(points, k, is_apart, unbounded, plan.threads)
+        values = self._reported(plan, found.values)
         within: BoolArray = (
             values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
         )
+        if k is None:
+            within &= apart.marks(values)
         keys = listed(found.keys)
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
         offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[found.offsets]
         return ItemAnswers(offsets, keys, values[within])
+
+    def _reported(self, plan: PointPlan, values: Any) -> Float64Array:
+        """Return the similarities or distances by the measure of a plan for values of answers."""
+        return plan.of_distances(np.asarray(values, np.float64))
 
     def pieces_of(
         self, items: PointRows, places: Int64Array, plan: PointPlan
@@ -222,175 +234,25 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         if own.dim != format.dim:
             raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
         self._check_hash(format.image_hash)
-        self.check_bound(format, plan)
+        self._made.check_promise(plan.distance_of(format))
+
+    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
+        added: int = self._made.insert_points(keys, points, thread_count(threads))
+        return added
 
     def describe(self) -> str:
         """Return how the index searches, and its figures, as lines of text."""
-        return f"{self._made}\n{self._made.describe()}\n{self._made.stats()}"
-
-
-@dataclass
-class VectorAdapter(PointIndex):
-    """Vectors, in a `NearNeighbors`."""
-
-    @property
-    def kind(self) -> str | None:
-        return None if self.index is None else self._vectors.store.kind
-
-    @property
-    def format(self) -> PointFormat:
-        return self._vectors.plan.points
-
-    @property
-    def measures(self) -> tuple[ItemMeasure, ...]:
-        metric = cast(ItemMeasure, self.format.metric)
-        return ("cosine", "angle") if metric == "angle" else (metric,)
-
-    @property
-    def _vectors(self) -> NearNeighbors:
-        return cast(NearNeighbors, self._made)
-
-    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> NearNeighbors:
-        dtype: Any = format.dtype
-        sample = None if self.sample is None else format.points_of(self.sample.words)
-        return NearNeighbors(
-            cast(Any, format.metric),
-            plan.distance_of(format),
-            dim=format.dim,
-            n=max(1000, GROWTH * rows),
-            recall=0.95 if plan.complete else plan.recall,
-            dtype=dtype,
-            seed=plan.seed,
-            on_duplicate=self.on_duplicate,
-            sample=sample,
-        )
-
-    def own_bound(self, measure: ItemMeasure) -> float:
-        plan = self._vectors.plan
-        if measure != "cosine":
-            return plan.radius
-        return _cosine_at(plan.radius) if plan.threshold is None else plan.threshold
-
-    def recall(self, plan: PointPlan) -> float:
-        return float(self._vectors.plan.recall_at(plan.distance_of(self.format)))
-
-    def _searched(self, plan: PointPlan) -> NearNeighbors:
-        index = self._vectors.by_angle()
-        index.warns = plan.bound in UNBOUNDED  # otherwise fewer than k are as expected
-        return index
-
-    def within(self, points: Any, plan: PointPlan) -> Any:
-        format = self.format
-        beyond = BEYOND if plan.measure == "cosine" else 0.0
-        radius = min(format.longest, plan.distance_of(format) + beyond)
-        return self._searched(plan).within(points, radius, threads=plan.threads)
-
-    def nearest(self, points: Any, k: int, plan: PointPlan) -> Any:
-        return self._searched(plan).query(points, k=k, threads=plan.threads)
-
-    def check_bound(self, format: PointFormat, plan: PointPlan) -> None:
-        radius = self._vectors.plan.radius
-        distance = plan.distance_of(format)
-        if distance > radius * (1 + 1e-12):
-            raise ValueError(
-                f"this index promises to find points within distance {radius:g}, and the bound "
-                f"of this run is {distance:g}"
-            )
-
-    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
-        return self._vectors.insert(keys, points, threads=threads)
-
-    def describe(self) -> str:
-        return f"{self._vectors.describe()}\n{self._vectors.stats()}"
-
-
-@dataclass
-class CodeAdapter(PointIndex):
-    """Codes, in a `HammingIndex`."""
-
-    known_kind: str | None = None  # the type of the keys
-
-    @property
-    def kind(self) -> str | None:
-        if self.known_kind is None and self.index is not None and len(self.index):
-            self.known_kind = kind_of(self._made.items()[0])
-        return self.known_kind
-
-    @property
-    def format(self) -> PointFormat:
-        name = self._made.image_hash
-        image_hash = hash_named(name) if name else None
-        return PointFormat("hamming", self._made.bits, "float32", None, image_hash)
-
-    @property
-    def measures(self) -> tuple[ItemMeasure, ...]:
-        return ("hamming",)
-
-    def new(self, format: PointFormat, plan: PointPlan, rows: int) -> IndexOfPoints:
-        index = self._empty(format, plan)
-        if format.image_hash is not None:
-            index.image_hash = format.image_hash.name
-        return index
-
-    def _empty(self, format: PointFormat, plan: PointPlan) -> HammingIndex | TanimotoIndex:
-        radius = int(plan.distance_of(format))
-        return HammingIndex(format.dim, radius=radius, on_duplicate=self.on_duplicate)
-
-    def own_bound(self, measure: ItemMeasure) -> float:
-        return float(self._made.radius)
-
-    def within(self, points: Any, plan: PointPlan) -> Any:
-        radius = int(min(plan.bound, self._made.bits))
-        return self._made.within(points, radius, threads=plan.threads)
-
-    def insert(self, keys: Column, points: Any, *, threads: int | None = None) -> int:
-        return super().insert(keys, points)
-
-    def contains(self, keys: Column) -> BoolArray:
-        return np.fromiter((key in self._made for key in listed(keys)), np.bool_, len(keys))
-
-    # A file of codes is written whole, and has no removed entries.
-
-    def commit(self, *, progress: Progress | None = None) -> None:
-        self.save(self.name, overwrite=True, progress=progress)
-
-    def compact(self, *, progress: Progress | None = None) -> None:
-        pass
-
-
-@dataclass
-class TanimotoAdapter(CodeAdapter):
-    """Codes that are compared by their Tanimoto similarity, in a `TanimotoIndex`."""
-
-    @property
-    def measures(self) -> tuple[ItemMeasure, ...]:
-        return ("tanimoto",)
-
-    def _empty(self, format: PointFormat, plan: PointPlan) -> TanimotoIndex:
-        return TanimotoIndex(format.dim, similarity=plan.bound, on_duplicate=self.on_duplicate)
-
-    def own_bound(self, measure: ItemMeasure) -> float:
-        return float(self._made.similarity)
-
-    def within(self, points: Any, plan: PointPlan) -> Any:
-        return self._made.within(points, plan.bound, threads=plan.threads)
-
-
-ADAPTERS: dict[type, type[PointIndex]] = {
-    NearNeighbors: VectorAdapter,
-    HammingIndex: CodeAdapter,
-    TanimotoIndex: TanimotoAdapter,
-}
+        return f"{self._made.about()}\n{self._made.stats()}"
 
 
 def point_index(name: str, index: IndexOfPoints, on_duplicate: OnDuplicate) -> PointIndex:
     """Return an index of points that was opened, as runs and commands use it."""
-    return ADAPTERS[type(index)](name, index, on_duplicate)
+    return PointIndex(name, index, on_duplicate, type(index))
 
 
 def new_point_index(name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> PointIndex:
     """Return an index that is made when the format of its points is known."""
-    return ADAPTERS[class_for(plan)](name, None, on_duplicate)
+    return PointIndex(name, None, on_duplicate, class_for(plan))
 
 
 def class_for(plan: PointPlan) -> type[IndexOfPoints]:
@@ -407,17 +269,8 @@ def index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[PointIndex]:
         yield new_point_index(indexes.name, plan, indexes.on_duplicate)
         return
     with any_index(indexes.against, "c", indexes.on_duplicate) as index:
-        if isinstance(index, LSHIndex):
+        if index.holds not in POINTS:
             raise ValueError(
                 f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s"
             )
         yield point_index(indexes.against, cast(Any, index), indexes.on_duplicate)
-
-
-def _cosine_at(angle: float) -> float:
-    """Return the cosine of an angle: the shortest number that has this angle, if one has it."""
-    value = math.cos(angle)
-    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
-    return next(
-        (number for number in rounded if abs(number) <= 1 and math.acos(number) == angle), value
-    )

@@ -17,15 +17,15 @@ import numpy as np
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.threads import pieces
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.indexes import WEIGHTED, Indexes, naming, opened_weighted
-from lshfast._engine.item_indexes import ItemAnswers, ItemIndex
+from lshfast._engine.indexes import Indexes, naming, opened_weighted
+from lshfast._engine.item_indexes import NOT_APART, Apart, ItemAnswers, ItemIndex
 from lshfast._items.held_points import COPIED_BYTES, PIECE_BYTES, HeldSets, release
 from lshfast._items.measures import PointPlan, make_point_plan
 from lshfast._items.weighted import SignatureReader
 from lshfast.banding.bands import Bands
 from lshfast.families.sets import WeightedMinHashFamily
 from lshfast.index.keys import listed
-from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.lsh_index import WEIGHTED, LSHIndex
 from lshfast.index.stores.values import OnDuplicate
 from lshfast.sketch.weighted import WeightedMinHasher
 
@@ -103,8 +103,12 @@ class WeightedIndex(ItemIndex[LSHIndex]):
     def points_of(self, words: UInt64Array) -> UInt64Array:
         return words
 
-    def answers(self, points: UInt64Array, plan: PointPlan, k: int | None = None) -> ItemAnswers:
-        found: Any = self.index.query(points, k=k, threshold=plan.bound, threads=plan.threads)
+    def answers(
+        self, points: UInt64Array, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+    ) -> ItemAnswers:
+        found: Any = self.index.query(
+            points, k=k, threshold=plan.bound, most=apart.most, threads=plan.threads
+        )
         return ItemAnswers(found.offsets, listed(found.keys), found.similarity)
 
     def check_run(self, items: PointRows, plan: PointPlan) -> None:

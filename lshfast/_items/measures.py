@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
-from lshfast._common.checks import Seed, check_int, check_number, check_seed
+from lshfast._common.checks import Seed, check_int, check_most, check_number, check_seed
 from lshfast._common.choices import (
     Grouping,
     ItemMeasure,
@@ -253,7 +253,7 @@ def make_point_plan(
         bound = _radius(kind, measure, threshold, radius)
     else:
         bound = _threshold(measure, threshold, radius)
-    _check_most(measure, bound, most)
+    check_most_by(measure, bound, most)
     least_recall = _recall(kind, measure, recall, exact)
     if max_candidates is not None:
         max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
@@ -278,7 +278,7 @@ def make_point_plan(
     )
 
 
-def _check_most(measure: ItemMeasure, bound: float, most: float | None) -> None:
+def check_most_by(measure: ItemMeasure, bound: float, most: float | None) -> None:
     """Raise ValueError if `most` does not suit the measure and its bound."""
     if most is None:
         return
@@ -286,8 +286,7 @@ def _check_most(measure: ItemMeasure, bound: float, most: float | None) -> None:
         raise ValueError(
             f"most is an upper bound of similarities, and measure={measure!r} is a distance"
         )
-    if not bound <= check_number("most", most) <= 1:
-        raise ValueError(f"most must be in {bound}..1, from the threshold, not {most}")
+    check_most(most, bound)
 
 
 def _recall(

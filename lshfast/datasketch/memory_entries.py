@@ -134,7 +134,7 @@ class MemoryEntries(LSHEntries):
                 del self._names[number]
                 raise
             if dicts is not None:
-                _add_to_dicts(dicts, [key], bucket_names)
+                _add_one_to_dicts(dicts, key, bucket_names)
                 self.dicts = dicts
         return True
 
@@ -346,6 +346,14 @@ def _add_to_dicts(dicts: Dicts, keys: list[Any], bucket_names: list[bytes]) -> N
     for band, table in enumerate(sets):
         for key, name in zip(keys, bucket_names[band::bands], strict=True):
             table[name].add(key)
+
+
+def _add_one_to_dicts(dicts: Dicts, key: Any, bucket_names: list[bytes]) -> None:
+    """Add a key and the names of its buckets, one a band."""
+    lists, *sets = dicts
+    lists[key] += bucket_names
+    for table, name in zip(sets, bucket_names, strict=True):
+        table[name].add(key)
 
 
 def _remove_from_dicts(dicts: Dicts, key: Any) -> None:

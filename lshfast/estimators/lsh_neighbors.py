@@ -380,12 +380,12 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         complete = np.flatnonzero(counts == k)
         is_complete = np.repeat(counts == k, counts)
         places[complete] = np.asarray(answers.keys)[is_complete].reshape(-1, k)
-        distances[complete] = answers.distances[is_complete].reshape(-1, k)
+        distances[complete] = answers.distance[is_complete].reshape(-1, k)
         incomplete = np.flatnonzero(counts < k)
         if len(incomplete):
             answers = self.index_.scan(points[incomplete], k, threads=threads)
             places[incomplete] = np.asarray(answers.keys).reshape(-1, k)
-            distances[incomplete] = answers.distances.reshape(-1, k)
+            distances[incomplete] = answers.distance.reshape(-1, k)
         return places, distances
 
     def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
@@ -395,7 +395,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         answers: Any = self.index_.within(points, **bound, threads=self._threads())
         offsets = answers.offsets
         places = np.asarray(answers.keys, np.int64)
-        distances = answers.distances
+        distances = answers.distance
         if X is None:
             query = np.repeat(np.arange(len(answers), dtype=np.int64), np.diff(offsets))
             is_other = places != query

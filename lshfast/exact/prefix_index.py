@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.checks import Seed, check_seed
+from lshfast._common.checks import Seed, check_int, check_most, check_seed
 from lshfast._common.errors import FormatError
 from lshfast._common.stats import EntryStats, bytes_of
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
+from lshfast.index.apart import (
+    IsApart,
+    answers_apart,
+    pairs_apart,
+    similar_at_most,
+)
 from lshfast.index.key_pairs import KeyPairs, pairs_once
 from lshfast.index.keys import Column, KeyedEntries, as_column, concatenate, is_batch, listed, take
 from lshfast.index.matches import Match, Matches, best_first
@@ -283,13 +290,20 @@ class PrefixIndex(KeyedEntries):
             return [self._merged(parts)] if present_count else []
         return parts
 
-    def query(self, sets: Any) -> Matches[Match]:
+    def query(
+        self, sets: Any, *, k: int | None = None, most: float | None = None
+    ) -> Matches[Match]:
         """Return all sets of the index whose similarity to a query is at least the threshold.
 
         Parameters
         ----------
         sets : TokenSets or iterable of iterables
             The m queries. An empty set matches nothing.
+        k : int, optional
+            Return only the k most similar sets; at least 1.
+        most : float, optional
+            Return only sets with at most this similarity, from the threshold to 1; with "overlap",
+            any number from the threshold on. `k` counts these only.
 
         Returns
         -------
@@ -302,15 +316,23 @@ class PrefixIndex(KeyedEntries):
         TypeError, ValueError
             As for `insert`.
         """
+        k = None if k is None else check_int("k", k, 1)
+        is_apart = self._apart(most)
         state = self._state
         _check_kind(_kind_of(sets), state.held)
         queries = self._token_sets(sets).distinct()
         matches = self._matches(state, queries)
         counts = np.bincount(matches.query, minlength=len(queries))
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        offsets, keys, similarity = best_first(offsets, matches.keys, matches.similarity)
-        assert similarity is not None
+        apart = answers_apart(Matches[Match](offsets, matches.keys, matches.similarity), is_apart)
+        offsets, keys, similarity = best_first(apart.offsets, apart.keys, apart.similarity, k)
         return Matches(offsets, keys, np.asarray(similarity, np.float64))
+
+    def _apart(self, most: float | None) -> IsApart | None:
+        """Return which similarities are at most `most`, or raise an error that names its range."""
+        least = float(plain_threshold(self.measure, self.threshold))
+        greatest = math.inf if self.measure == "overlap" else 1.0
+        return similar_at_most(check_most(most, least, greatest))
 
     def _matches(self, state: _State, sets: TokenSets) -> _FoundSets:
         """Return all matches, sorted by query."""
@@ -335,8 +357,13 @@ class PrefixIndex(KeyedEntries):
             all_pairs["similarity"],
         )
 
-    def pairs(self) -> KeyPairs:
+    def pairs(self, *, most: float | None = None) -> KeyPairs:
         """Return all pairs of sets of the index whose similarity is at least the threshold.
+
+        Parameters
+        ----------
+        most : float, optional
+            Return only pairs with at most this similarity, as for `query`.
 
         Returns
         -------
@@ -353,13 +380,15 @@ class PrefixIndex(KeyedEntries):
         >>> [(left, right, round(similarity, 2)) for left, right, similarity in index.pairs()]
         [('a', 'c', 0.67)]
         """
+        is_apart = self._apart(most)
         remaining = _remaining(self._state.parts)
         result = join(
             remaining.sets, threshold=self.threshold, measure=self.measure, threads=self._threads
         )
         left = take(remaining.keys, result.pairs["i"])
         right = take(remaining.keys, result.pairs["j"])
-        return KeyPairs(*pairs_once([(left, right, result.pairs["similarity"])]))
+        pairs = KeyPairs(*pairs_once([(left, right, result.pairs["similarity"])]))
+        return pairs_apart(pairs, is_apart)
 
     def describe(self) -> str:
         """Return the measure and the threshold of the index as text.

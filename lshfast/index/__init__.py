@@ -20,7 +20,9 @@ distance. `lshfast.HammingIndex` and `lshfast.TanimotoIndex` search packed codes
 Files:
 
 - lsh_index.py, forest.py, ensemble.py: the three indexes of signatures.
+- protocol.py: `Index`, what every index does, and what one of points does for runs.
 - matches.py, key_pairs.py: answers, and pairs of keys.
+- apart.py: answers that are close, but no copies.
 - keys.py: columns of keys, and entries that are removed by them.
 - entries.py, search_plan.py: the entries of a forest and an ensemble; the order and end of their
   searches.
@@ -55,10 +57,12 @@ if TYPE_CHECKING:
         NeighborsPlan,
         NeighborStats,
     )
+    from lshfast.index.protocol import Index
 
 __all__ = [
     "DuplicateKeyError",
     "FewNeighborsWarning",
+    "Index",
     "IndexStats",
     "KeyPairs",
     "LSHEnsemble",
@@ -89,5 +93,6 @@ if not TYPE_CHECKING:
             "neighbors": "FewNeighborsWarning NearNeighbors Neighbor NeighborLists NeighborPairs "
             "NeighborsPlan "
             "NeighborStats",
+            "protocol": "Index",
         },
     )

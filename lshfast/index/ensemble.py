@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, array_of, check_int, check_number
+from lshfast._common.checks import Seed, array_of, check_int, check_most, check_number
 from lshfast._common.display import counted
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Float64Array, Int64Array, UInt32Array, UInt64Array
 from lshfast.banding.bands import check_threshold
+from lshfast.index.apart import IsApart, answers_apart, similar_at_most
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,
@@ -252,6 +253,7 @@ class LSHEnsemble(MemoryIndex):
         *,
         threshold: float | None = None,
         k: int | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> list[Match]: ...
     @overload
@@ -262,6 +264,7 @@ class LSHEnsemble(MemoryIndex):
         *,
         threshold: float | None = None,
         k: int | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Matches[Match]: ...
     def query(
@@ -271,6 +274,7 @@ class LSHEnsemble(MemoryIndex):
         *,
         threshold: float | None = None,
         k: int | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> list[Match] | Matches[Match]:
         """Find the entries that contain one query, or each of m queries.
@@ -285,6 +289,9 @@ class LSHEnsemble(MemoryIndex):
             Least containment, in (0, 1]. The default is the threshold of the ensemble.
         k : int, optional
             Return only the k entries with the highest containment; at least 1.
+        most : float, optional
+            Return only entries with at most this estimated containment, from the threshold to 1.
+            `k` counts these only.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -318,15 +325,22 @@ class LSHEnsemble(MemoryIndex):
         q = _sizes(sizes, array.ndim, queries)
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         k = None if k is None else check_int("k", k, 1)
+        is_apart = similar_at_most(check_most(most, threshold))
         with self._entries.gate.reading():
             threads = thread_count(threads)
-            offsets, names, similarity = self._within(queries, q, threshold, k, threads)
+            offsets, names, similarity = self._within(queries, q, threshold, k, is_apart, threads)
         if array.ndim == 1:
             return list(map(Match, listed(names), similarity.tolist()))
         return Matches(offsets, names, similarity)
 
     def _within(
-        self, queries: UInt64Array, q: Int64Array, threshold: float, k: int | None, threads: int
+        self,
+        queries: UInt64Array,
+        q: Int64Array,
+        threshold: float,
+        k: int | None,
+        is_apart: IsApart | None,
+        threads: int,
     ) -> tuple[Int64Array, Column, Float64Array]:
         """Return (offsets, names, containments) of the answers, the highest first."""
         view = self._entries.view()
@@ -338,8 +352,11 @@ class LSHEnsemble(MemoryIndex):
             offsets, rows, scores = view.snapshot.within(
                 queries[part], np.maximum(q[part], 1), counts, threshold, self.slack
             )
-            names = self._entries.names(rows)
-            offsets, names, containments = best_first(offsets, names, scores, k)
+            answers = Matches[Match](offsets, self._entries.names(rows), scores)
+            answers = answers_apart(answers, is_apart)
+            offsets, names, containments = best_first(
+                answers.offsets, answers.keys, answers.similarity, k
+            )
             return offsets, names, np.asarray(containments, np.float64)
 
         step = PIECE_QUERIES
@@ -460,12 +477,18 @@ class LSHEnsemble(MemoryIndex):
             f"scheme={hasher.scheme!r}, seed={hasher.seed})"
         )
 
-    def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
+    def pairs(
+        self,
+        threshold: float | None = None,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> KeyPairs:
         """Find the pairs of entries of which the left one is contained in the right one.
 
         Parameters
         ----------
-        threshold, threads
+        threshold, most, threads
             As for `query`.
 
         Returns
@@ -488,7 +511,9 @@ class LSHEnsemble(MemoryIndex):
         """
         batches = []
         for keys, (signatures, sizes) in self._batches():
-            answers = self.query(signatures, _column(sizes), threshold=threshold, threads=threads)
+            answers = self.query(
+                signatures, _column(sizes), threshold=threshold, most=most, threads=threads
+            )
             batches.append(pairs_with_others(keys, answers))
         left = concatenate([batch[0] for batch in batches])
         right = concatenate([batch[1] for batch in batches])

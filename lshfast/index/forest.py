@@ -8,10 +8,11 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, check_int, check_number
+from lshfast._common.checks import Seed, check_int, check_most, check_number
 from lshfast._common.display import counted
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast.index.apart import nearest_apart
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,
@@ -230,22 +231,47 @@ class LSHForest(MemoryIndex):
 
     @overload
     def query(
-        self, signatures: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None
+        self,
+        signatures: AnyShape[np.uint64],
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     @overload
     def query(
-        self, signatures: Vector[np.uint64], k: int = 10, *, threads: int | None = None
+        self,
+        signatures: Vector[np.uint64],
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> list[Match]: ...
     @overload
     def query(
-        self, signatures: Matrix[np.uint64], k: int = 10, *, threads: int | None = None
+        self,
+        signatures: Matrix[np.uint64],
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> Matches[Match]: ...
     @overload
     def query(
-        self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+        self,
+        signatures: npt.ArrayLike,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     def query(
-        self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+        self,
+        signatures: npt.ArrayLike,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> list[Match] | Matches[Match]:
         """Find the k most similar entries for one query, or for each of m queries.
 
@@ -254,6 +280,9 @@ class LSHForest(MemoryIndex):
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
         k : int, default 10
             The most entries to return per query, at least 1.
+        most : float, optional
+            Return only entries with at most this estimated similarity, in [0, 1]: entries that are
+            close, but no copies. `k` counts these only.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -287,19 +316,39 @@ class LSHForest(MemoryIndex):
         array = check_signatures(signatures, self.hasher)
         k = check_int("k", k, 1)
         slots = self.hasher.num_perm
+        if most is not None:
+            answers = self._best_apart(array.reshape(-1, slots), k, most, thread_count(threads))
+            return answers[0] if array.ndim == 1 else answers
         if array.ndim == 1:
             with self._entries.gate.reading():
                 view = self._entries.view()
                 _, rows, agreements = view.snapshot.top(array.reshape(1, -1), k)
                 keys = listed(self._entries.names(rows))
             return best_of(keys, agreements.tolist(), slots, None)
+        return self._best(array, k, thread_count(threads))
+
+    def _best_apart(
+        self, signatures: UInt64Array, k: int, most: float, threads: int
+    ) -> Matches[Match]:
+        """Return the k most similar entries of at most a similarity, of each of m queries."""
+        check_most(most)
+        return nearest_apart(
+            lambda queries, count: self._best(signatures[queries], count, threads),
+            len(signatures),
+            k,
+            len(self),
+            lambda values: values <= most,
+        )
+
+    def _best(self, signatures: UInt64Array, k: int, threads: int) -> Matches[Match]:
+        """Return the k most similar entries of each of m queries."""
         with self._entries.gate.reading():
             view = self._entries.view()
-            offsets, rows, agreements = self._top(view, array, k, thread_count(threads))
+            offsets, rows, agreements = self._top(view, signatures, k, threads)
             names = self._entries.names(rows)
         offsets, names, counts = best_first(offsets, names, agreements)
         assert counts is not None
-        return Matches(offsets, names, counts / slots)
+        return Matches(offsets, names, counts / self.hasher.num_perm)
 
     def _top(
         self, view: SearchView, queries: UInt64Array, k: int, threads: int
@@ -317,12 +366,14 @@ class LSHForest(MemoryIndex):
         all_rows = np.concatenate([rows for _, rows, _ in parts])
         return all_offsets, all_rows, np.concatenate([agreements for _, _, agreements in parts])
 
-    def pairs(self, k: int = 10, *, threads: int | None = None) -> KeyPairs:
+    def pairs(
+        self, k: int = 10, *, most: float | None = None, threads: int | None = None
+    ) -> KeyPairs:
         """Find the pairs of which one entry is among the k entries most similar to the other.
 
         Parameters
         ----------
-        k, threads
+        k, most, threads
             As for `query`.
 
         Returns
@@ -343,7 +394,7 @@ class LSHForest(MemoryIndex):
         """
         k = check_int("k", k, 1)
         batches = [
-            pairs_with_others(keys, self.query(signatures, k + 1, threads=threads), k)
+            pairs_with_others(keys, self.query(signatures, k + 1, most=most, threads=threads), k)
             for keys, (signatures,) in self._batches()
         ]
         return KeyPairs(*pairs_once(batches))

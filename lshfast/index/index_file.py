@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.memory_index import MemoryIndex, magic_of
@@ -17,11 +17,12 @@ from lshfast.index.stores.values import OnDuplicate
 if TYPE_CHECKING:
     from lshfast.index.hamming import HammingIndex, TanimotoIndex
     from lshfast.index.neighbors import NearNeighbors
+    from lshfast.index.protocol import IndexOfPoints
 
 # The first bytes of the files of all classes.
 FAMILY = b"LSHF"
 
-AnyIndex: TypeAlias = Union[LSHIndex, "NearNeighbors", "HammingIndex", "TanimotoIndex"]
+AnyIndex: TypeAlias = Union[LSHIndex, "IndexOfPoints"]
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def is_index(path: str) -> bool:
         return False
 
 
-def check_index_target(path: str, overwrite: bool, kind: type[AnyIndex]) -> None:
+def check_index_target(path: str, overwrite: bool, kind: type[Any]) -> None:
     """Check that a new index of a class may be written to a path; see `check_target`."""
     magic = magic_of(kind) if issubclass(kind, MemoryIndex) else HEADER.magic
     check_target(path, overwrite, magic)

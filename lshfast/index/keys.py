@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Number
 from typing import Any, TypeAlias
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import INT64_RANGE
-from lshfast._common.types import Int64Array
+from lshfast._common.choices import Kind
+from lshfast._common.types import BoolArray, Int64Array
 
 # A batch of keys: an int64 array if all are ints of 64 bits, otherwise a list.
 Column: TypeAlias = Int64Array | list[Any]
@@ -135,6 +136,53 @@ class KeyedEntries(ABC):
 
     def _remove_one(self, key: Any) -> None:
         self._remove(as_column([key]))
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys."""
+
+    @abstractmethod
+    def __contains__(self, key: Any) -> bool:
+        """Return whether a key has an entry."""
+
+    @property
+    def holds(self) -> Kind:
+        """What the entries are: "set", also for texts, "weighted", "vector" or "code"."""
+        return "set"
+
+    @property
+    def key_kind(self) -> str | None:
+        """Type of the keys: "int", "str" or "object"; None without keys."""
+        column = as_column(iter(self))
+        return kind_of(column) if len(column) else None
+
+    def contains(self, keys: Any) -> BoolArray:
+        """Return which of a batch of keys have an entry.
+
+        Parameters
+        ----------
+        keys : batch of n hashable objects
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a"], ["the cat sat on the mat"])
+        1
+        >>> index.contains(["a", "b"])
+        array([ True, False])
+        """
+        column = as_column(keys)
+        return np.fromiter((key in self for key in listed(column)), np.bool_, len(column))
 
     def remove(self, keys: Any) -> None:
         """Remove one entry, or a batch of entries: all of them, or none if an error is raised.

@@ -8,13 +8,21 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, check_int, check_number
+from lshfast._common.checks import Seed, check_int, check_most, check_number
+from lshfast._common.choices import Kind
 from lshfast._common.display import bands_and_rows, counted
 from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.families.family import Family
-from lshfast.families.sets import MinHashFamily
+from lshfast.families.sets import MinHashFamily, WeightedMinHashFamily
+from lshfast.index.apart import (
+    IsApart,
+    answers_apart,
+    nearest_apart,
+    pairs_apart,
+    similar_at_most,
+)
 from lshfast.index.family_rows import FamilyRows, family_rows, parameters_of, plain_family
 from lshfast.index.index_stats import IndexStats, stats_of
 from lshfast.index.key_pairs import KeyPairs, find_pairs
@@ -31,6 +39,10 @@ from lshfast.tokens import TokenSets
 # The types of one query, and of several queries.
 Query: TypeAlias = str | bytes | Vector[np.uint64]
 Queries: TypeAlias = TextColumn | Matrix[np.uint64]
+
+
+# What an index of weighted sets has in the place of the name of its shingles.
+WEIGHTED = "weighted"
 
 
 class LSHIndex(StoredIndex):
@@ -406,6 +418,12 @@ class LSHIndex(StoredIndex):
         signatures = self.hasher.sketch(sets, threads=threads)
         return signatures[0] if is_single else signatures
 
+    @property
+    def holds(self) -> Kind:
+        # One that was made in Python may leave out the name of the shingles.
+        is_weighted = isinstance(self.family, WeightedMinHashFamily)
+        return "weighted" if is_weighted and self.parameters.shingles in (WEIGHTED, "") else "set"
+
     # ---- reading ----
 
     @overload
@@ -415,6 +433,7 @@ class LSHIndex(StoredIndex):
         *,
         k: int | None = None,
         threshold: float | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Any: ...
     @overload
@@ -424,6 +443,7 @@ class LSHIndex(StoredIndex):
         *,
         k: None = None,
         threshold: None = None,
+        most: None = None,
         threads: int | None = None,
     ) -> list[Any]: ...
     @overload
@@ -433,6 +453,7 @@ class LSHIndex(StoredIndex):
         *,
         k: int,
         threshold: float | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> list[Match]: ...
     @overload
@@ -442,6 +463,17 @@ class LSHIndex(StoredIndex):
         *,
         k: int | None = None,
         threshold: float,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> list[Match]: ...
+    @overload
+    def query(  # type: ignore[overload-overlap]
+        self,
+        signatures: Query,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        most: float,
         threads: int | None = None,
     ) -> list[Match]: ...
     @overload
@@ -451,6 +483,7 @@ class LSHIndex(StoredIndex):
         *,
         k: None = None,
         threshold: None = None,
+        most: None = None,
         threads: int | None = None,
     ) -> Matches[Any]: ...
     @overload
@@ -460,6 +493,7 @@ class LSHIndex(StoredIndex):
         *,
         k: int,
         threshold: float | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Matches[Match]: ...
     @overload
@@ -469,6 +503,17 @@ class LSHIndex(StoredIndex):
         *,
         k: int | None = None,
         threshold: float,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self,
+        signatures: Queries,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        most: float,
         threads: int | None = None,
     ) -> Matches[Match]: ...
     @overload
@@ -478,6 +523,7 @@ class LSHIndex(StoredIndex):
         *,
         k: int | None = None,
         threshold: float | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Any: ...
     def query(
@@ -486,6 +532,7 @@ class LSHIndex(StoredIndex):
         *,
         k: int | None = None,
         threshold: float | None = None,
+        most: float | None = None,
         threads: int | None = None,
     ) -> list[Any] | Matches[Any]:
         """Find the candidates of one query, or of each of m queries.
@@ -500,6 +547,9 @@ class LSHIndex(StoredIndex):
             Return only the k most similar candidates; at least 1.
         threshold : float, optional
             Return only candidates with at least this estimated similarity, in [0, 1].
+        most : float, optional
+            Return only candidates with at most this estimated similarity, from the threshold to 1:
+            entries that are close, but no copies. `k` counts these only.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -507,9 +557,9 @@ class LSHIndex(StoredIndex):
         Returns
         -------
         list, or Matches of m such lists
-            Without `k` and `threshold`, the keys in ascending order. Otherwise `Match` (key,
-            similarity), the most similar first, and equally similar ones in the order of their
-            keys. The order of keys that cannot be compared is not specified.
+            Without `k`, `threshold` and `most`, the keys in ascending order. Otherwise `Match`
+            (key, similarity), the most similar first, and equally similar ones in the order of
+            their keys. The order of keys that cannot be compared is not specified.
 
         Raises
         ------
@@ -531,25 +581,60 @@ class LSHIndex(StoredIndex):
         >>> list(index.query(["a dog is not a cat", "something else"], threshold=0.5))
         [[Match(key='b', similarity=1.0)], []]
         """
-        if k is None and threshold is None and threads is None and self._hasher is not None:
-            single = self.store.query_plain(signatures)
-            if single is not None:
-                return single
-        array = self._signatures_of(signatures, threads)
-        if k is None and threshold is None and threads is None and array.ndim == 1:
-            return in_order(self.store.query_one(array, None)[0])
+        if k is None and threshold is None and most is None and threads is None:
+            if self._hasher is not None:
+                single = self.store.query_plain(signatures)
+                if single is not None:
+                    return single
+            array = self._signatures_of(signatures, threads)
+            if array.ndim == 1:
+                return in_order(self.store.query_one(array, None)[0])
+        else:
+            array = self._signatures_of(signatures, threads)
         if k is not None:
             check_int("k", k, 1)
-        least = None if k is None else 0
+        least = None if k is None and most is None else 0
         if threshold is not None:
             least = self._least(threshold)
+        is_apart = None
+        if most is not None:
+            is_apart = similar_at_most(check_most(most, threshold or 0.0))
         threads = thread_count(threads)
         if array.ndim == 1:
             if least is None:
                 return in_order(self.store.query_one(array, None)[0])
             names, counts = self.store.query_one(array, least)
-            return best_of(names, counts or [], self.parameters.compared, k)
-        matches = self.store.query(array, least=least, threads=threads, most=k)
+            if most is None:
+                return best_of(names, counts or [], self.parameters.compared, k)
+            best = best_of(names, counts or [], self.parameters.compared, None)
+            return [match for match in best if match.similarity <= most][:k]
+        if k is None or is_apart is None:
+            return answers_apart(self._best(array, least, k, threads), is_apart)
+        return self._best_apart(array, least, k, is_apart, threads)
+
+    # A function of its own: a closure would make cells of the variables that each query uses.
+    def _best_apart(
+        self,
+        signatures: UInt64Array,
+        least: int | None,
+        k: int,
+        is_apart: IsApart,
+        threads: int,
+    ) -> Matches[Any]:
+        """Return the first k candidates that are apart of m queries, the most similar first."""
+        return nearest_apart(
+            lambda queries, count: self._best(signatures[queries], least, count, threads),
+            len(signatures),
+            k,
+            len(self),
+            is_apart,
+        )
+
+    def _best(
+        self, signatures: UInt64Array, least: int | None, k: int | None, threads: int
+    ) -> Matches[Any]:
+        """Return the candidates of m queries, or the first k, the most similar first."""
+        matches = self.store.query(signatures, least=least, threads=threads, most=k)
         offsets, keys, agreements = best_first(matches.offsets, matches.keys, matches.agreements, k)
         similarity = None if agreements is None else agreements / self.parameters.compared
         return Matches(offsets, keys, similarity)
@@ -565,13 +650,21 @@ class LSHIndex(StoredIndex):
             least -= 1
         return least + (least / slots < threshold)
 
-    def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
+    def pairs(
+        self,
+        threshold: float | None = None,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> KeyPairs:
         """Find all pairs of entries that are candidates of each other and similar.
 
         Parameters
         ----------
         threshold : float, optional
             Least estimated similarity, in [0, 1]. The default is the threshold of the index.
+        most : float, optional
+            Greatest estimated similarity, from the threshold to 1.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -599,9 +692,14 @@ class LSHIndex(StoredIndex):
         [('a', 'b', 1.0)]
         """
         least_similarity = self.parameters.threshold if threshold is None else threshold
-        least = self._least(0.0 if least_similarity is None else least_similarity)
+        if least_similarity is None:
+            least_similarity = 0.0
+        least = self._least(least_similarity)
+        is_apart = similar_at_most(check_most(most, least_similarity))
         threads = thread_count(threads)
-        return find_pairs(self.store, least, self.parameters.compared, threads)
+        return pairs_apart(
+            find_pairs(self.store, least, self.parameters.compared, threads), is_apart
+        )
 
     def __repr__(self) -> str:
         parameters = self.parameters
@@ -657,3 +755,10 @@ class LSHIndex(StoredIndex):
         2
         """
         return stats_of(self.store, self.bands.bands, self.bands.rows_per_band)
+
+
+def check_lsh_index(name: str, index: LSHIndex) -> LSHIndex:
+    """Return the index, or raise TypeError that names the argument if it is no LSHIndex."""
+    if not isinstance(index, LSHIndex):
+        raise TypeError(f"{name} must be an LSHIndex, not {index!r}")
+    return index

@@ -74,6 +74,8 @@ class AnswerLists(Generic[Answer]):
     # Makes an element of a key and its value.
     _element: ClassVar[Callable[..., Any]]
     _noun: ClassVar[str] = "matches"
+    # Names of arrays with an element for each query.
+    _of_queries: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None) -> None:
         self.offsets = offsets

@@ -13,7 +13,7 @@ from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.stats import EntryStats, bytes_of
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
@@ -92,6 +92,11 @@ class MemoryIndex(KeyedEntries):
     def __contains__(self, key: Any) -> bool:
         with self._entries.gate.reading():
             return bool(self._entries.find(as_column([key]))[0] >= 0)
+
+    def contains(self, keys: Any) -> BoolArray:
+        column = as_column(keys)
+        with self._entries.gate.reading():
+            return self._entries.find(column) >= 0
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the keys that are in the index at the time of the call."""
@@ -177,6 +182,13 @@ class MemoryIndex(KeyedEntries):
             keys = self._entries.names(rows)
             columns = self._entries.columns(rows)
             self._file.write(path, self._fields(), keys, columns, overwrite, progress)
+
+    def write_back(self, path: str, *, progress: Progress | None = None) -> None:
+        """Write the changes to the file from which the index was opened, which is written whole."""
+        self.save(path, overwrite=True, progress=progress)
+
+    def compact(self, *, progress: Progress | None = None) -> None:
+        """Do nothing: the file of this index has no removed entries."""
 
     @classmethod
     def open(

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from lshfast._common.progress import Progress
 from lshfast._common.stats import bytes_of
-from lshfast.index.keys import Column, KeyedEntries, listed
+from lshfast._common.types import BoolArray
+from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.values import OnDuplicate, Parameters
@@ -150,6 +151,13 @@ class StoredIndex(KeyedEntries):
     def __contains__(self, key: Any) -> bool:
         return self.store.contains_one(key)
 
+    @property
+    def key_kind(self) -> str | None:
+        return self.store.kind
+
+    def contains(self, keys: Any) -> BoolArray:
+        return self.store.contains(as_column(keys))
+
     def __iter__(self) -> Iterator[Any]:
         for keys in self.store.all_keys():
             yield from listed(keys)
@@ -226,6 +234,10 @@ class StoredIndex(KeyedEntries):
         1
         """
         self.store.commit(progress)
+
+    def write_back(self, path: str, *, progress: Progress | None = None) -> None:
+        """Write the changes to the file from which the index was opened."""
+        self.commit(progress=progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
         """Rewrite the file or LMDB environment without removed and replaced entries.

@@ -330,6 +330,20 @@ def test_k_takes_any_similarity_and_a_threshold_as_well_only_such(first, tmp_pat
     assert len(run("index", "query", path, "--text", half, "--threshold", 0.2).stdout.splitlines()) == 2
 
 
+def test_most_leaves_out_copies(index, second, tmp_path):
+    command = ["index", "query", index, second, "--id-column", "id", "-q"]
+    every = [line.split("\t") for line in run(*command).stdout.splitlines()]
+    limited = [line.split("\t") for line in run(*command, "--most", 0.99).stdout.splitlines()]
+    assert limited == [match for match in every if float(match[2]) <= 0.99]
+    assert 0 < len(limited) < len(every)
+    first_ones = run(*command, "-k", 1, "--most", 0.99).stdout
+    assert all(float(line.split("\t")[2]) <= 0.99 for line in first_ones.splitlines())
+    one = run("index", "query", index, "--text", DAY_1[25], "--most", 0.99, "-k", 1)
+    assert float(one.stdout.split("\t")[1]) <= 0.99
+    assert f"{index}: most must be in 0.8..1, from the threshold, not 0.5" in failing(2, *command, "--most", 0.5)
+    assert "least is a lower bound of distances" in failing(2, *command, "--least", 0.5)
+
+
 def test_bad_queries(index, second, tmp_path):
     before = untouched(tmp_path)
     assert "either INPUT... or --text" in failing(2, "index", "query", index)

@@ -134,6 +134,35 @@ def test_build_add_query_remove(files, tmp_path, measure):
 
 
 @pytest.mark.parametrize("measure", KINDS)
+def test_entries_that_are_no_copies(files, tmp_path, measure):
+    index, options = tmp_path / "x.lsh", KINDS[measure]
+    run("index", "build", files / "old.parquet", *options, "--id-column", "id", "-o", index)
+    command = ["index", "query", index, files / "new.parquet", *column_of(options), "--id-column", "id"]
+    command += options_of_query(measure)
+    word, other, bound = "--least", "--most", 0.01
+    if measure in SIMILARITIES:
+        word, other, bound = "--most", "--least", 0.999
+    every = lines(run(*command, "-q"))
+    limited = lines(run(*command, word, bound, "-q"))
+    assert limited == [match for match in every if (float(match[2]) <= bound) == (word == "--most")]
+    assert 0 < len(limited) < len(every)
+    ranked = {}
+    for key, match, value in lines(run(*command, "-k", 200, "-q")):
+        if (float(value) <= bound) == (word == "--most"):
+            ranked.setdefault(key, []).append((key, match, value))
+    assert lines(run(*command, "-k", 3, word, bound, "-q")) == [
+        match for found in ranked.values() for match in found[:3]
+    ]
+    said = run(*command, word, bound).stderr
+    assert f"at {word[2:]} {bound}" in said
+    assert "distance" in failing(2, *command, other, 0.5)
+    out_of_range = "most must be in" if word == "--most" else "least must be in"
+    assert out_of_range in failing(2, *command, word, 1.5 if word == "--most" else -1)
+    within = ["--threshold", 0.95] if word == "--most" else ["--radius", 1]
+    assert out_of_range in failing(2, *command, *within, word, 0.9 if word == "--most" else 2)
+
+
+@pytest.mark.parametrize("measure", KINDS)
 def test_the_nearest_entries(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
     run("index", "build", files / "old.parquet", *options, "--id-column", "id", "-o", index)
@@ -676,7 +705,7 @@ def test_a_bound_for_k_neighbors_is_chosen_by_the_rows(tmp_path, measure):
     said = " ".join(result.stderr.split())
     assert f"bound {bound:.4g} " in said
     assert "95 % of the rows have 6 others within it" in said
-    assert 0.9 < np.mean(others.distances.reshape(-1, 7)[:, -1] <= radius) < 0.99
+    assert 0.9 < np.mean(others.distance.reshape(-1, 7)[:, -1] <= radius) < 0.99
     result = run("index", "query", index, tmp_path / "queries.parquet", "--column", "v", "-k", 6, "-o", out)
     assert "found fewer than k" not in result.stderr
     found = {(row["key"].rsplit(":")[-1], row["match"].rsplit(":")[-1]) for row in read_jsonl(out)}

@@ -101,7 +101,7 @@ def test_codes_with_a_recall():
 def test_codes_by_tanimoto_similarity(rows):
     shown = told(rows, "--column", "c", "--measure", "tanimoto", "--threshold", 0.9)
     assert shown.startswith("about 3,000 codes of 256 bits; Tanimoto similarity at least 0.9\n")
-    index = TanimotoIndex(256, similarity=0.9)
+    index = TanimotoIndex(256, threshold=0.9)
     codes = RNG.integers(0, 2**64 - 1, (20_000, 4), np.uint64)
     index.insert(range(20_000), codes)
     expected = float(index.describe().split("about ")[1].split()[0].replace(",", ""))

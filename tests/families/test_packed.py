@@ -68,7 +68,7 @@ def test_one_signed_code():
 WORDS = np.array([0b0111, 0b1111, 0b1110_0000, 2**63 + 1], np.uint64)
 INDEXES = [
     lambda: HammingIndex(64, radius=1),
-    lambda: TanimotoIndex(64, similarity=0.7),
+    lambda: TanimotoIndex(64, threshold=0.7),
     lambda: NearNeighbors("hamming", radius=3, dim=64, n=10),
     lambda: LSHIndex(family=BitSampling(64), bands=64, rows_per_band=1),
 ]

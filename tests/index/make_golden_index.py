@@ -145,7 +145,7 @@ CODES = {
     f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: codes_of(path, keys, make())
     for kind, make in (
         ("hamming", lambda: HammingIndex(100, radius=5, on_duplicate="replace")),
-        ("tanimoto", lambda: TanimotoIndex(100, similarity=0.6, on_duplicate="replace")),
+        ("tanimoto", lambda: TanimotoIndex(100, threshold=0.6, on_duplicate="replace")),
     )
     for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
 }

@@ -11,7 +11,7 @@ from tests.index.make_golden_index import CODES, FOLDER, NUMBERED, PREFIX, SETS,
 def test_files_of_codes(name, tmp_path):
     expected = CODES[name](tmp_path / "index")
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
-    kind, measure = (HammingIndex, ("radius", 5)) if "hamming" in name else (TanimotoIndex, ("similarity", 0.6))
+    kind, measure = (HammingIndex, ("radius", 5)) if "hamming" in name else (TanimotoIndex, ("threshold", 0.6))
     index = kind.open(FOLDER / name)
     keys, codes = index.items()
     assert (index.bits, getattr(index, measure[0])) == (100, measure[1])

@@ -24,7 +24,7 @@ def made(kind, keys, chosen=slice(None)):
         index = LSHEnsemble(0.6, 64, recall=0.99, slack=0.5, partitions=3)
         index.insert(keys, SIGNATURES[chosen], SETS.counts[chosen])
         return index, lambda index: [*index.query(SIGNATURES, SETS.counts)]
-    index = TanimotoIndex(64, similarity=0.5) if kind == "tanimoto" else HammingIndex(64)
+    index = TanimotoIndex(64, threshold=0.5) if kind == "tanimoto" else HammingIndex(64)
     index.insert(keys, SIGNATURES[chosen, :1])
     return index, lambda index: [*index.query(SIGNATURES[:, :1], 3)]
 

@@ -252,7 +252,7 @@ def test_near_keeps_its_promise(metric, mode):
     queries = planted(metric, points[:200], np.full(200, radius * 0.999 if metric != "hamming" else radius), dim)
     found = index.near(queries, mode=mode)
     succeeded = np.diff(found.offsets)
-    assert (found.distances <= 2 * radius).all()
+    assert (found.distance <= 2 * radius).all()
     assert (found.examined <= 3 * index.plan.searched).all()
     assert succeeded.mean() >= 0.8 - (1 / 2 if mode == "first" else 1 / 3)
 
@@ -591,7 +591,7 @@ def test_vectors_without_direction():
 def test_columns_of_lists(column):
     points, index = clustered("euclidean"), small("euclidean")
     index.insert(range(len(points)), column(points))
-    assert index.query(column(points), k=1).distances.max() == 0
+    assert index.query(column(points), k=1).distance.max() == 0
     rows = points.tolist()
     rows[4] = rows[4][:2]
     with pytest.raises(ValueError, match="must have 3 coordinates in each row, and row 4 is"):

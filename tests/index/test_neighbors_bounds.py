@@ -66,7 +66,7 @@ def test_the_cosine_finds_what_the_angle_finds(tmp_path, method, dtype):
             ):
                 assert np.array_equal(mine.offsets, theirs.offsets)
                 assert np.array_equal(mine.keys, theirs.keys)
-                np.testing.assert_allclose(mine.distances, 1 - np.cos(theirs.distances), atol=1e-12)
+                np.testing.assert_allclose(mine.distance, 1 - np.cos(theirs.distance), atol=1e-12)
             mine, theirs = index.pairs(threshold=0.9), by_angle.pairs(math.acos(0.9))
             assert mine.left.tolist() == theirs.left.tolist()
             assert (1 - mine.distance >= 0.9).all()
@@ -182,7 +182,7 @@ def test_a_sample_chooses_a_radius_for_k_neighbors(metric):
     for sample in (entries, entries[:200]):
         index = index_of(metric, entries, sample=sample, k=k, recall=0.9, **options)
         nearest = index.by_angle().scan(queries, k)
-        kth = nearest.distances.reshape(200, k)[:, -1]
+        kth = nearest.distance.reshape(200, k)[:, -1]
         shares.append((kth <= index.plan.radius).mean())
     assert 0.88 <= shares[0] <= (1 if metric == "hamming" else 0.99)
     assert shares[1] >= shares[0]

@@ -55,7 +55,7 @@ def test_queries_of_several_segments(level, words, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
     codes = sparse_codes(600, words)
-    index = TanimotoIndex(64 * words, similarity=0.4, on_duplicate="replace")
+    index = TanimotoIndex(64 * words, threshold=0.4, on_duplicate="replace")
     model = grow(index, codes)
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
@@ -119,12 +119,12 @@ def test_codes_without_ones_are_never_found():
 def test_files(tmp_path, keys, bits):
     codes = sparse_codes(len(keys), -(-bits // 64))
     codes[:, -1] &= np.uint64(2 ** (bits - 64 * (codes.shape[1] - 1)) - 1)
-    index = TanimotoIndex(bits, similarity=0.9)
+    index = TanimotoIndex(bits, threshold=0.9)
     index.insert(keys, codes)
     index.save(tmp_path / "codes.tan")
     index.save(tmp_path / "codes.tan")  # replaces it
     other = TanimotoIndex.open(tmp_path / "codes.tan")
-    assert (other.bits, other.similarity, [*other]) == (bits, 0.9, keys)
+    assert (other.bits, other.threshold, [*other]) == (bits, 0.9, keys)
     assert other.items()[1].tolist() == codes.tolist()
     with pytest.raises(FormatError, match="not a Hamming index"):
         HammingIndex.open(tmp_path / "codes.tan")
@@ -138,9 +138,9 @@ def test_files(tmp_path, keys, bits):
         ({"bits": 0}, "0 bits"),
         ({"bits": 4097}, "4097 bits"),
         ({"bits": 60}, "one has bits at 60"),
-        ({"similarity": 0.0}, r"similarity 0\.0"),
-        ({"similarity": 1.5}, r"similarity 1\.5"),
-        ({"similarity": float("nan")}, "similarity nan"),
+        ({"threshold": 0.0}, r"threshold 0\.0"),
+        ({"threshold": 1.5}, r"threshold 1\.5"),
+        ({"threshold": float("nan")}, "threshold nan"),
         ({"n": 2**63}, "entries are out of range"),
         ({"n": 3}, "the header requires"),
     ],
@@ -152,7 +152,7 @@ def test_files_with_wrong_content_are_refused(tmp_path, changes, message):
     index.save(path)
     header = TanimotoIndex._file.container.struct
     data = path.read_bytes()
-    names = ["magic", "version", "kind", "bits", "similarity", "n", "key_bytes", "key_sum", "code_sum"]
+    names = ["magic", "version", "kind", "bits", "threshold", "n", "key_bytes", "key_sum", "code_sum"]
     fields = dict(zip(names, header.unpack(data[: header.size]), strict=True)) | changes
     path.write_bytes(sealed(header.pack(*fields.values())).ljust(128, b"\0") + data[128:])
     with pytest.raises(FormatError, match=message):
@@ -183,12 +183,12 @@ CODE, CODES = np.zeros(2, np.uint64), np.zeros((3, 2), np.uint64)
     [
         (lambda: TanimotoIndex(0), ValueError, r"bits must be in 1\.\.4096, not 0"),
         (lambda: TanimotoIndex(4097), ValueError, r"bits must be in 1\.\.4096, not 4097"),
-        (lambda: TanimotoIndex(similarity=0), ValueError, "similarity must be above 0 and at most 1, not 0"),
-        (lambda: TanimotoIndex(similarity=1.01), ValueError, r"above 0 and at most 1, not 1\.01"),
-        (lambda: TanimotoIndex(similarity="0.7"), TypeError, "similarity must be a number, not '0.7'"),
+        (lambda: TanimotoIndex(threshold=0), ValueError, "threshold must be above 0 and at most 1, not 0"),
+        (lambda: TanimotoIndex(threshold=1.01), ValueError, r"above 0 and at most 1, not 1\.01"),
+        (lambda: TanimotoIndex(threshold="0.7"), TypeError, "threshold must be a number, not '0.7'"),
         (lambda: TanimotoIndex(on_duplicate="keep"), ValueError, "on_duplicate must be one of"),
         (lambda: INDEX.within(CODE, float("nan")), ValueError, "above 0 and at most 1, not nan"),
-        (lambda: INDEX.within(CODE, True), TypeError, "similarity must be a number, not True"),
+        (lambda: INDEX.within(CODE, True), TypeError, "threshold must be a number, not True"),
         (lambda: INDEX.within(CODES[:, :1]), ValueError, r"codes must have shape \(n, 2\) or \(2,\), not \(3, 1\)"),
         (lambda: INDEX.within(~CODES), ValueError, "zeros in bit 100 and above, but row 0 has not"),
         (lambda: INDEX.query(CODE, 0), ValueError, "k must be at least 1, not 0"),

@@ -129,7 +129,11 @@ def test_rows_of_crowded_buckets_are_added(tmp_path):
             rows = at + file.crowded(keys[at : at + 7])
             file.add(rows, file.hashes(signatures, rows))
         held = np.flatnonzero(file.held(3000))
-        assert held.tolist() == list(range(2 * 254, 3000, 2))
+        crowded = range(2 * 254, 3000, 2)
+        assert set(crowded) <= set(held.tolist())
+        assert (
+            len(held) <= len(crowded) + 5
+        )  # a bucket of few rows may have the counter of a crowded one, under a drawn key
         chosen = file.held(3000)
         unlike = file.unlike(chosen)  # pairs of similar rows have an even and an odd row
         assert set(unlike.tolist()) <= set(held.tolist())

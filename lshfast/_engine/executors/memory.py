@@ -330,10 +330,9 @@ def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
         if add:
             raise ValueError("add needs an index to add to: against=LSHIndex(...)")
         return
-    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.lsh_index import check_lsh_index
 
-    if not isinstance(against, LSHIndex):
-        raise TypeError(f"against must be an LSHIndex, not {against!r}")
+    check_lsh_index("against", against)
     kind_of(plan).check_index(against, plan)
 
 

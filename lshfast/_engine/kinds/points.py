@@ -13,7 +13,7 @@ from lshfast._common.progress import Progress
 from lshfast._engine.account import named_pairs
 from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
-from lshfast._engine.indexes import Indexes, holds_weighted
+from lshfast._engine.indexes import Indexes
 from lshfast._engine.inputs import item_batches
 from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
 from lshfast._engine.listed_pairs import PairArray
@@ -166,7 +166,7 @@ class WeightedKind(PointKindOf):
     """Weighted sets, whose index is one of signatures."""
 
     def check_index(self, index: LSHIndex, plan: PointPlan) -> None:
-        if not holds_weighted(index):
+        if index.holds != "weighted":
             raise ValueError(
                 "against is an index of texts or sets, and the run is over weighted sets"
             )

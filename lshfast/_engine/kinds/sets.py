@@ -15,7 +15,7 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.indexes import Indexes, add_rows, holds_weighted, new_index
+from lshfast._engine.indexes import Indexes, add_rows, new_index
 from lshfast._engine.inputs import text_batches
 from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
 from lshfast._engine.listed_pairs import PairArray, listed, not_above
@@ -99,7 +99,7 @@ class SetKind(ItemKind):
         return PairsInMemory(pairs, advice, None)
 
     def check_index(self, index: LSHIndex, plan: Plan) -> None:
-        if holds_weighted(index):
+        if index.holds == "weighted":
             raise ValueError(
                 "against is an index of weighted sets, and the run is over texts or sets"
             )

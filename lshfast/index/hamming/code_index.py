@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_int
+from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.errors import FormatError
 from lshfast._common.image_hashes import ImageHash, check_same_hash, hash_named, hash_of_codes
 from lshfast._common.threads import thread_count
-from lshfast._common.types import AnyShape, Matrix, UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.families.packed import codes_of
+from lshfast.index.apart import IsApart, nearest_apart
 from lshfast.index.hamming.hits import rows_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
 from lshfast.index.keys import Column, column_for, take
 from lshfast.index.matches import AnswerLists
 from lshfast.index.memory_index import MemoryIndex
+from lshfast.index.neighbors.points import PointFormat
+from lshfast.index.protocol import PointsToIndex
 
 # The bound of a search, an entry in an answer, and the answers to several queries.
 Bound = TypeVar("Bound", int, float)
@@ -44,7 +48,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     bits: int
     _image_hash: ImageHash | None = None
     _entries: CodeRows[Any]
-    # The parameter and attribute that is the bound of a search: "radius" or "similarity".
+    # The parameter and attribute that is the bound of a search: "radius" or "threshold".
     _bound: ClassVar[str]
 
     @abstractmethod
@@ -180,66 +184,99 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
             answers = search(array.reshape(-1, self._entries.words), threads)
         return answers[0] if array.ndim == 1 else answers
 
-    @overload
-    def query(
-        self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None
-    ) -> Any: ...
-    @overload
-    def query(
-        self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None
-    ) -> Many: ...
-    @overload
-    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
-    def query(
-        self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+    def _first(
+        self, codes: npt.ArrayLike, k: int, is_apart: IsApart | None, threads: int | None
     ) -> list[One] | Many:
-        """Find the k nearest, or most similar, entries for one code, or for each of m codes.
-
-        Parameters
-        ----------
-        codes : array_like
-            One code or m codes, as for `insert`.
-        k : int, default 10
-            Entries to return per code, at least 1. If the index has fewer, all are returned; from a
-            `TanimotoIndex`, those with a similarity above 0.
-        threads : int, optional
-            As for `within`.
-
-        Returns
-        -------
-        list, or an object of m such lists
-            As for `within`, the best first; of entries at the same distance or of the same
-            similarity, those inserted first.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument has the wrong type or shape, or is out of range.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from lshfast import HammingIndex, TanimotoIndex
-        >>> index = HammingIndex()
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> index.query(np.array([6], np.uint64), k=5)
-        [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
-        >>> index = TanimotoIndex(64)
-        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
-        2
-        >>> index.query(np.array([14], np.uint64), k=5)
-        [Match(key='a', similarity=0.5), Match(key='b', similarity=0.3333333333333333)]
-        """
+        """Return the first k entries, or those that are apart, for one code or each of m codes."""
         k = check_int("k", k, 1)
 
         def search(queries: UInt64Array, threads: int) -> Many:
-            most = max(min(k, len(self)), 1)
+            if is_apart is None:
+                return first(queries, k, threads)
+            return nearest_apart(
+                lambda places, count: first(queries[places], count, threads),
+                len(queries),
+                k,
+                len(self),
+                is_apart,
+            )
+
+        def first(queries: UInt64Array, count: int, threads: int) -> Many:
+            most = max(min(count, len(self)), 1)
             return self._nearest(
                 queries, most, max(min(PIECE_QUERIES, PIECE_ROWS // most), 1), threads
             )
 
         return self._answers(codes, threads, search)
+
+    # ---- for runs: see `IndexOfPoints` ----
+
+    @property
+    def holds(self) -> Kind:
+        return "code"
+
+    @property
+    def point_format(self) -> PointFormat:
+        """The format of the entries."""
+        return PointFormat("hamming", self.bits, "float32", None, self._image_hash)
+
+    @classmethod
+    def made_for(cls: type[ACodeIndex], points: PointsToIndex) -> ACodeIndex:
+        """Return an empty index for points."""
+        index = cls._empty(points.format.dim, cls._bound_from(points.bound))
+        index.on_duplicate = points.on_duplicate
+        index._image_hash = points.format.image_hash
+        return index
+
+    @classmethod
+    @abstractmethod
+    def _bound_from(cls, bound: float) -> Any:
+        """Return a bound of the type of this index."""
+
+    def insert_points(self, keys: Column, points: UInt64Array, threads: int) -> int:
+        """Insert a batch of entries; see `insert`."""
+        return self.insert(keys, points)
+
+    def about(self) -> str:
+        """Return what the index is, and how it searches, as text."""
+        return f"{self}\n{self.describe()}"
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return how the index searches, as text."""
+
+    def bound_by(self, measure: ItemMeasure) -> float:
+        """Return the bound of the index, by its measure."""
+        return float(getattr(self, self._bound))
+
+    def recall_at(self, distance: float) -> float:
+        """Return 1: all entries are found."""
+        return 1.0
+
+    def check_promise(self, distance: float) -> None:
+        """Do nothing: the entries within any bound are found."""
+
+    def search_bound(
+        self, points: UInt64Array, measure: ItemMeasure, bound: float, threads: int
+    ) -> Many:
+        """Return the entries within a bound, for each of m codes."""
+        limit = self._bound_from(min(bound, self.bits))
+        answers: Any = self._answers(
+            points, threads, lambda queries, threads: self._within(queries, limit, threads)
+        )
+        return cast(Many, answers)
+
+    def search_nearest(
+        self,
+        points: UInt64Array,
+        k: int,
+        is_apart: IsApart | None,
+        unbounded: bool,
+        threads: int,
+    ) -> Many:
+        """Return the k nearest entries of those that are apart, for each of m codes."""
+        answers: Any = self._first(points, k, is_apart, threads)
+        return cast(Many, answers)
 
     # ---- files ----
 

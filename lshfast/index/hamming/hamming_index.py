@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_int
+from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import AnyShape, Int64Array, Matrix, UInt64Array
+from lshfast.index.apart import IsApart, answers_apart, distant_at_least, pairs_apart
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import distance_of, query_of, row_of
@@ -122,18 +124,38 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     @overload
     def within(
-        self, codes: AnyShape[np.uint64], radius: int | None = None, *, threads: int | None = None
+        self,
+        codes: AnyShape[np.uint64],
+        radius: int | None = None,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     @overload
     def within(
-        self, codes: Matrix[np.uint64], radius: int | None = None, *, threads: int | None = None
+        self,
+        codes: Matrix[np.uint64],
+        radius: int | None = None,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
     ) -> HammingMatches: ...
     @overload
     def within(
-        self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None
+        self,
+        codes: npt.ArrayLike,
+        radius: int | None = None,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     def within(
-        self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None
+        self,
+        codes: npt.ArrayLike,
+        radius: int | None = None,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
     ) -> list[HammingMatch] | HammingMatches:
         """Find all entries within a radius of one code, or of each of m codes.
 
@@ -143,6 +165,8 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
             One code or m codes, as for `insert`.
         radius : int, optional
             The greatest distance, in 0..bits; the radius of the index by default.
+        least : int, optional
+            The least distance, in 0..radius; 1 leaves out equal codes.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -168,9 +192,99 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         HammingMatches(2 queries, 2 matches, method='scan')
         """
         bound = self._bound_or(radius)
+        is_apart = self._apart(least, bound)
         return self._answers(
-            codes, threads, lambda queries, threads: self._within(queries, bound, threads)
+            codes,
+            threads,
+            lambda queries, threads: answers_apart(self._within(queries, bound, threads), is_apart),
         )
+
+    @overload
+    def query(
+        self,
+        codes: AnyShape[np.uint64],
+        k: int = 10,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
+    @overload
+    def query(
+        self,
+        codes: Matrix[np.uint64],
+        k: int = 10,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
+    ) -> HammingMatches: ...
+    @overload
+    def query(
+        self,
+        codes: npt.ArrayLike,
+        k: int = 10,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
+    def query(
+        self,
+        codes: npt.ArrayLike,
+        k: int = 10,
+        *,
+        least: int | None = None,
+        threads: int | None = None,
+    ) -> list[HammingMatch] | HammingMatches:
+        """Find the k nearest entries for one code, or for each of m codes.
+
+        Parameters
+        ----------
+        codes : array_like
+            One code or m codes, as for `insert`.
+        k : int, default 10
+            Entries to return per code, at least 1. If the index has fewer, all are returned.
+        least : int, optional
+            Return only entries at this distance or more, in 0..bits: codes that are close, but no
+            copies. `k` counts these only.
+        threads : int, optional
+            As for `within`.
+
+        Returns
+        -------
+        list of HammingMatch, or HammingMatches of m such lists
+            (key, distance), the nearest first; of entries at the same distance, those inserted
+            first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or shape, or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b", "c"], np.array([[7], [8], [6]], np.uint64))
+        3
+        >>> index.query(np.array([6], np.uint64), k=2)
+        [HammingMatch(key='c', distance=0), HammingMatch(key='a', distance=1)]
+        >>> index.query(np.array([6], np.uint64), k=2, least=1)
+        [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
+        """
+        return self._first(codes, k, self._apart(least, self.bits), threads)
+
+    def _apart(self, least: int | None, greatest: int) -> IsApart | None:
+        """Return which distances are at least `least`, or raise an error that names its range."""
+        return distant_at_least(None if least is None else check_int("least", least, 0, greatest))
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        """The measure of a query."""
+        return ("hamming",)
+
+    @classmethod
+    def _bound_from(cls, bound: float) -> int:
+        return int(bound)
 
     def _checked(self, bound: int) -> int:
         return check_int("radius", bound, 0, self.bits)
@@ -223,6 +337,7 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         self,
         radius: int | None = None,
         *,
+        least: int | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> CodePairs:
@@ -232,6 +347,8 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         ----------
         radius : int, optional
             The greatest distance, in 0..bits; the radius of the index by default.
+        least : int, optional
+            The least distance, in 0..radius; 1 leaves out equal codes.
         threads : int, optional
             As for `within`.
         progress : callable, optional
@@ -258,11 +375,13 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         [('a', 'c', 1)]
         """
         bound = self._bound_or(radius)
+        is_apart = self._apart(least, bound)
         threads = thread_count(threads)
         left, right, codes, row_pairs = self._pairs(
             lambda codes: pairs_within(codes, bound, threads, progress)
         )
-        return CodePairs(left, right, distances(codes, row_pairs).astype(np.int64))
+        pairs = CodePairs(left, right, distances(codes, row_pairs).astype(np.int64))
+        return pairs_apart(pairs, is_apart)
 
     def describe(self, radius: int | None = None) -> str:
         """Describe the search within a radius: one line for each segment, then the scanned rest.

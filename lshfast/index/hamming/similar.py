@@ -113,22 +113,22 @@ def ranker(
     return search
 
 
-def check_similarity(similarity: float) -> float:
+def check_least_similarity(threshold: float) -> float:
     """Return a least similarity, or raise an error: it must be above 0 and at most 1."""
-    value = check_number("similarity", similarity)
+    value = check_number("threshold", threshold)
     if not 0 < value <= 1:
-        raise ValueError(f"similarity must be above 0 and at most 1, not {similarity}")
+        raise ValueError(f"threshold must be above 0 and at most 1, not {threshold}")
     return value
 
 
 def tanimoto_pairs(
     codes: npt.ArrayLike,
-    similarity: float,
+    threshold: float,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> KeyPairs:
-    """Find all pairs of codes whose Tanimoto similarity is at least `similarity`.
+    """Find all pairs of codes whose Tanimoto similarity is at least a threshold.
 
     The answer is exact. The codes are ordered by their numbers of ones, and only pairs whose
     numbers allow the similarity are compared.
@@ -137,7 +137,7 @@ def tanimoto_pairs(
     ----------
     codes : array_like
         n codes of up to 4,096 bits, in a form of `dedup_codes`.
-    similarity : float
+    threshold : float
         The least similarity, above 0 and at most 1.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not
@@ -172,7 +172,7 @@ def tanimoto_pairs(
     -----
     The similarity is the number of bits that are one in both codes, divided by the number of those
     that are one in either, as a float64. A pair is found if this number is not less than
-    `similarity`.
+    `threshold`.
 
     The time is proportional to the number of pairs whose numbers of ones allow the similarity. The
     codes are copied. The pairs are in memory, at least 40 bytes each.
@@ -191,7 +191,7 @@ def tanimoto_pairs(
     [(0, 1, 0.75)]
     """
     array = codes_of(codes, None)
-    least = check_similarity(similarity)
+    least = check_least_similarity(threshold)
     row_pairs = pairs_similar(array, least, thread_count(threads), progress)
     left, right = rows_of(row_pairs)
     return KeyPairs(left, right, kernels.similarities(array, array, row_pairs))

@@ -8,10 +8,12 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import check_int
+from lshfast._common.checks import check_int, check_most
+from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array
+from lshfast.index.apart import answers_apart, pairs_apart, similar_at_most
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import rows_of
@@ -19,7 +21,7 @@ from lshfast.index.hamming.plan import MAX_BITS
 from lshfast.index.hamming.rows import PIECE_QUERIES, CodeRows
 from lshfast.index.hamming.similar import (
     CountedSegment,
-    check_similarity,
+    check_least_similarity,
     counted_segment,
     pairs_similar,
     ranker,
@@ -45,16 +47,16 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     bits : int, default 2048
         Bits of a code, in 1..4096. A code is ceil(bits / 64) uint64 words, the lowest bit first;
         bits that are left over are zeros.
-    similarity : float, default 0.7
-        The default of `within` and `pairs`, above 0 and at most 1. Other similarities take other
-        times, and are exact too.
+    threshold : float, default 0.7
+        The least similarity by default of `within` and `pairs`, above 0 and at most 1. Other
+        thresholds take other times, and are exact too.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         As for `HammingIndex`.
 
     Attributes
     ----------
     bits : int
-    similarity : float
+    threshold : float
 
     Raises
     ------
@@ -97,15 +99,15 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     """
 
     bits: int
-    similarity: float
+    threshold: float
     _entries: CodeRows[CountedSegment]
-    _bound = "similarity"
+    _bound = "threshold"
 
     def __init__(
-        self, bits: int = 2048, *, similarity: float = 0.7, on_duplicate: OnDuplicate = "error"
+        self, bits: int = 2048, *, threshold: float = 0.7, on_duplicate: OnDuplicate = "error"
     ) -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
-        self.similarity = check_similarity(similarity)
+        self.threshold = check_least_similarity(threshold)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = CodeRows(self.bits, counted_segment)
 
@@ -115,24 +117,36 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     def within(
         self,
         codes: AnyShape[np.uint64],
-        similarity: float | None = None,
+        threshold: float | None = None,
         *,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Any: ...
     @overload
     def within(
         self,
         codes: Matrix[np.uint64],
-        similarity: float | None = None,
+        threshold: float | None = None,
         *,
+        most: float | None = None,
         threads: int | None = None,
     ) -> Matches[Match]: ...
     @overload
     def within(
-        self, codes: npt.ArrayLike, similarity: float | None = None, *, threads: int | None = None
+        self,
+        codes: npt.ArrayLike,
+        threshold: float | None = None,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> Any: ...
     def within(
-        self, codes: npt.ArrayLike, similarity: float | None = None, *, threads: int | None = None
+        self,
+        codes: npt.ArrayLike,
+        threshold: float | None = None,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
     ) -> list[Match] | Matches[Match]:
         """Find all entries with a least similarity to one code, or to each of m codes.
 
@@ -140,8 +154,11 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         ----------
         codes : array_like
             One code or m codes, as for `insert`.
-        similarity : float, optional
+        threshold : float, optional
             The least similarity, above 0 and at most 1; by default, as for the index.
+        most : float, optional
+            The greatest similarity, from the threshold to 1, of codes that are close, but no
+            copies.
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use. The result does
             not depend on it.
@@ -166,13 +183,100 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> index.within(np.array([[6], [0]], np.uint64), 0.6)
         Matches(2 queries, 1 matches)
         """
-        bound = self._bound_or(similarity)
+        bound = self._bound_or(threshold)
+        is_apart = similar_at_most(check_most(most, bound))
         return self._answers(
-            codes, threads, lambda queries, threads: self._within(queries, bound, threads)
+            codes,
+            threads,
+            lambda queries, threads: answers_apart(self._within(queries, bound, threads), is_apart),
         )
 
+    @overload
+    def query(
+        self,
+        codes: AnyShape[np.uint64],
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
+    @overload
+    def query(
+        self,
+        codes: Matrix[np.uint64],
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self,
+        codes: npt.ArrayLike,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
+    def query(
+        self,
+        codes: npt.ArrayLike,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        threads: int | None = None,
+    ) -> list[Match] | Matches[Match]:
+        """Find the k most similar entries for one code, or for each of m codes.
+
+        Parameters
+        ----------
+        codes : array_like
+            One code or m codes, as for `insert`.
+        k : int, default 10
+            Entries to return per code, at least 1. If fewer have a similarity above 0, these are
+            returned.
+        most : float, optional
+            Return only entries with at most this similarity, in [0, 1]: codes that are close, but
+            no copies. `k` counts these only.
+        threads : int, optional
+            As for `within`.
+
+        Returns
+        -------
+        list of Match, or Matches of m such lists
+            (key, similarity), the most similar first; of equally similar entries, those inserted
+            first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or shape, or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import TanimotoIndex
+        >>> index = TanimotoIndex(64)
+        >>> index.insert(["a", "b", "c"], np.array([[7], [8], [14]], np.uint64))
+        3
+        >>> index.query(np.array([14], np.uint64), k=1)
+        [Match(key='c', similarity=1.0)]
+        >>> index.query(np.array([14], np.uint64), k=2, most=0.99)
+        [Match(key='a', similarity=0.5), Match(key='b', similarity=0.3333333333333333)]
+        """
+        return self._first(codes, k, similar_at_most(check_most(most)), threads)
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        """The measure of a query."""
+        return ("tanimoto",)
+
+    @classmethod
+    def _bound_from(cls, bound: float) -> float:
+        return bound
+
     def _checked(self, bound: float) -> float:
-        return check_similarity(bound)
+        return check_least_similarity(bound)
 
     def _within(self, queries: UInt64Array, bound: float, threads: int) -> Matches[Match]:
         return self._found(queries, searcher(self._entries.view(), bound), PIECE_QUERIES, threads)
@@ -203,8 +307,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
     def pairs(
         self,
-        similarity: float | None = None,
+        threshold: float | None = None,
         *,
+        most: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> KeyPairs:
@@ -212,8 +317,11 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
 
         Parameters
         ----------
-        similarity : float, optional
+        threshold : float, optional
             The least similarity, above 0 and at most 1; by default, as for the index.
+        most : float, optional
+            The greatest similarity, from the threshold to 1, of codes that are close, but no
+            copies.
         threads : int, optional
             As for `within`.
         progress : callable, optional
@@ -239,19 +347,21 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> list(index.pairs(0.6))
         [('a', 'c', 0.6666666666666666)]
         """
-        bound = self._bound_or(similarity)
+        bound = self._bound_or(threshold)
+        is_apart = similar_at_most(check_most(most, bound))
         threads = thread_count(threads)
         left, right, codes, row_pairs = self._pairs(
             lambda codes: pairs_similar(codes, bound, threads, progress)
         )
-        return KeyPairs(left, right, similarities(codes, codes, row_pairs))
+        pairs = KeyPairs(left, right, similarities(codes, codes, row_pairs))
+        return pairs_apart(pairs, is_apart)
 
-    def describe(self, similarity: float | None = None) -> str:
+    def describe(self, threshold: float | None = None) -> str:
         """Describe the search with a least similarity: a line for each segment, then the rest.
 
         Parameters
         ----------
-        similarity : float, optional
+        threshold : float, optional
             Above 0 and at most 1; by default, as for the index.
 
         Returns
@@ -261,7 +371,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         Raises
         ------
         TypeError, ValueError
-            If `similarity` has the wrong type or is out of range.
+            If `threshold` has the wrong type or is out of range.
 
         Examples
         --------
@@ -274,7 +384,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         order of 100,000 codes of 256 bits: about 43,701 are compared with a query for a similarity
         of 0.95; 0.6 MB
         """
-        bound = self._bound_or(similarity)
+        bound = self._bound_or(threshold)
         with self._entries.gate.reading():
             view = self._entries.view()
             lines = [

@@ -49,7 +49,7 @@ class NeighborLists(AnswerLists[Neighbor]):
     ----------
     offsets, keys
         As for `AnswerLists`.
-    distances : ndarray of float64, shape (n,)
+    distance : ndarray of float64, shape (n,)
     examined : ndarray of int64, shape (m,)
         Number of entries whose distance was computed for each query.
 
@@ -74,15 +74,16 @@ class NeighborLists(AnswerLists[Neighbor]):
     examined: Int64Array
     _element = Neighbor
     _noun = "neighbors"
+    _of_queries = ("examined",)
 
     def __init__(
-        self, offsets: Int64Array, keys: Column, distances: Float64Array, examined: Int64Array
+        self, offsets: Int64Array, keys: Column, distance: Float64Array, examined: Int64Array
     ) -> None:
-        super().__init__(offsets, keys, distances)
+        super().__init__(offsets, keys, distance)
         self.examined = examined
 
     @property
-    def distances(self) -> Float64Array:
+    def distance(self) -> Float64Array:
         """The distances of all answers, concatenated."""
         return cast(Float64Array, self.values)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias, cast
 
+from lshfast._common.checks import check_least, check_most, check_number
 from lshfast._common.choices import usual_measure
+from lshfast.index.apart import IsApart, distant_at_least
 from lshfast.index.neighbors.points import (
     METRICS,
     FormatMetric,
@@ -91,3 +93,40 @@ def check_bound(
     if threshold is not None:
         return Bound(angle_of(threshold), float(threshold))
     return None if radius is None else Bound(check_radius("radius", radius, points), None)
+
+
+def check_apart(
+    by_cosine: bool,
+    most: float | None,
+    least: float | None,
+    bound: Bound | None,
+    points: PointFormat,
+) -> IsApart | None:
+    """Return which distances of answers are at most a cosine, or at least a distance.
+
+    The error of a wrong argument names the right one.
+    """
+    if by_cosine and least is not None:
+        raise ValueError(
+            "least is for distances, and cosine is a similarity: pass "
+            f"most={1 - check_number('least', least):g}"
+        )
+    if not by_cosine and most is not None:
+        raise ValueError(
+            f"most is an upper bound of similarities, and {points.metric} is a distance: pass "
+            "least, the least distance"
+        )
+    if by_cosine:
+        lowest = -1.0 if bound is None or bound.threshold is None else bound.threshold
+        cosine = check_most(most, lowest)
+        return None if cosine is None else lambda distances: 1 - distances <= cosine
+    return distant_at_least(check_least(least, points.longest if bound is None else bound.radius))
+
+
+def cosine_at(angle: float) -> float:
+    """Return the cosine of an angle: the shortest number that has this angle, if one has it."""
+    value = math.cos(angle)
+    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
+    return next(
+        (number for number in rounded if abs(number) <= 1 and math.acos(number) == angle), value
+    )

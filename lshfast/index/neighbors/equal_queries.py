@@ -11,10 +11,9 @@ import numpy as np
 
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.index.keys import take
+from lshfast.index.apart import answers_of
 from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.kernels.text import Texts, tokens_of_texts
-from lshfast.tokens import places_of_rows
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,7 @@ class EqualQueries:
 
     def repeat(self, answers: NeighborLists) -> NeighborLists:
         """Return the answers to all points, given those to the first ones of the groups."""
-        offsets, places = places_of_rows(answers.offsets, self.group)
-        keys = take(answers.keys, places)
-        return NeighborLists(offsets, keys, answers.distances[places], answers.examined[self.group])
+        return answers_of(answers, self.group)
 
 
 def find_equal_queries(words: UInt64Array) -> EqualQueries | None:

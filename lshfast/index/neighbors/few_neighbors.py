@@ -119,7 +119,7 @@ class NeighborCounts:
             self.wait_until = 0
             self.recent.clear()
         offsets = answers.offsets
-        distances = answers.distances
+        distances = answers.distance
         count = len(offsets) - 1
         complete = np.diff(offsets) == k
         inside = int(np.count_nonzero(distances[offsets[1:][complete] - 1] <= limit))

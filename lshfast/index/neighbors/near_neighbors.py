@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import Seed, check_int, check_number, check_seed
+from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.display import counted
 from lshfast._common.threads import thread_count
-from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.families.family import family_of
+from lshfast.index.apart import IsApart, answers_apart, nearest_apart, pairs_apart
 from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others
-from lshfast.index.keys import as_column, column_for, listed
+from lshfast.index.keys import Column, as_column, column_for, listed
 from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
-from lshfast.index.neighbors.bounds import Bound, Metric, check_bound, format_metric
+from lshfast.index.neighbors.bounds import (
+    Bound,
+    Metric,
+    check_apart,
+    check_bound,
+    cosine_at,
+    format_metric,
+)
 from lshfast.index.neighbors.codes import CodesPlan
 from lshfast.index.neighbors.equal_queries import find_equal_queries
 from lshfast.index.neighbors.families import families_of
@@ -41,6 +51,7 @@ from lshfast.index.neighbors.samples import (
     sample_of,
 )
 from lshfast.index.neighbors.scan import scan
+from lshfast.index.protocol import PointsToIndex
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
@@ -59,6 +70,9 @@ DEFAULT_RECALL = 0.95
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
 BLOCK_WORDS = 1 << 21
+
+# A search by the cosine goes a little beyond the angle at the threshold, which is rounded.
+BEYOND = 1e-7
 
 # The types of queries of unknown number, of one query, and of several queries.
 SomePoints: TypeAlias = AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
@@ -383,6 +397,8 @@ class NearNeighbors(StoredIndex):
         points: SomePoints,
         k: int = 10,
         *,
+        most: float | None = None,
+        least: float | None = None,
         examine: int | None = None,
         threads: int | None = None,
     ) -> Any: ...
@@ -392,6 +408,8 @@ class NearNeighbors(StoredIndex):
         points: OnePoint,
         k: int = 10,
         *,
+        most: float | None = None,
+        least: float | None = None,
         examine: int | None = None,
         threads: int | None = None,
     ) -> list[Neighbor]: ...
@@ -401,6 +419,8 @@ class NearNeighbors(StoredIndex):
         points: ManyPoints,
         k: int = 10,
         *,
+        most: float | None = None,
+        least: float | None = None,
         examine: int | None = None,
         threads: int | None = None,
     ) -> NeighborLists: ...
@@ -410,11 +430,20 @@ class NearNeighbors(StoredIndex):
         points: npt.ArrayLike,
         k: int = 10,
         *,
+        most: float | None = None,
+        least: float | None = None,
         examine: int | None = None,
         threads: int | None = None,
     ) -> Any: ...
     def query(
-        self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
+        self,
+        points: Any,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        examine: int | None = None,
+        threads: int | None = None,
     ) -> list[Neighbor] | NeighborLists:
         """Find the k nearest entries of the searched buckets, or with near codes, for each query.
 
@@ -430,6 +459,11 @@ class NearNeighbors(StoredIndex):
             One query or m queries, as for `insert`.
         k : int, default 10
             At least 1. Fewer are returned if fewer are found.
+        most : float, optional
+            With "cosine", the greatest cosine of answers, in [-1, 1]: entries that are close, but
+            no copies. `k` counts these only.
+        least : float, optional
+            With other metrics, the least distance of answers instead of `most`, at least 0.
         examine : int, optional
             The most entries, at least 1, whose distance is computed for a query. It bounds the time
             where many entries are in the same buckets or have near codes, and the recall is then
@@ -460,12 +494,18 @@ class NearNeighbors(StoredIndex):
             Once for each index, if the radius is too small for k: at least ten queries, and a
             twentieth of all, have fewer than k answers within it, and the last of them found a
             smaller share of their k nearest entries than the promised recall. It names a radius
-            that would do. Not for k = 1, and not with `examine`.
+            that would do. Not for k = 1, and not with `most`, `least` or
+            `examine`.
         """
         k = check_int("k", k, 1)
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
+        is_apart = self._apart(most, least)
         items, words, single = self._points.check(points)
-        answers = self._found(items, words, thread_count(threads), most=k, limit=limit)
+        count = thread_count(threads)
+        if is_apart is not None:
+            answers = self._nearest_apart(words, k, is_apart, count, limit)
+            return answers[0] if single else answers
+        answers = self._found(items, words, count, most=k, limit=limit)
         may_warn = self.warns and limit is None
         if may_warn and self._counts.are_outside(words, answers, k, self._limit, self.__len__):
             advice = self._advice(k)
@@ -474,31 +514,65 @@ class NearNeighbors(StoredIndex):
         return answers[0] if single else answers
 
     @overload
-    def scan(self, points: SomePoints, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def scan(
+        self,
+        points: SomePoints,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
     @overload
     def scan(
-        self, points: OnePoint, k: int = 10, *, threads: int | None = None
+        self,
+        points: OnePoint,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        threads: int | None = None,
     ) -> list[Neighbor]: ...
     @overload
     def scan(
-        self, points: ManyPoints, k: int = 10, *, threads: int | None = None
+        self,
+        points: ManyPoints,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        threads: int | None = None,
     ) -> NeighborLists: ...
     @overload
-    def scan(self, points: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
     def scan(
-        self, points: Any, k: int = 10, *, threads: int | None = None
+        self,
+        points: npt.ArrayLike,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...
+    def scan(
+        self,
+        points: Any,
+        k: int = 10,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        threads: int | None = None,
     ) -> list[Neighbor] | NeighborLists:
         """Find the k nearest of all entries, by computing all distances.
 
         Parameters
         ----------
-        points, k, threads
+        points, k, most, least, threads
             As for `query`.
 
         Returns
         -------
         list of Neighbor, or NeighborLists of m such lists
-            As for `query`. Fewer than k only if the index has fewer entries.
+            As for `query`. Fewer than k only if the index has no more such entries.
 
         Examples
         --------
@@ -510,11 +584,22 @@ class NearNeighbors(StoredIndex):
         [Neighbor(key=7, distance=0.0), Neighbor(key=8, distance=50.0)]
         """
         k = check_int("k", k, 1)
+        is_apart = self._apart(most, least)
         _, words, single = self._points.check(points)
         measure = self._points.measure
-        neighbors = scan(self.store, self.parameters, measure, words, k, thread_count(threads))
-        distances = self._distances(neighbors.distances)
-        lists = NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
+        count = thread_count(threads)
+
+        def nearest(words: UInt64Array, k: int) -> NeighborLists:
+            neighbors = scan(self.store, self.parameters, measure, words, k, count)
+            distances = self._distances(neighbors.distances)
+            return NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
+
+        if is_apart is None:
+            lists = nearest(words, k)
+        else:
+            lists = nearest_apart(
+                lambda queries, k: nearest(words[queries], k), len(words), k, len(self), is_apart
+            )
         return lists[0] if single else lists
 
     @overload
@@ -524,6 +609,8 @@ class NearNeighbors(StoredIndex):
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> Any: ...
     @overload
@@ -533,6 +620,8 @@ class NearNeighbors(StoredIndex):
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> list[Neighbor]: ...
     @overload
@@ -542,6 +631,8 @@ class NearNeighbors(StoredIndex):
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> NeighborLists: ...
     @overload
@@ -551,6 +642,8 @@ class NearNeighbors(StoredIndex):
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> Any: ...
     def within(
@@ -559,6 +652,8 @@ class NearNeighbors(StoredIndex):
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> list[Neighbor] | NeighborLists:
         """Find the entries within a radius in the searched buckets, or with near codes.
@@ -573,6 +668,9 @@ class NearNeighbors(StoredIndex):
         threshold : float, optional
             With "cosine", instead of a radius: the least cosine, in [-1, 1). The default is the
             threshold of the index.
+        most, least : float, optional
+            As for `query`: a greatest cosine from the threshold on, or a least distance up to the
+            radius.
         threads : int, optional
             As for `query`.
 
@@ -581,7 +679,13 @@ class NearNeighbors(StoredIndex):
         list of Neighbor, or NeighborLists of m such lists
             As for `query`.
         """
-        return self._search(points, threads, within=self._value(radius, threshold))
+        bound = self._bound_or(radius, threshold)
+        is_apart = self._apart(most, least, bound)
+        within = bound.value_of(self._points)
+        items, words, single = self._points.check(points)
+        found = self._found(items, words, thread_count(threads), within=within)
+        answers = answers_apart(found, is_apart)
+        return answers[0] if single else answers
 
     @overload
     def near(
@@ -668,23 +772,28 @@ class NearNeighbors(StoredIndex):
             raise ValueError(f"mode must be 'first' or 'closest', not {mode!r}")
         limit = Limit(mode, (2 if mode == "first" else 3) * self.plan.searched)
         within = self._points.value_at(min(factor * self.plan.radius, self._points.longest))
-        answers = self._search(points, threads, most=1, within=within, limit=limit)
-        if isinstance(answers, NeighborLists):
+        items, words, single = self._points.check(points)
+        answers = self._found(
+            items, words, thread_count(threads), most=1, within=within, limit=limit
+        )
+        if not single:
             return answers
-        return answers[0] if answers else None
+        return answers[0][0] if answers[0] else None
 
     def pairs(
         self,
         radius: float | None = None,
         *,
         threshold: float | None = None,
+        most: float | None = None,
+        least: float | None = None,
         threads: int | None = None,
     ) -> NeighborPairs:
         """Find the pairs of entries within a radius, each at least as probably as `within` does.
 
         Parameters
         ----------
-        radius, threshold : float, optional
+        radius, threshold, most, least : float, optional
             As for `within`.
         threads : int, optional
             As for `query`.
@@ -695,22 +804,28 @@ class NearNeighbors(StoredIndex):
             Sorted by (left, right), with left < right. Keys that cannot be compared are in the
             order of iteration.
         """
-        within = self._value(radius, threshold)
+        bound = self._bound_or(radius, threshold)
+        is_apart = self._apart(most, least, bound)
+        within = bound.value_of(self._points)
         batches = []
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
             points = self._points.points_of(words)
             answers = self._found(points, words, thread_count(threads), within=within)
             batches.append(pairs_with_others(keys, answers))
-        return NeighborPairs(*pairs_once(batches))
+        return pairs_apart(NeighborPairs(*pairs_once(batches)), is_apart)
 
-    def _value(self, radius: float | None, threshold: float | None) -> float:
-        """Return the greatest value of the measure within a bound, by default of the plan."""
+    def _bound_or(self, radius: float | None, threshold: float | None) -> Bound:
+        """Return a checked bound, by default that of the plan."""
         plan = self.plan
         bound = check_bound(plan.threshold is not None, radius, threshold, self._points)
-        if bound is None:
-            bound = Bound(plan.radius, plan.threshold)
-        return bound.value_of(self._points)
+        return Bound(plan.radius, plan.threshold) if bound is None else bound
+
+    def _apart(
+        self, most: float | None, least: float | None, bound: Bound | None = None
+    ) -> IsApart | None:
+        """Return which distances of answers are those of entries that are no copies."""
+        return check_apart(self.plan.threshold is not None, most, least, bound, self._points)
 
     def _distances(self, values: Float64Array) -> Float64Array:
         """Return the distances of answers that values of the measure stand for."""
@@ -718,7 +833,8 @@ class NearNeighbors(StoredIndex):
 
     def _greatest_distance(self) -> float:
         """Return the greatest distance in answers that is within the bound of the index."""
-        return float(self._distances(np.array(self._value(None, None), np.float64)))
+        value = self._bound_or(None, None).value_of(self._points)
+        return float(self._distances(np.array(value, np.float64)))
 
     def by_angle(self) -> NearNeighbors:
         """Return this index, or for a cosine one on the same entries by angles."""
@@ -764,12 +880,22 @@ class NearNeighbors(StoredIndex):
             return None
         return self._points.distances(neighbors.distances).reshape(len(words), k)
 
-    def _search(
-        self, points: Any, threads: int | None, **options: Any
-    ) -> list[Neighbor] | NeighborLists:
-        items, words, single = self._points.check(points)
-        answers = self._found(items, words, thread_count(threads), **options)
-        return answers[0] if single else answers
+    def _nearest_apart(
+        self,
+        words: UInt64Array,
+        k: int,
+        is_apart: IsApart,
+        threads: int,
+        limit: Limit | None = None,
+    ) -> NeighborLists:
+        """Return the k nearest entries of those that are apart from m checked points."""
+
+        def search(queries: Int64Array, count: int) -> NeighborLists:
+            chosen = words[queries]
+            points = self._points.points_of(chosen)
+            return self._found(points, chosen, threads, most=count, limit=limit)
+
+        return nearest_apart(search, len(words), k, len(self), is_apart)
 
     def _found(
         self,
@@ -807,6 +933,92 @@ class NearNeighbors(StoredIndex):
         neighbors = joined(parts)
         distances = self._distances(neighbors.distances)
         return NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
+
+    # ---- for runs: see `IndexOfPoints` ----
+
+    @property
+    def holds(self) -> Kind:
+        return "code" if self._points.metric == "hamming" else "vector"
+
+    @property
+    def point_format(self) -> PointFormat:
+        """The format of the entries."""
+        return self._points
+
+    @property
+    def measures(self) -> tuple[ItemMeasure, ...]:
+        """The measures of a query, the default first."""
+        metric = cast(ItemMeasure, self._points.metric)
+        return ("cosine", "angle") if metric == "angle" else (metric,)
+
+    @classmethod
+    def made_for(cls, points: PointsToIndex) -> NearNeighbors:
+        """Return an empty index for points."""
+        format = points.format
+        dtype: Any = format.dtype
+        metric: Any = format.metric
+        return cls(
+            metric,
+            points.bound,
+            dim=format.dim,
+            n=points.entries,
+            recall=points.recall,
+            dtype=dtype,
+            seed=points.seed,
+            on_duplicate=points.on_duplicate,
+            sample=None if points.sample is None else format.points_of(points.sample),
+        )
+
+    def insert_points(self, keys: Column, points: Any, threads: int) -> int:
+        """Insert a batch of entries; see `insert`."""
+        return self.insert(keys, points, threads=threads)
+
+    def about(self) -> str:
+        """Return how the index searches, as text."""
+        return self.describe()
+
+    def bound_by(self, measure: ItemMeasure) -> float:
+        """Return the bound of the index, by one of its measures."""
+        if measure != "cosine":
+            return self.plan.radius
+        threshold = self.plan.threshold
+        return cosine_at(self.plan.radius) if threshold is None else threshold
+
+    def recall_at(self, distance: float) -> float:
+        """Return the probability that an entry at a distance of the format is found."""
+        return float(self.plan.recall_at(distance))
+
+    def check_promise(self, distance: float) -> None:
+        """Raise ValueError if the index promises no entries at a distance of the format."""
+        radius = self.plan.radius
+        if distance > radius * (1 + 1e-12):
+            raise ValueError(
+                f"this index promises to find points within distance {radius:g}, and the bound "
+                f"of this run is {distance:g}"
+            )
+
+    def search_bound(
+        self, points: Any, measure: ItemMeasure, bound: float, threads: int
+    ) -> NeighborLists:
+        """Return the entries within a bound by a measure, and perhaps some a little beyond it."""
+        radius = math.acos(bound) + BEYOND if measure == "cosine" else bound
+        index = self.by_angle()
+        answers: NeighborLists = index.within(
+            points, min(self._points.longest, radius), threads=threads
+        )
+        return answers
+
+    def search_nearest(
+        self, points: Any, k: int, is_apart: IsApart | None, unbounded: bool, threads: int
+    ) -> NeighborLists:
+        """Return the k nearest entries, of those that are apart; see `IndexOfPoints`."""
+        index = self.by_angle()
+        index.warns = unbounded  # otherwise fewer than k are as expected
+        if is_apart is None:
+            answers: NeighborLists = index.query(points, k, threads=threads)
+            return answers
+        _, words, _ = self._points.check(points)
+        return index._nearest_apart(words, k, is_apart, threads)
 
     def describe(self) -> str:
         """Return the plan as text: tables, recall, expected candidates, work and memory."""

@@ -96,9 +96,7 @@ def kinds_of(corpus: Corpus, index: Any) -> dict[str, str]:
     ids = id_kind(corpus)
     earlier = None
     if index is not None:
-        from lshfast._engine.item_indexes import key_kind
-
-        earlier = key_kind(index)
+        earlier = index.key_kind
     kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
     kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(
         ("kept_key", "duplicate_of"), kept
