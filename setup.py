@@ -160,7 +160,14 @@ class build_kernels(build_ext):
         version = (
             None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
         )
-        self.compiled_by = [command, version, self.compiler.include_dirs, self.compiler.macros]
+        # The C includes the headers of Python: another include folder, which each virtual
+        # environment has, says nothing.
+        includes = [
+            folder
+            for folder in self.compiler.include_dirs
+            if os.path.exists(os.path.join(folder, "Python.h"))
+        ]
+        self.compiled_by = [command, version, includes, self.compiler.macros]
         self.compiled_by += [sys.version, get_platform(), get_config_var("EXT_SUFFIX")]
         self.compiled_by += map(os.environ.get, VARIABLES)
         kind = f"kernels-{SANITIZE.replace(',', '-')}" if SANITIZE else "kernels"
