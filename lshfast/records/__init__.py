@@ -29,8 +29,9 @@ Comparison: ``comparison`` gives levels by ``nearness``, with ``letters``, ``ful
 Weights: ``patterns``, ``mixture``, ``dependence``, ``relatives``, ``differing`` and ``network``
 learn from agreement patterns; ``weights`` from candidates; ``rivals``, ``calibration`` and
 ``copies`` from seeds; ``prior`` has the share of matches, ``points`` scores without weights.
-Links: ``linking`` is the whole run; ``scoring``, ``links``, ``assignment``, ``clusters`` and
-``labels`` lead from weights to links and groups.
+Links: ``linking`` has the public functions, ``link_run`` the steps of a run, and ``link_task`` and
+``link_model`` what these work on; ``scoring``, ``links``, ``assignment``, ``clusters`` and
+``labels`` lead from weights to links and groups; ``held_out`` estimates the rate of true matches.
 Results: ``result``, ``summary``, ``outlook``, ``rates``, ``explain``, ``merged``, ``review``,
 ``near``, ``overview``, ``display``, ``page``, ``page_links`` and ``plots``.
 Command line: ``command``, ``job`` and ``job_outputs``; ``label_command``, ``label_job``,

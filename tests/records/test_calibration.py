@@ -121,7 +121,7 @@ def test_lone_surrogates_in_what_is_written():
 
 def test_fields_that_say_the_same_share_their_weight(monkeypatch):
     """Members of a household differ in their given name and date of birth only; the address is there three times."""
-    monkeypatch.setattr("lshfast.records.linking.suits_mixture", lambda *_: False)
+    monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     rng = np.random.default_rng(4)
 
     def word(letters):
@@ -205,7 +205,7 @@ def test_the_prior_is_found():
 
 
 def test_texts_as_they_are_written_count_if_they_differ_from_their_normal_forms(monkeypatch):
-    monkeypatch.setattr("lshfast.records.linking.suits_mixture", lambda *_: False)
+    monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     a, b = two_plain()
     assert "as written" not in match_records(a, b).explain(0)
     capitals = {name: [value.title() for value in values] for name, values in a.items()}

@@ -119,7 +119,7 @@ def test_prices_count_by_their_ratio(monkeypatch):
     other = (prices * np.exp(rng.normal(0, 0.15, 300))).round(2)
     a = {"name": names, "price": [f"{price:.2f}" for price in prices]}
     b = {"name": names, "price": [f"${price:,.2f}" for price in other]}
-    monkeypatch.setattr("lshfast.records.linking.suits_mixture", lambda *_: False)
+    monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     found = match_records(a, b)
     assert found.fields[1].kind == "number"
     apart = np.abs(np.log(other / prices))[found.i]

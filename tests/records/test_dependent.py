@@ -86,7 +86,7 @@ def test_columns_of_arrow_and_missing_values():
 
 @pytest.mark.parametrize("single", [False, True])
 def test_dependent_fields_are_shown_and_not_scored(single, monkeypatch):
-    monkeypatch.setattr("lshfast.records.linking.suits_mixture", lambda *_: False)
+    monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     a, b = people(seed=1), people(seed=1)
     b["surname"][:20] = [f"{name}x" for name in b["surname"][:20]]
     for table in (a, b):

@@ -7,8 +7,8 @@ from lshfast.records import dedup_records, match_records
 from lshfast.records.assignment import likely_assignment
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.fields import Field
+from lshfast.records.link_run import check_groups
 from lshfast.records.linkage import Linkage
-from lshfast.records.linking import check_groups
 from lshfast.records.patterns import count_patterns
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field

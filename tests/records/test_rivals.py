@@ -146,7 +146,7 @@ def test_as_many_duplicates_as_artists():
 
 
 def test_too_few_seeds_for_many_links_are_named(monkeypatch):
-    monkeypatch.setattr("lshfast.records.linking.suits_mixture", lambda *_: False)
+    monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     words = WORDS[:600]
     table = {"name": [f"{a} {b}" for a in words[:30] for b in words[30:40]] * 2, "code": [*map(str, range(600))]}
     result = dedup_records(table, fields=["name:text", "code:number"], rules=["all"])

@@ -1,0 +1,259 @@
+"""The pairs that are compared, and what is learnt from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lshfast._common.types import Int64Array
+from lshfast.records.assignment import likely_assignment
+from lshfast.records.blocking import EveryPair
+from lshfast.records.calibration import (
+    MOST_ROWS,
+    Calibration,
+    FoundSeeds,
+    calibrate,
+    find_seeds,
+    seeds_are_sought,
+)
+from lshfast.records.candidates import CandidatePairs, candidate_pairs
+from lshfast.records.choices import Assignment
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.content import shared_content
+from lshfast.records.default_rules import compares_all, default_rules, mixture_rules
+from lshfast.records.labels import PairLabels
+from lshfast.records.link_task import LinkTask
+from lshfast.records.linkage import Linkage
+from lshfast.records.links import (
+    CandidateScores,
+    least_scores,
+    scores_of,
+)
+from lshfast.records.nearest import NearestBlocks
+from lshfast.records.network import Network, information_of, learn_network
+from lshfast.records.options import LinkOptions
+from lshfast.records.patterns import PairPatterns
+from lshfast.records.reach import ChosenRules, Reach, with_reach
+from lshfast.records.weights import LinkWeights, estimate_weights
+
+# The part of the expected matches, of so many at least, that keys should bring without the nearest
+# records.
+LEAST_REACHED = 0.95
+FEWEST_EXPECTED = 20.0
+# Of the rows: the ranks of texts are not trusted if patterns show fewer matches.
+FEW_TEXT_MATCHES = 0.005
+MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
+MOST_TELLING = 8  # fields whose patterns are counted, for the same
+FEW_SAMPLED = 0.2  # of the usual samples, for the same
+FEWEST_ROWS = 100  # of a table of texts, of which patterns show whether it has duplicates
+ALIKE = 0.5  # similarity of whole records, for the same
+
+
+@dataclass(frozen=True)
+class BlockedPairs:
+    """The pairs that are compared.
+
+    Attributes
+    ----------
+    compared : CandidatePairs
+    training : CandidatePairs
+        Those from which weights are learnt.
+    reach : Reach or None
+    chosen : ChosenRules
+    """
+
+    compared: CandidatePairs
+    training: CandidatePairs
+    reach: Reach | None
+    chosen: ChosenRules
+
+
+def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
+    """Choose blocking rules, unless they are given, and return their pairs."""
+    linkage = task.linkage
+    if options.rules is not None:
+        chosen = ChosenRules.given(linkage, options.rules)
+    else:
+        chosen = mixture_rules(linkage) if task.mixed else default_rules(linkage)
+    training, reach = with_reach(
+        candidate_pairs(linkage, chosen.rules, chosen.found), chosen.rules, chosen.seeds
+    )
+    compared = training
+    if options.rules is None and not task.mixed and compares_all(linkage):
+        compared = candidate_pairs(linkage, [*chosen.rules, EveryPair()], chosen.found)
+        reach = None
+    return BlockedPairs(compared, training, reach, chosen)
+
+
+def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
+    """Return whether the keys that were chosen bring too few of the matches that are expected among
+    all pairs.
+    """
+    rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
+    network = model.learnt
+    if not isinstance(network, Network) or options.rules is not None or rows > MOST_ROWS:
+        return False
+    return network.weights.matches >= FEWEST_EXPECTED and network.reached < LEAST_REACHED
+
+
+def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
+    """Return the pairs of the nearest whole records as well: they agree in no key if they have many
+    errors.
+    """
+    rules = [*candidates.chosen.rules, NearestBlocks()]
+    chosen = ChosenRules(rules)
+    compared = candidate_pairs(task.linkage, rules)
+    return BlockedPairs(compared, compared, None, chosen)
+
+
+def some_pairs(candidates: CandidatePairs, index: Int64Array) -> BlockedPairs:
+    """Return some candidates, by their index, as those that are compared."""
+    order = np.sort(index)
+    compared = replace(candidates, places=candidates.places[order], masks=candidates.masks[order])
+    return BlockedPairs(compared, compared, None, ChosenRules([NearestBlocks()]))
+
+
+@dataclass(frozen=True)
+class LearntModel:
+    """What was learnt from the candidates.
+
+    Attributes
+    ----------
+    learnt : Calibration, LinkWeights, Network or None
+        None for points.
+    comparers : list of FieldComparer
+    patterns : PairPatterns or None
+        Those of the candidates, for a Network.
+    seeds : FoundSeeds or None
+    assign : str
+        How links are assigned unless it is said.
+    by_rules : bool
+        Whether the rules that the user gave are all the evidence.
+    differing : tuple of str
+        Fields that differ in nearly all matches, as agreement patterns show.
+    """
+
+    learnt: Calibration | LinkWeights | Network | None
+    comparers: list[FieldComparer]
+    patterns: PairPatterns | None = None
+    seeds: FoundSeeds | None = None
+    assign: Assignment = "one-to-one"
+    by_rules: bool = False
+    differing: tuple[str, ...] = ()
+
+    def scores(
+        self, linkage: Linkage, candidates: BlockedPairs, options: LinkOptions
+    ) -> CandidateScores:
+        """Score the candidates."""
+        if not isinstance(self.learnt, Network):
+            return scores_of(
+                linkage,
+                self.comparers,
+                candidates.training,
+                candidates.compared,
+                self.learnt,
+                options,
+            )
+        network = self.learnt
+        places = candidates.compared.places
+        least, lowest = least_scores(options, network.weights, network)
+        if self.patterns is None:
+            found = network.above(linkage, places, lowest)
+        else:
+            found = network.of_patterns(linkage, places, self.patterns, lowest)
+        return CandidateScores(network.weights, network, least, *found)
+
+
+def learn(
+    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
+) -> LearntModel:
+    """Learn weights from the candidates, as the fields suggest."""
+    if options.scoring != "weights":
+        assign = options.assignment(task.linkage.b is None)
+        return LearntModel(None, task.comparers, assign=assign)
+    if task.mixed:
+        return learn_by_patterns(task, candidates, options, labels)
+    return learn_by_ranks(task, candidates, options, labels)
+
+
+def learn_by_patterns(
+    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
+) -> LearntModel:
+    """Learn weights from the agreement patterns of all pairs."""
+    network, patterns = learn_network(
+        task.linkage,
+        task.comparers,
+        candidates.compared.places,
+        edges=task.edges,
+        frequencies=options.frequencies,
+        labels=labels,
+    )
+    assign = options.assignment(task.linkage.b is None)
+    return LearntModel(
+        network, task.comparers, patterns, assign=assign, differing=network.differing
+    )
+
+
+def learn_by_ranks(
+    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
+) -> LearntModel:
+    """Learn weights from records that are each other's nearest, or from all candidates.
+
+    Of one table of texts, weights are learnt from all candidates only if agreement patterns show
+    more than a few matches, or if the rules are given: the most similar texts of a table without
+    duplicates look like its duplicates.
+    """
+    linkage = task.linkage
+    training = candidates.training
+    assign = options.assignment(linkage.b is None)
+    several_may_match = options.assign is None and linkage.b is not None
+    if several_may_match and seeds_are_sought(linkage, training, assign):
+        assign = alike_assignment(linkage, training)
+    seeds = find_seeds(linkage, training, assign, alone=candidates.chosen.alone)
+    if seeds is not None and len(labels):
+        seeds = seeds.with_marks(training.places, labels, linkage.sizes[1])
+    if linkage.b is not None and seeds is not None:
+        learnt = calibrate(linkage, task.comparers, seeds, frequencies=options.frequencies)
+        return LearntModel(learnt, task.comparers, seeds=seeds, assign=assign)
+    differing: tuple[str, ...] = ()
+    if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
+        by_patterns = learn_by_some_patterns(task, training, options)
+        assert isinstance(by_patterns.learnt, Network)
+        if by_patterns.learnt.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
+            return replace(by_patterns, assign=assign)
+        differing = by_patterns.differing
+    weights = estimate_weights(linkage, task.comparers, training, frequencies=options.frequencies)
+    return LearntModel(weights, task.comparers, seeds=seeds, assign=assign, differing=differing)
+
+
+def learn_by_some_patterns(
+    task: LinkTask, training: CandidatePairs, options: LinkOptions
+) -> LearntModel:
+    """Learn from the patterns of the fields that tell most, in samples of the candidates and of all
+    pairs.
+    """
+    linkage = task.linkage
+    sample = training.places[:: len(training.places) // MOST_COUNTED + 1]
+    information = [-information_of(linkage, comparer.coded) for comparer in task.comparers]
+    telling = [
+        task.comparers[place]
+        for place in sorted(np.argsort(information, kind="stable")[:MOST_TELLING])
+    ]
+    network, _ = learn_network(
+        linkage,
+        telling,
+        sample,
+        edges=shared_content([comparer.coded for comparer in telling], linkage.seed),
+        frequencies=options.frequencies,
+        sampled=FEW_SAMPLED,
+    )
+    return LearntModel(network, telling, differing=network.differing)
+
+
+def alike_assignment(linkage: Linkage, candidates: CandidatePairs) -> Assignment:
+    """Return the assignment that the similarities of whole records of two tables suggest."""
+    i, j = linkage.rows_of(candidates.places)
+    similarities = linkage.record_texts.compared(i, j)[1]
+    alike = similarities >= ALIKE
+    return likely_assignment(i[alike], j[alike], similarities[alike], linkage.sizes)

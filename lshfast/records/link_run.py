@@ -1,0 +1,471 @@
+"""A run of linking, step by step: blocking, weights, scores, links."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array
+from lshfast._common.visible import visible
+from lshfast.records.assignment import likely_assignment
+from lshfast.records.calibration import (
+    FEWEST_SEEDS,
+    MOST_ROWS,
+    Calibration,
+    FoundSeeds,
+    calibrate,
+    seeds_are_sought,
+)
+from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
+from lshfast.records.choices import Assignment
+from lshfast.records.copies import (
+    NearPairsOfRecords,
+    RecordWords,
+    contradict_often,
+    copies_of,
+    join_families,
+)
+from lshfast.records.distinct import distinct_rows
+from lshfast.records.given_rules import weights_of_rules
+from lshfast.records.held_out import held_out_rates
+from lshfast.records.labels import PairLabels, labels_of
+from lshfast.records.link_model import (
+    FEWEST_ROWS,
+    BlockedPairs,
+    LearntModel,
+    blocked_pairs,
+    learn,
+    misses_many,
+    some_pairs,
+    with_nearest,
+)
+from lshfast.records.link_task import LinkTask, coded_task
+from lshfast.records.linkage import Linkage
+from lshfast.records.links import (
+    PROBABILITY,
+    CandidateScores,
+    ChosenLinks,
+    links_above,
+    links_of,
+    steps_of,
+)
+from lshfast.records.nearest import NearestBlocks
+from lshfast.records.network import Network
+from lshfast.records.options import LinkOptions
+from lshfast.records.outlook import expected_precision, warnings_of
+from lshfast.records.reach import is_whole
+from lshfast.records.result import LinkResult
+from lshfast.records.summary import LinkSummary
+from lshfast.records.tables import CodedField, RecordTable
+
+STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
+VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
+LARGE_GROUP = 50  # records
+UNLIKELY = 0.001  # probability of the largest group
+MOST_IN_GROUPS = 0.9  # of the records in large groups
+RULES_ALONE = (
+    "no field tells matches from other pairs, so records are linked by the keys of the given "
+    "rules alone: "
+    "check some links"
+)
+
+
+class StageTimes:
+    """The seconds of the stages of a run."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure the time of a block, and report the stage when it ends."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        if self._progress:
+            self._progress("link", STAGES.index(name) + 1, len(STAGES))
+
+
+@dataclass
+class LinkRun:
+    """A run of linking, with what its steps found so far.
+
+    Attributes
+    ----------
+    task : LinkTask
+    asked : LinkOptions
+        The options of the call.
+    options : LinkOptions
+        The same, with the assignment that was chosen.
+    labels : PairLabels
+    times : StageTimes
+    candidates : BlockedPairs
+    model : LearntModel
+    scores : CandidateScores
+    links : ChosenLinks
+    seeds_used : int
+        The number of seeds of one table, if weights were learnt from them because links by other
+        weights left them.
+    """
+
+    task: LinkTask
+    asked: LinkOptions
+    options: LinkOptions
+    labels: PairLabels
+    times: StageTimes
+    candidates: BlockedPairs
+    model: LearntModel = field(init=False)
+    scores: CandidateScores = field(init=False)
+    links: ChosenLinks = field(init=False)
+    seeds_used: int = 0
+
+    @classmethod
+    def begin(
+        cls,
+        a: RecordTable,
+        b: RecordTable | None,
+        options: LinkOptions,
+        progress: Progress | None,
+    ) -> LinkRun:
+        """Read the fields of the tables, and choose the pairs that are compared."""
+        times = StageTimes(progress)
+        labels = labels_of(options.labels, a, b)
+        with times.stage("code"):
+            task = coded_task(a, b, options)
+        with times.stage("block"):
+            candidates = blocked_pairs(task, options)
+        return cls(task, options, options, labels, times, candidates)
+
+    @property
+    def linkage(self) -> Linkage:
+        """The tables."""
+        return self.task.linkage
+
+    @property
+    def within_one_table(self) -> bool:
+        """Whether duplicates are sought."""
+        return self.linkage.b is None
+
+    def learn(self) -> None:
+        """Learn from the candidates; from those of the nearest records too if keys miss many."""
+        with self.times.stage("estimate"):
+            self.model = learn(self.task, self.candidates, self.options, self.labels)
+        if misses_many(self.model, self.linkage, self.options):
+            with self.times.stage("block"):
+                self.candidates = with_nearest(self.task, self.candidates)
+            with self.times.stage("estimate"):
+                self.model = learn(self.task, self.candidates, self.options, self.labels)
+
+    def assign(self) -> None:
+        """Score the candidates, and choose links and, unless it is given, how many a record has."""
+        self._score()
+        if self.options.assign is None:
+            assign = self.model.assign
+            if isinstance(self.model.learnt, Network) and not self.within_one_table:
+                compared = self.candidates.compared
+                assign = probable_assignment(self.scores, compared, self.linkage)
+            self.options = replace(self.options, assign=assign)
+        self._link()
+
+    def learn_from_seeds(self) -> None:
+        """Learn from the seeds of one table if links by other weights leave them."""
+        seeds = self.model.seeds
+        if seeds is None or not self.within_one_table:
+            return
+        if supported(self.task, self.candidates, self.scores, seeds):
+            return
+        self.seeds_used = len(seeds)
+        self._calibrate(seeds)
+        self._score()
+        self._link()
+
+    def link_by_rules(self) -> None:
+        """Link by the keys of given rules alone if nothing else links records."""
+        if len(self.links.i) or self.options.rules is None or self.scores.weights is None:
+            return
+        with self.times.stage("estimate"):
+            weights = weights_of_rules(
+                self.linkage,
+                self.task.comparers,
+                self.candidates.chosen.rules,
+                self.candidates.compared,
+            )
+        if weights is None:
+            return
+        self.model = LearntModel(
+            weights, self.task.comparers, assign=self.model.assign, by_rules=True
+        )
+        self._doubt(RULES_ALONE)
+        self._score()
+        self._link()
+
+    def link_copies(self) -> None:
+        """Link only the copies of one table whose alike records are a family, or else none."""
+        if not may_have_copies(self.task, self.links, self.scores, self.asked):
+            return
+        words = RecordWords(self.linkage, self.model.differing)
+        has_links = bool(len(self.links.i))
+        if has_links and not contradict_often(words, self.links, not self.task.mixed):
+            return
+        with self.times.stage("block"):
+            nearest = candidate_pairs(self.linkage, [NearestBlocks()])
+        with self.times.stage("estimate"):
+            near = near_records(self.linkage, nearest)
+            families = has_links and join_families(words, near, self.links)
+            copies = copies_of(self.linkage, words, near) if families or not has_links else None
+        if copies is not None:
+            self.seeds_used = 0
+            self._calibrate(copies.seeds)
+            assert isinstance(self.model.learnt, Calibration)
+            self.model = replace(
+                self.model,
+                learnt=copies.calibrated(self.model.learnt),
+                comparers=self.task.comparers,
+                seeds=copies.seeds,
+            )
+            self.candidates = some_pairs(nearest, copies.index)
+            self.scores = self.model.scores(self.linkage, self.candidates, self.options)
+        elif families:
+            self._doubt(no_copies_text(self.task.scored))
+            self.scores = without_pairs(self.scores)
+        else:
+            return
+        self._link()
+
+    def result(self) -> LinkResult:
+        """Return the links, with all that they were chosen from."""
+        links = self.links
+        scores = self.scores
+        if links.clusters is not None and scores.weights is not None:
+            check_groups(links.clusters.labels, self.task.scored)
+        rates = None
+        if self.task.held_out is not None:
+            with self.times.stage("rates"):
+                rates = held_out_rates(self.task, self.candidates.compared, scores)
+        return LinkResult(
+            links.i,
+            links.j,
+            links.scores,
+            links.probabilities,
+            scores.scorers.parts((links.i, links.j)),
+            [scorer.comparer.coded for scorer in scores.scorers],
+            scores.weights,
+            rates,
+            self._summary(),
+            self.options,
+            self.linkage,
+            scores.scorers,
+            self.candidates.compared,
+            self.task.left_out,
+            tuple(self.task.dependent),
+            self.labels,
+        )
+
+    def _score(self) -> None:
+        with self.times.stage("compare"):
+            self.scores = self.model.scores(self.linkage, self.candidates, self.options)
+
+    def _link(self) -> None:
+        with self.times.stage("assign"):
+            self.links = links_of(
+                self.linkage, self.candidates.compared, self.scores, self.options, self.labels
+            )
+
+    def _calibrate(self, seeds: FoundSeeds) -> None:
+        """Learn weights from seeds."""
+        with self.times.stage("estimate"):
+            learnt = calibrate(
+                self.linkage, self.task.comparers, seeds, frequencies=self.options.frequencies
+            )
+        self.model = replace(self.model, learnt=learnt)
+
+    def _doubt(self, text: str) -> None:
+        """Add a warning."""
+        self.task = replace(self.task, doubts=[*self.task.doubts, text])
+
+    def _summary(self) -> LinkSummary:
+        """Return the figures of the run."""
+        linkage = self.linkage
+        links = self.links
+        weights = self.scores.weights
+        compared = self.candidates.compared
+        counts = links_by_rule(links.masks, len(compared.reports)).tolist()
+        if self.within_one_table:
+            linked = distinct(np.append(links.i, links.j), len(linkage.a)), 0
+        else:
+            linked = distinct(links.i, len(linkage.a)), distinct(links.j, linkage.sizes[1])
+        precision = None
+        if weights is not None and links.probabilities is not None and len(links.i):
+            precision = expected_precision(links.probabilities, weights)
+        steps = []
+        if weights is not None:
+            assign = self.options.assignment(self.within_one_table)
+            steps = steps_of(linkage, compared, self.scores, weights, assign, self.labels)
+        return LinkSummary(
+            records=(len(linkage.a), 0 if linkage.b is None else len(linkage.b)),
+            linked=linked,
+            all_pairs=linkage.all_pairs,
+            compared=len(compared),
+            above=int((self.scores.scores >= self.scores.least).sum()),
+            links=len(links.i),
+            rules=[
+                replace(report, links=count)
+                for report, count in zip(compared.reports, counts, strict=True)
+            ],
+            threshold=self.scores.least,
+            seconds=self.times.seconds,
+            clusters=links.clusters,
+            reach=self.candidates.reach,
+            ambiguous=links.ambiguous,
+            greedy=links.greedy,
+            marked=(int(self.labels.same.sum()), int((~self.labels.same).sum())),
+            missing=self.task.markers,
+            warnings=(*self.task.doubts, *self._warnings()),
+            precision=precision,
+            steps=steps,
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        """Return why the links may be wrong or incomplete."""
+        learnt = self.model.learnt
+        links = self.links
+        rules_are_given = self.options.rules is not None
+        reach = self.candidates.reach
+        if rules_are_given and any(map(is_whole, self.candidates.chosen.rules)):
+            reach = None
+        several = self.options.assignment(self.within_one_table)
+        several_were_chosen = self.asked.assign is None and several in (
+            "one-to-many",
+            "many-to-one",
+        )
+        return warnings_of(
+            self.task.scored,
+            self.linkage.sizes,
+            self.scores.weights,
+            self._lacks_seeds(),
+            links.scores[~self.labels.mark(links.i, links.j)],
+            self.scores.least,
+            cut=0 if links.clusters is None else links.clusters.cut,
+            seeds=self.seeds_used,
+            reach=reach,
+            nearest=not rules_are_given,
+            several=several if several_were_chosen else None,
+            by_twos=learnt.by_twos if isinstance(learnt, Network) else (),
+        )
+
+    def _lacks_seeds(self) -> bool:
+        """Return whether seeds were sought and not found, although there are enough links."""
+        model = self.model
+        if isinstance(model.learnt, Network) or model.seeds is not None or model.by_rules:
+            return False
+        if not seeds_are_sought(
+            self.linkage, self.candidates.training, self.options.assignment(False)
+        ):
+            return False
+        return not self.within_one_table or len(self.links.i) >= FEWEST_SEEDS
+
+
+def may_have_copies(
+    task: LinkTask, links: ChosenLinks, scores: CandidateScores, options: LinkOptions
+) -> bool:
+    """Return whether words should show which records of one table are copies: it has free texts,
+    and no rules.
+    """
+    linkage = task.linkage
+    if linkage.b is not None or scores.weights is None or options.rules is not None:
+        return False
+    texts = any(field.kind == "text" for field in linkage.fields.values())
+    usual = FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS
+    return texts and usual and (bool(len(links.i)) or not task.mixed)
+
+
+def near_records(linkage: Linkage, candidates: CandidatePairs) -> NearPairsOfRecords:
+    """Return candidates with the similarities of their whole records."""
+    i, j = linkage.rows_of(candidates.places)
+    return NearPairsOfRecords(i, j, linkage.record_texts.compared(i, j)[1], len(linkage.a))
+
+
+def without_pairs(scores: CandidateScores) -> CandidateScores:
+    """Return scores of no pairs, from which no matches are expected."""
+    assert scores.weights is not None
+    weights = replace(scores.weights, matches=0.0)
+    return replace(scores, weights=weights, index=scores.index[:0], scores=scores.scores[:0])
+
+
+def no_copies_text(fields: Sequence[CodedField]) -> str:
+    """Return a warning that the alike records of one table are no copies."""
+    names = visible(", ".join(field.field.name for field in fields))
+    return (
+        "the most similar records differ in numbers and words as different things do, so none are "
+        "linked by the fields "
+        f"compared ({names}): name fields that are equal for duplicates only, such as a code "
+        "(--field), or give rules "
+        "(--block)"
+    )
+
+
+def probable_assignment(
+    scores: CandidateScores, candidates: CandidatePairs, linkage: Linkage
+) -> Assignment:
+    """Return the assignment that the scores of two tables suggest."""
+    assert scores.weights is not None
+    probable = scores.weights.probability(scores.scores) >= VERY_PROBABLE
+    i, j = linkage.rows_of(candidates.places[scores.index[probable]])
+    gains = scores.scores[probable] - scores.weights.bits_of(PROBABILITY)
+    return likely_assignment(i, j, gains, linkage.sizes)
+
+
+def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
+    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records
+    count once.
+
+    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of
+    n groups is beyond s with a probability of n times the share that is expected beyond s.
+    """
+    if not len(labels) or np.bincount(labels).max() < LARGE_GROUP:
+        return
+    first, _ = distinct_rows([labels, *(field.codes[0] for field in scored)])
+    sizes = np.sort(np.bincount(labels[first]))
+    sizes = sizes[sizes > 1]
+    if not len(sizes) or sizes[-1] < LARGE_GROUP:
+        return
+    smaller = sizes[:-1]
+    slope = 1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
+    expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
+    everything = (
+        sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels)
+        and len(sizes) < len(labels) ** 0.5
+    )
+    if expected < UNLIKELY or everything:
+        names = visible(", ".join(field.field.name for field in scored))
+        raise ValueError(
+            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so "
+            "the fields compared "
+            f"({names}) do not tell records apart: name fields that do (--field), leave out others "
+            "(--ignore), or set a higher threshold"
+        )
+
+
+def supported(
+    task: LinkTask, candidates: BlockedPairs, scores: CandidateScores, seeds: FoundSeeds
+) -> bool:
+    """Return whether seeds support the weights of one table: the links that these give with the
+    default threshold.
+    """
+    assert scores.weights is not None
+    least = scores.weights.bits_of(PROBABILITY)
+    links = links_above(task.linkage, candidates.compared, scores, "many-to-many", least)
+    return seeds.support(links.i, links.j, task.comparers, scores.weights)
+
+
+def distinct(rows: Int64Array, size: int) -> int:
+    """Return the number of distinct rows; all are below `size`."""
+    seen = np.zeros(size, bool)
+    seen[rows] = True
+    return int(seen.sum())
