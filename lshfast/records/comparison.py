@@ -26,10 +26,7 @@ from lshfast.records.nearness import EXACT_LEVEL, LEVELS, MISSING_LEVEL, FieldLe
 from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.synonyms import Synonyms, words_of
 from lshfast.records.tables import CodedField
-
-# Longer values are compared in linear time: names by their first LONG characters, others by at most
-# LONG edits, and without synonyms. Records of adversaries may have values of megabytes.
-LONG = 1000
+from lshfast.records.values import LONG
 
 GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
 

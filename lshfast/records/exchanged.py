@@ -14,6 +14,7 @@ from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
 from lshfast.records.nearness import LEVELS
 from lshfast.records.tables import MISSING, CodedField
+from lshfast.records.values import LONG
 
 LEAST_SIMILAR = LEVELS["name"][1][1]  # of two values, if the other two are equal
 
@@ -65,8 +66,8 @@ class Exchange:
         if not len(codes):
             return np.zeros(0, bool)
         similarity = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
-        values = [self.field.values[code] for code in codes.tolist()]
-        other_values = [self.other.values[code] for code in others.tolist()]
+        values = [self.field.values[code][:LONG] for code in codes.tolist()]
+        other_values = [self.other.values[code][:LONG] for code in others.tolist()]
         cpdist = optional("rapidfuzz.process", "records").cpdist
         similarities: Float64Array = cpdist(values, other_values, scorer=similarity)
         return np.asarray(similarities >= LEAST_SIMILAR)

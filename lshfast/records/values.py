@@ -32,6 +32,8 @@ _CURRENCY = "$€£¥₹ \t\u00a0%"
 NUMBER_SAMPLE = 2000  # numbers of a column that decide its decimal sign
 # In values of more than `LONG` characters, further marks in a row are dropped: the Stream-Safe Text
 # Format of Unicode (UAX #15) has 30 at most, and words of any language have fewer.
+# Such values are compared in linear time: names by their first LONG characters, others by at most
+# LONG edits, and without synonyms. Records of adversaries may have values of megabytes.
 LONG = 1000
 MOST_MARKS = 30
 # Code points that all versions assign.
