@@ -121,7 +121,7 @@ assert_type(tanimoto.within(places.astype(np.uint64)), lshfast.index.Matches[lsh
 assert_type(tanimoto.query(places.astype(np.uint64), 1), lshfast.index.Matches[lshfast.index.Match])
 assert_type(lshfast.tanimoto_pairs(codes, 0.5), lshfast.index.KeyPairs)
 assert_type(tanimoto.query(places.astype(np.uint64), most=0.9), lshfast.index.Matches[lshfast.index.Match])
-assert_type(hamming.query(codes, least=1), lshfast.index.hamming.HammingMatches)
+apart: lshfast.index.hamming.HammingMatches = hamming.query(codes, least=1)
 assert_type(near.within(place, least=0.1), list[lshfast.index.Neighbor])
 every_index: list[lshfast.index.Index] = [
     lshfast.LSHIndex(),

@@ -239,7 +239,7 @@ class LSHIndex(StoredIndex):
             self.bands = Bands(parameters.bands, parameters.rows_per_band)
         self.store = store
         self.parameters = parameters
-        self.on_duplicate = on_duplicate
+        self.on_duplicate: OnDuplicate = on_duplicate
 
     @property
     def hasher(self) -> MinHasher:

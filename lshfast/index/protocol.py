@@ -63,8 +63,8 @@ class Index(Protocol):
     ('a', 11)
     """
 
-    on_duplicate: OnDuplicate
-
+    @property
+    def on_duplicate(self) -> OnDuplicate: ...
     @property
     def holds(self) -> Kind: ...
     @property

@@ -11,7 +11,7 @@ import pytest
 
 from tests.stages.runs import corpus, in_memory, joined, write_files
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 # Ray starts two workers on this machine alone, and sends no statistics.
 START_RAY = """
