@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lshfast.records import NearestBlocks, dedup_records, linking, match_records
+from lshfast.records import NearestBlocks, dedup_records, link_model, link_task, match_records
 from lshfast.records import default_rules as rules_of_defaults
 from lshfast.records.blocking import KeyBlocks, SortBlocks
 from lshfast.records.calibration import find_seeds
@@ -52,13 +52,13 @@ def test_rules_by_hand_that_bring_few_pairs():
 @pytest.fixture
 def by_ranks(monkeypatch):
     """Let the ranks of whole records tell matches, as for tables of texts."""
-    monkeypatch.setattr(linking, "suits_mixture", lambda *_: False)
+    monkeypatch.setattr(link_task, "suits_mixture", lambda *_: False)
 
 
 def test_default_rules_that_bring_few_pairs(monkeypatch, by_ranks):
     a, b = people(100)
     monkeypatch.setattr(
-        linking, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
+        link_model, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
     )
     warnings = match_records(a, b).summary.warnings
     assert warnings[0].startswith(
