@@ -106,9 +106,13 @@ class FieldComparer:
         of another field.
         """
         levels = self.levels(*self.coded.codes_of(i, j))
+        if self.exchanges:
+            different = np.flatnonzero(levels > EXACT_LEVEL)
+            i = i[different]
+            j = j[different]
         for exchange in self.exchanges:
             level = EXACT_LEVEL + 1 if exchange.counts else MISSING_LEVEL
-            levels[exchange.holds(i, j)] = level
+            levels[different[exchange.holds(i, j)]] = level
         return levels
 
     def agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Agreement:
