@@ -85,8 +85,8 @@ if TYPE_CHECKING:
         Summary,
         recommend,
     )
-    from lshfast._engine.by_value import RemovedBy as RemovedBy
-    from lshfast._engine.clusters import ClusterFigures as ClusterFigures
+    from lshfast._engine.account.by_value import RemovedBy as RemovedBy
+    from lshfast._engine.clusters.lasting import ClusterFigures as ClusterFigures
     from lshfast._engine.executors.local.api import dedup_files
     from lshfast._engine.executors.memory import dedup, pairs
     from lshfast._engine.libraries import LibraryDefaults, library_defaults
@@ -207,8 +207,8 @@ if not TYPE_CHECKING:
         # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
         {
             "_common.errors": "Excess TooManyRemovedError",
-            "_engine.by_value": "RemovedBy",
-            "_engine.clusters": "ClusterFigures",
+            "_engine.account.by_value": "RemovedBy",
+            "_engine.clusters.lasting": "ClusterFigures",
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
             "MinHash MinHashLSH "
             "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash "

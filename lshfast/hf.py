@@ -15,8 +15,8 @@ from lshfast._common.arrow_columns import checked_column
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation, check_int
 from lshfast._common.extras import optional
 from lshfast._common.types import Int64Array
+from lshfast._engine.account.report import DedupResult
 from lshfast._engine.executors.memory import dedup as dedup_items
-from lshfast._engine.report import DedupResult
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.sketch.minhash import Scheme
 

@@ -1,4 +1,4 @@
-"""Write lshfast/_engine/option_types.py: the options that functions take as ``**options``, for type checkers.
+"""Write lshfast/_engine/options/types.py: the options that functions take as ``**options``, for type checkers.
 
 Run it after an option was declared: python -m tests.make_option_types
 """
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import lshfast
 from lshfast._common import choices
-from lshfast._engine import option_types
-from lshfast._engine.option_rules import TAKES
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.options import types as option_types
+from lshfast._engine.options.declared import OPTIONS
+from lshfast._engine.options.rules import TAKES
 
 # The class for each function; it has the options that the function does not write out.
 CLASSES = {

@@ -9,8 +9,8 @@ from PIL import Image
 
 import lshfast
 from lshfast import LSHForest, LSHIndex, genomes, images, passages, records, web
-from lshfast.records.dependent import DependentField
-from lshfast.records.keys import LeftOut
+from lshfast.records.tables.dependent import DependentField
+from lshfast.records.tables.keys import LeftOut
 
 MARKS = "\x1b]52;c;aGk=\x07\x9b31m\r\x7f\u202e\u2066\u2028\u200f<b>&"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

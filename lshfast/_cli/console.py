@@ -22,12 +22,12 @@ from lshfast.startup import INTERRUPTED
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from lshfast._engine.display import Account
+    from lshfast._engine.account.display import Account
     from lshfast._engine.forecasts.texts import Expected, Forecast
-    from lshfast._engine.index_files import OpenedIndex
+    from lshfast._engine.indexes.files import OpenedIndex
+    from lshfast._engine.indexes.points import PointIndex
     from lshfast._engine.libraries import LibraryDefaults
     from lshfast._engine.plan import Plan
-    from lshfast._engine.point_indexes import PointIndex
     from lshfast._io import Reject
     from lshfast.index.lsh_index import LSHIndex
 
@@ -270,8 +270,8 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 
 def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings and the size of an index as lines, with a histogram of its buckets."""
-    from lshfast._engine.index_files import EXPECTED, KEYS
-    from lshfast._engine.indexes import POINTS
+    from lshfast._engine.indexes.files import EXPECTED, KEYS
+    from lshfast._engine.indexes.run_indexes import POINTS
     from lshfast._engine.plan import SETS
     from lshfast.index.lsh_index import WEIGHTED
 
@@ -425,7 +425,7 @@ WORDS = 500
 
 def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     """Return the settings of libraries as lines, and their similarity after some changes."""
-    from lshfast._engine.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
+    from lshfast._engine.account.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
 
     def similarity_of(unit: Any, size: int | None) -> str:
         """Return the similarity after the changes; "" if words do not determine it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from lshfast._cli.errors import resume_advice
-from lshfast._engine.command import QUIET, Command, Console, output_option
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.option_rules import of_group, refuse, taken_by_verb
-from lshfast._engine.options import OPTIONS, TABLES
+from lshfast._engine.options.command import QUIET, Command, Console, output_option
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS, TABLES
+from lshfast._engine.options.rules import of_group, refuse, taken_by_verb
 
 MASTER = Option(
     "master",

@@ -11,7 +11,7 @@ from typing import get_args
 
 from lshfast._common.choices import DemoData
 from lshfast._common.display import counted
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     LEAST_SIMILARITY,
     QUIET,
     Argument,
@@ -19,7 +19,7 @@ from lshfast._engine.command import (
     Console,
     options_named,
 )
-from lshfast._engine.declaration import Options
+from lshfast._engine.options.declaration import Options
 
 OTHERS = {"site-packages", "dist-packages", "__pycache__"}
 

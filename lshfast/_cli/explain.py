@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     INPUTS,
     LEAST_SIMILARITY,
     MEASURE_OF_TEXTS,
@@ -13,7 +13,7 @@ from lshfast._engine.command import (
     Console,
     options_named,
 )
-from lshfast._engine.declaration import Option, Options
+from lshfast._engine.options.declaration import Option, Options
 
 KEY = Argument("key", "ID", "The id of a row, or FILE:LINE.", str)
 READING_OPTIONS = (*options_named("column", "id_column"), *READING)
@@ -47,10 +47,10 @@ def explain(options: Options, console: Console) -> None:
     of the run. Its options are stored with the table of removed rows; those given here replace
     them. Without --removed, two rows are compared: --with ID.
     """
-    from lshfast._engine import explain_files
     from lshfast._engine.inputs import Inputs
+    from lshfast._engine.options.stored import read_options
+    from lshfast._engine.pages import explain_files
     from lshfast._engine.plans import plan_of_options
-    from lshfast._engine.stored_options import read_options
 
     removed = options.removed
     if removed is None and options.other is None:

@@ -1,7 +1,7 @@
 """Commands from declarations: the options of a command, its help, and the record that it runs with.
 
 A command is a function of one record and the terminal, with a tuple of options
-(`lshfast._engine.command`). The short help, ``-h`` and ``--help``, shows the daily options;
+(`lshfast._engine.options.command`). The short help, ``-h`` and ``--help``, shows the daily options;
 ``--help-all`` shows all.
 """
 
@@ -17,9 +17,9 @@ from typer.core import TyperCommand
 from lshfast._cli.completion import columns
 from lshfast._cli.errors import Commands, one_line_errors
 from lshfast._cli.terminal import Terminal
-from lshfast._engine.command import Argument, Command, CommandGroup
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.options.command import Argument, Command, CommandGroup
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS
 
 HELP_ALL = "help_all"
 

@@ -16,7 +16,7 @@ from lshfast._cli.console import (
 )
 from lshfast._common.atomic_files import printable
 from lshfast._common.display import counted
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     INPUTS,
     QUIET,
     READING,
@@ -27,11 +27,11 @@ from lshfast._engine.command import (
     options_named,
     output_option,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS, TABLES
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS, TABLES
 
 if TYPE_CHECKING:
-    from lshfast._engine.index_searches import NearQuery
+    from lshfast._engine.indexes.searches import NearQuery
     from lshfast._engine.inputs import Inputs
     from lshfast._io import Output
 
@@ -171,7 +171,7 @@ def build(options: Options, console: Console) -> None:
     An entry is the signature of a text or set, weighted or not, or a vector or code, under the
     row's id, or under FILE:LINE without --id-column.
     """
-    from lshfast._engine.index_files import build_index, plan_of_build
+    from lshfast._engine.indexes.files import build_index, plan_of_build
     from lshfast._engine.inputs import Inputs
 
     source = Inputs.of(options.inputs, options)
@@ -198,7 +198,7 @@ def add(options: Options, console: Console) -> None:
 
     The index determines what they are: texts and their shingles, sets, vectors or codes.
     """
-    from lshfast._engine.index_files import add_to_index
+    from lshfast._engine.indexes.files import add_to_index
     from lshfast._engine.inputs import Inputs
 
     source = Inputs.of(options.inputs, options)
@@ -216,7 +216,7 @@ def remove(options: Options, _: Console) -> None:
     """Remove entries from an index."""
     if not options.key and options.keys_file is None:
         raise ValueError("keys are needed: KEY... or --keys FILE")
-    from lshfast._engine.index_files import key_lines, remove_keys
+    from lshfast._engine.indexes.files import key_lines, remove_keys
 
     in_file = key_lines(options.keys_file) if options.keys_file else []
     removed, left = remove_keys(options.index, [*options.key, *in_file], options.on_missing)
@@ -230,7 +230,7 @@ def query(options: Options, console: Console) -> None:
     Columns, separated by tabs: the row's key (not with --text), the entry's key, and the
     similarity, which is estimated for texts and sets, or the distance.
     """
-    from lshfast._engine.index_searches import NearQuery
+    from lshfast._engine.indexes.searches import NearQuery
     from lshfast._engine.inputs import Inputs, output_of
 
     wanted = NearQuery(**options.picked(QUERY_NAMES))
@@ -246,7 +246,7 @@ def query(options: Options, console: Console) -> None:
 
 def _query_text(options: Options, wanted: NearQuery, table: Output | None) -> None:
     """Print the entries similar to one text."""
-    from lshfast._engine.index_queries import query_one
+    from lshfast._engine.indexes.queries import query_one
 
     with warnings_as_lines(options.quiet):
         keys, values, name = query_one(
@@ -273,7 +273,7 @@ def _query_rows(
     table: Output | None,
 ) -> None:
     """Print the entries similar to each row, and the account of the run."""
-    from lshfast._engine.index_queries import query_files
+    from lshfast._engine.indexes.queries import query_files
 
     printer = MatchPrinter()
     with (
@@ -309,7 +309,7 @@ def info(options: Options, console: Console) -> None:
 
     For texts and sets, a histogram shows how many entries the buckets hold.
     """
-    from lshfast._engine.index_files import opened_any
+    from lshfast._engine.indexes.files import opened_any
 
     with opened_any(options.index) as opened:
         console.show(index_table(options.index, opened, opened.key_kind))
@@ -320,7 +320,7 @@ def verify(options: Options, _: Console) -> None:
 
     Checks all checksums, and that tables and entries match. Exit status 1 if the index is damaged.
     """
-    from lshfast._engine.index_files import verify_index
+    from lshfast._engine.indexes.files import verify_index
 
     entries, nbytes = verify_index(options.index)
     path = printable(options.index)
@@ -329,7 +329,7 @@ def verify(options: Options, _: Console) -> None:
 
 def compact(options: Options, console: Console) -> None:
     """Rewrite an index without deleted entries."""
-    from lshfast._engine.index_files import compact_index
+    from lshfast._engine.indexes.files import compact_index
 
     with console.watching() as watch:
         before, after = compact_index(options.index, watch)

@@ -14,7 +14,7 @@ import typer
 from lshfast._cli.generated import add_command, add_group
 from lshfast._cli.overview import Overview
 from lshfast._common.version import VERSION
-from lshfast._engine.command import Command, CommandGroup
+from lshfast._engine.options.command import Command, CommandGroup
 
 # The modules that declare the commands, in their tuples COMMANDS.
 MODULES = {
@@ -27,7 +27,7 @@ MODULES = {
     "pairs": "lshfast._cli.dedup",
     "explain": "lshfast._cli.explain",
     "check": "lshfast.quality.check_command",
-    "label": "lshfast.records.label_command",
+    "label": "lshfast.records.labelling.command",
     "passages": "lshfast.passages.command",
     "genomes": "lshfast.genomes.command",
     "images": "lshfast.images.command",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from lshfast._common.visible import without_secrets
 
 if TYPE_CHECKING:
-    from lshfast._engine.declaration import Options
-    from lshfast._engine.pages import PageOutput
+    from lshfast._engine.options.declaration import Options
+    from lshfast._engine.pages.run_pages import PageOutput
 
 
 def page_of(options: Options) -> PageOutput | None:
     """Return the page that is wanted, with the command that repeats this run."""
     if options.html is None:
         return None
-    from lshfast._engine.pages import PageOutput
+    from lshfast._engine.pages.run_pages import PageOutput
 
     return PageOutput(options.html, options.html_texts, command_line(sys.argv), options.html_column)
 

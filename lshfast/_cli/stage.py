@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     QUIET,
     Argument,
     Command,
@@ -14,8 +14,8 @@ from lshfast._engine.command import (
     Run,
     options_named,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.option_rules import taken_by_verb
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.rules import taken_by_verb
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName

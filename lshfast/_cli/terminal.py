@@ -1,4 +1,4 @@
-"""What commands need of the terminal (`lshfast._engine.command.Console`)."""
+"""What commands need of the terminal (`lshfast._engine.options.command.Console`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lshfast._cli.questions import ask_key
 
 if TYPE_CHECKING:
     from lshfast._common.display import Figure
-    from lshfast._engine.declaration import Options
-    from lshfast._engine.display import Account
+    from lshfast._engine.account.display import Account
     from lshfast._engine.inputs import Inputs
-    from lshfast._engine.pages import PageOutput
+    from lshfast._engine.options.declaration import Options
+    from lshfast._engine.pages.run_pages import PageOutput
     from lshfast._engine.plans import AnyPlan
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, get_args
 
 from lshfast._cli.console import forecast_table, memory_table, plan_table, table_lines
 from lshfast._common.choices import PointKind, plural
-from lshfast._engine.command import Argument, Command, Console
-from lshfast._engine.declaration import Option, Options
 from lshfast._engine.libraries import LIBRARIES, library_defaults
-from lshfast._engine.option_rules import taken_by_verb
+from lshfast._engine.options.command import Argument, Command, Console
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.rules import taken_by_verb
 
 if TYPE_CHECKING:
     from lshfast._common.choices import Kind
@@ -183,7 +183,7 @@ TUNING: dict[Kind, Callable[..., None]] = {
 def _plot(path: Path, plan: Plan, libraries: list[LibraryDefaults]) -> None:
     """Draw the S-curve of the bands."""
     if path.suffix.lower() == ".svg":
-        from lshfast._engine.dedup_page import drawing_of_plan
+        from lshfast._engine.pages.dedup import drawing_of_plan
 
         drawing_of_plan(plan, libraries).save(path, overwrite=True)
         return
@@ -206,10 +206,10 @@ def _show_forecast(source: Inputs, plan: Plan, cap: Cap) -> None:
 
 def _show_inputs(corpus: Corpus, plan: Plan) -> None:
     """Print how the inputs were read, and the shingles that suit texts of this length."""
-    from lshfast._engine.display import input_figures
+    from lshfast._engine.account.display import input_figures
+    from lshfast._engine.account.short_texts import threshold_for
     from lshfast._engine.executors.local.run import recommend_for
     from lshfast._engine.inputs import input_notes
-    from lshfast._engine.short_texts import threshold_for
 
     notes = input_notes(corpus)
     lines = table_lines(input_figures(notes["delimiters"], notes["unread"], notes["lines"]))

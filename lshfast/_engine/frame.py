@@ -24,10 +24,10 @@ from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import BoolArray
+from lshfast._engine.account.display import Account
 from lshfast._engine.clock import Clock, naming_stage
-from lshfast._engine.display import Account
 from lshfast._engine.inputs import Inputs, faults_of, input_notes, item_batches
-from lshfast._engine.pages import PageOutput, check_page_output
+from lshfast._engine.pages.run_pages import PageOutput, check_page_output
 from lshfast._io import (
     Corpus,
     Edits,

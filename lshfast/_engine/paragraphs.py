@@ -16,15 +16,15 @@ from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import BoolArray, Int64Array
-from lshfast._engine.display import SIMILARITY_NAMES, empty_note, groups_figure
+from lshfast._engine.account.display import SIMILARITY_NAMES, empty_note, groups_figure
+from lshfast._engine.account.report import DedupResult, Summary
 from lshfast._engine.executors.local.cap import Cap
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.frame import Job, ShortenedRows
-from lshfast._engine.indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.option_rules import refuse
+from lshfast._engine.options.rules import refuse
 from lshfast._engine.plan import Keep, Plan
-from lshfast._engine.report import DedupResult, Summary
 from lshfast._engine.run import run_part
 from lshfast._io import Corpus, id_kind
 from lshfast.kernels.text import TextError, Texts

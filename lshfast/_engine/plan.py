@@ -15,8 +15,8 @@ from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.choices import Verify as Verify
 from lshfast._common.display import bands_and_rows
 from lshfast._common.threads import thread_count
-from lshfast._engine.declaration import Driver
-from lshfast._engine.options import NAMES, OPTIONS
+from lshfast._engine.options.declaration import Driver
+from lshfast._engine.options.declared import NAMES, OPTIONS
 from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard

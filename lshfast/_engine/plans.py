@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast, get_args
 
 from lshfast._common.choices import Kind, PointKind
-from lshfast._engine.option_rules import refuse_for_kind
+from lshfast._engine.options.rules import refuse_for_kind
 from lshfast._engine.plan import Plan, make_plan
 from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
 

@@ -20,13 +20,13 @@ from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast._engine.account import Findings
+from lshfast._engine.account.crowds import Limited
+from lshfast._engine.account.findings import Findings
+from lshfast._engine.account.report import DedupResult
 from lshfast._engine.against import NOTHING_EARLIER, Earlier
 from lshfast._engine.clock import Clock
-from lshfast._engine.crowds import Limited
-from lshfast._engine.listed_pairs import PairArray, listed, lists_copies, not_above, renumbered
+from lshfast._engine.pairs.listed import PairArray, listed, lists_copies, not_above, renumbered
 from lshfast._engine.preference import preference_by_length
-from lshfast._engine.report import DedupResult
 from lshfast._items.bucket_join import BucketJoin
 from lshfast._items.buckets import (
     PointBuckets,

@@ -16,17 +16,17 @@ import numpy.typing as npt
 from lshfast._common.progress import Progress
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.account import Findings
+from lshfast._engine.account.findings import Findings
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.against import Earlier, find_earlier
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column
 from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.exact_pairs import ExactPairs, collection_of
+from lshfast._engine.pairs.exact import ExactPairs, collection_of
+from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Keep, KeepValues, Plan
 from lshfast._engine.preference import preference_of
-from lshfast._engine.report import DedupResult
-from lshfast._engine.short_texts import advice_for
-from lshfast._engine.similar_pairs import SimilarPairs
 from lshfast._engine.sketching import LEAST_ROW_BYTES, RowStore, SketchedRows, sketch_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups

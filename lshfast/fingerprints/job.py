@@ -12,7 +12,7 @@ import numpy as np
 
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
-from lshfast._engine.display import Account
+from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._io import DataError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     QUIET,
     Argument,
     Command,
@@ -10,8 +10,8 @@ from lshfast._engine.command import (
     options_named,
     output_option,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import TABLES
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import TABLES
 
 GENOMES = Argument(
     "inputs",

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
-from lshfast._engine.display import Account
+from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
-from lshfast._engine.pages import PageOutput, named
+from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast._io import check_different, check_place
 from lshfast._io.files import OnError
 from lshfast.genomes.ani import LEAST_HASHES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lshfast._common.choices import MAX_PIXELS, ImageHashKind, ImageKeep
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     QUIET,
     Argument,
     Command,
@@ -13,8 +13,8 @@ from lshfast._engine.command import (
     options_named,
     output_option,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS, TABLES
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS, TABLES
 
 IMAGES = Argument(
     "inputs",

@@ -17,10 +17,10 @@ from lshfast._common.image_hashes import image_hash
 from lshfast._common.progress import Progress
 from lshfast._common.threads import thread_count
 from lshfast._common.types import Int64Array
-from lshfast._engine.display import Account, groups_figure
+from lshfast._engine.account.display import Account, groups_figure
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.pages import PageOutput, named
+from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast._io import Corpus, Reject
 from lshfast._io.files import OnError
 from lshfast._io.hash_lists import FIGURES, HASH, KIND, PATH, VERSION, hash_of_lists

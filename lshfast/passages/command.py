@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from lshfast._engine.command import QUIET, READING, Command, Console, options_named, output_option
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import TABLES
+from lshfast._engine.options.command import (
+    QUIET,
+    READING,
+    Command,
+    Console,
+    options_named,
+    output_option,
+)
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import TABLES
 
 PASSAGES_OPTIONS = (
     output_option(f"The passages, a row each: {TABLES}. With --remove: rows.", required=False),

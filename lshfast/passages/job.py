@@ -15,8 +15,8 @@ from lshfast._common.progress import Progress
 from lshfast._common.visible import one_line
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.inputs import Inputs, text_batches
-from lshfast._engine.pages import PageOutput, named
-from lshfast._engine.row_page import texts_by_row
+from lshfast._engine.pages.rows import texts_by_row
+from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast._io import Corpus, id_kind
 from lshfast.passages.page import PageSide, counts_of_side, left_out, rows_with_unlisted
 from lshfast.passages.plan import PassagePlan

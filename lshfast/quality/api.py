@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from lshfast._common.checks import Seed, check_int
 from lshfast._common.choices import ItemMeasure, Kind, plural
 from lshfast._common.progress import Progress
+from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
 from lshfast._engine.plan import RECALL
 from lshfast._engine.plans import AnyPlan, plan_for
-from lshfast._engine.short_texts import warn_of
 from lshfast._items.kind import collected, kind_in_memory
 from lshfast.quality.checks import CHECKS
 from lshfast.quality.result import CheckResult

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lshfast._engine.command import QUIET, Command, Console, output_option
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.option_rules import taken_by_verb
+from lshfast._engine.options.command import QUIET, Command, Console, output_option
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.rules import taken_by_verb
 
 # Pairs that --examples shows for each step of similarities.
 EXAMPLES = 3

@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 from lshfast._common.visible import visible
-from lshfast._engine.display import Account
+from lshfast._engine.account.display import Account
 
 
 def figures_as_dict(account: Account) -> dict[str, Any]:

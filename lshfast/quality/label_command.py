@@ -1,5 +1,6 @@
-"""What ``lshfast label`` takes and runs for texts; `lshfast.records.label_command` has the command,
-which also labels records.
+"""What ``lshfast label`` takes and runs for texts.
+
+`lshfast.records.labelling.command` has the command, which also labels records.
 """
 
 from __future__ import annotations
@@ -7,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     LEAST_SIMILARITY,
     MEASURE_OF_TEXTS,
     Console,
     options_named,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs

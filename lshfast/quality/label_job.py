@@ -15,12 +15,12 @@ from lshfast._engine.columns import ShingledTexts
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs, text_batches
-from lshfast._engine.listed_pairs import PairArray
-from lshfast._engine.pair_sample import PairSample, edges_from
+from lshfast._engine.options.stored import StoredOptions, read_options, write_beside
+from lshfast._engine.pages.pair_sample import PairSample, edges_from
+from lshfast._engine.pairs.listed import PairArray
+from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
-from lshfast._engine.similar_pairs import SimilarPairs
 from lshfast._engine.sketching import sketch_rows
-from lshfast._engine.stored_options import StoredOptions, read_options, write_beside
 from lshfast._io import DataError
 from lshfast._io.pages.differences import Differences, compare
 from lshfast.quality.label_sheet import (

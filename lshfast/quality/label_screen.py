@@ -69,7 +69,7 @@ def cut_text(text: str, most: int) -> str:
 
 def marked_spans(spans: list[Span], marks: tuple[str, str]) -> str:
     """Return a text with marks around its differences."""
-    from lshfast._engine.explanation import marked
+    from lshfast._engine.pages.explanation import marked
 
     return marked(spans, *marks)
 

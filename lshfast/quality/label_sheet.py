@@ -15,7 +15,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._engine.listed_pairs import PairArray
+from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import DataError, write_table
 from lshfast._io.output import output_format
 from lshfast._io.selection import Columns

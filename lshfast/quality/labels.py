@@ -26,8 +26,8 @@ import numpy.typing as npt
 from lshfast._common.checks import check_number
 from lshfast._common.display import Figure, Shown, counted, figure
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
-from lshfast._engine.pair_sample import band_of
-from lshfast._engine.pair_sample import edges_from as edges_from
+from lshfast._engine.pages.pair_sample import band_of
+from lshfast._engine.pages.pair_sample import edges_from as edges_from
 
 # Labels that a band gets before the bands are weighed against each other.
 FIRST_LABELS = 2

@@ -18,8 +18,8 @@ from lshfast._common.choices import ItemMeasure
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._engine.account.display import Account, bound_name, empty_note
 from lshfast._engine.clock import Clock
-from lshfast._engine.display import Account, bound_name, empty_note
 from lshfast._engine.points import PointRows
 from lshfast._items.bucket_join import BucketJoin
 from lshfast._items.buckets import PointBuckets

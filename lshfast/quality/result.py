@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.visible import one_line, visible
-from lshfast._engine.display import Account, empty_note
+from lshfast._engine.account.display import Account, empty_note
 from lshfast._io.pages.page import check_page, write_page
 from lshfast.quality.figures import figures_as_dict, figures_as_json
 from lshfast.quality.intervals import Estimate

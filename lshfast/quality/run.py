@@ -11,11 +11,11 @@ import numpy as np
 
 from lshfast._common.progress import Progress
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column, KeyedRows, ShingledTexts
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.plan import Plan
-from lshfast._engine.short_texts import advice_for
 from lshfast._engine.sketching import SketchedRows, sketch_rows
 from lshfast.banding.bands import Bands, choose_bands
 from lshfast.kernels.text import Texts

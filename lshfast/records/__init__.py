@@ -15,29 +15,13 @@ match`` and ``lshfast records dedup`` are the commands, and docs/how-to/records.
 
 Files
 -----
-Tables: ``sources``, ``distinct_values`` and ``tables`` read columns; ``record_ids`` finds rows by
-their ids; ``fields`` are what is compared; ``keys`` and ``dependent`` leave columns out, and
-``content`` finds fields with the same content.
-Values: ``values``, ``dates``, ``months``, ``ages``, ``phones``, ``addresses`` and ``unicode_forms``
-give normal forms, which ``forms`` chooses by kind; ``missing`` finds values that stand for none;
-``coding`` numbers the values of all fields.
-Candidates: ``blocking``, ``nearest`` and ``rule_names`` are the blocking rules, ``blocks`` their
-pairs, ``candidates`` the union; ``default_rules`` and ``given_rules`` choose rules, and ``reach``
-measures them.
-Comparison: ``comparison`` gives levels by ``nearness``, with ``letters``, ``full_names``,
-``overlap`` and ``synonyms``; ``exchanged`` finds exchanged names, ``record_texts`` whole records.
-Weights: ``patterns``, ``mixture``, ``dependence``, ``relatives``, ``differing`` and ``network``
-learn from agreement patterns; ``weights`` from candidates; ``rivals``, ``calibration`` and
-``copies`` from seeds; ``prior`` has the share of matches, ``points`` scores without weights.
-Links: ``linking`` has the public functions, ``link_run`` the steps of a run, and ``link_task`` and
-``link_model`` what these work on; ``scoring``, ``links``, ``assignment``, ``clusters`` and
-``labels`` lead from weights to links and groups; ``held_out`` estimates the rate of true matches.
-Results: ``result``, ``summary``, ``outlook``, ``rates``, ``explain``, ``merged``, ``review``,
-``near``, ``overview``, ``display``, ``page``, ``page_links`` and ``plots``.
-Command line: ``command``, ``job`` and ``job_outputs``; ``label_command``, ``label_job``,
-``label_screen`` and ``field_pairs`` for marking pairs.
-Shared: ``options``, ``choices``, ``linkage`` and ``linked`` are records that travel;
-``distinct`` finds distinct numbers and rows.
+``linking`` has the public functions and ``options`` their options; ``link_run`` is a run, step by
+step, and ``link_task`` and ``link_model`` are what it works on. ``linkage`` has the interface of
+blocking rules, ``choices`` what the command line shows, ``distinct`` distinct numbers and rows.
+``command``, ``job`` and ``job_outputs`` are the command and its job over files.
+
+The steps are packages: ``tables``, ``values``, ``candidates``, ``comparison``, ``weights``,
+``links``, ``results``, and ``labelling`` for pairs that a person marks.
 """
 
 from typing import TYPE_CHECKING
@@ -45,19 +29,19 @@ from typing import TYPE_CHECKING
 from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lshfast.records.assignment import assigned
-    from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
-    from lshfast.records.fields import Field
+    from lshfast.records.candidates.names import parse_rule
+    from lshfast.records.candidates.nearest import NearestBlocks
+    from lshfast.records.candidates.rules import EveryPair, KeyBlocks, LshBlocks, SortBlocks
+    from lshfast.records.comparison.synonyms import Synonyms
     from lshfast.records.linking import dedup_records, match_records
-    from lshfast.records.nearest import NearestBlocks
+    from lshfast.records.links.assignment import assigned
     from lshfast.records.options import LinkOptions
-    from lshfast.records.plots import plot_rates
-    from lshfast.records.rates import RateTable, rate_table, true_match_rate
-    from lshfast.records.result import LinkResult
-    from lshfast.records.rule_names import parse_rule
-    from lshfast.records.summary import LinkSummary
-    from lshfast.records.synonyms import Synonyms
-    from lshfast.records.tables import RecordTable
+    from lshfast.records.results.plots import plot_rates
+    from lshfast.records.results.rates import RateTable, rate_table, true_match_rate
+    from lshfast.records.results.result import LinkResult
+    from lshfast.records.results.summary import LinkSummary
+    from lshfast.records.tables.fields import Field
+    from lshfast.records.tables.record_table import RecordTable
 
 __all__ = [
     "EveryPair",
@@ -85,18 +69,18 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "assignment": "assigned",
-            "blocking": "EveryPair KeyBlocks LshBlocks SortBlocks",
-            "fields": "Field",
+            "links.assignment": "assigned",
+            "candidates.rules": "EveryPair KeyBlocks LshBlocks SortBlocks",
+            "tables.fields": "Field",
             "linking": "dedup_records match_records",
             "options": "LinkOptions",
-            "plots": "plot_rates",
-            "rates": "RateTable rate_table true_match_rate",
-            "nearest": "NearestBlocks",
-            "result": "LinkResult",
-            "rule_names": "parse_rule",
-            "summary": "LinkSummary",
-            "synonyms": "Synonyms",
-            "tables": "RecordTable",
+            "results.plots": "plot_rates",
+            "results.rates": "RateTable rate_table true_match_rate",
+            "candidates.nearest": "NearestBlocks",
+            "results.result": "LinkResult",
+            "candidates.names": "parse_rule",
+            "results.summary": "LinkSummary",
+            "comparison.synonyms": "Synonyms",
+            "tables.record_table": "RecordTable",
         },
     )

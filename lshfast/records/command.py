@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshfast._common.visible import visible
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     QUIET,
     READING,
     Argument,
@@ -16,8 +16,8 @@ from lshfast._engine.command import (
     options_named,
     output_option,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS, TABLES
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS, TABLES
 from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def _inputs_of(options: Options) -> RecordInputs:
 
 def _outputs_of(options: Options, inputs: RecordInputs, console: Console) -> RecordOutputs:
     """Return the outputs that both commands have."""
-    from lshfast._engine.cluster_file import cluster_output
+    from lshfast._engine.clusters.file import cluster_output
     from lshfast.records.job import RecordOutputs
 
     table = TableStyle.of(options, inputs)

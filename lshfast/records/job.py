@@ -14,25 +14,25 @@ import numpy as np
 from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
-from lshfast._engine.cluster_file import OpenClusters
-from lshfast._engine.clusters import ClusterFigures, ClusterUpdate
-from lshfast._engine.display import Account
+from lshfast._engine.account.display import Account
+from lshfast._engine.clusters.file import OpenClusters
+from lshfast._engine.clusters.lasting import ClusterFigures, ClusterUpdate
 from lshfast._engine.frame import Job
 from lshfast._io import DataError, check_file
 from lshfast._io.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast._io.streams import is_stream
 from lshfast._io.whole_tables import WholeTable, read_whole
-from lshfast.records.explain import rows_of_pair
+from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.job_outputs import RecordOutputs as RecordOutputs
 from lshfast.records.job_outputs import write_outputs
-from lshfast.records.labels import MarkedPair, marked_pairs
 from lshfast.records.linking import link_tables
-from lshfast.records.merged import KeepRule
+from lshfast.records.links.labels import MarkedPair, marked_pairs
 from lshfast.records.options import LinkOptions
-from lshfast.records.result import LinkResult
-from lshfast.records.summary import LinkSummary
-from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import RecordTable
+from lshfast.records.results.explain import rows_of_pair
+from lshfast.records.results.merged import KeepRule
+from lshfast.records.results.result import LinkResult
+from lshfast.records.results.summary import LinkSummary
+from lshfast.records.tables.record_table import RecordTable
 
 SPREADSHEET_ENCODING = "cp1252"
 

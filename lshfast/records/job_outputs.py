@@ -11,17 +11,17 @@ import numpy as np
 
 from lshfast._common.atomic_files import atomic_file
 from lshfast._common.checks import check_int, check_plot
-from lshfast._engine.cluster_file import ClusterOutput
+from lshfast._engine.clusters.file import ClusterOutput
 from lshfast._engine.frame import Job
-from lshfast._engine.pages import PageOutput
+from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._io import check_different, check_place
 from lshfast._io.files import Format
 from lshfast._io.output import Output, output_format
 from lshfast.records.choices import KEEP_RECORD, REVIEWED
-from lshfast.records.merged import KeepRule
-from lshfast.records.plots import plot_rates
-from lshfast.records.result import LinkResult
-from lshfast.records.tables import as_text, is_missing
+from lshfast.records.results.merged import KeepRule
+from lshfast.records.results.plots import plot_rates
+from lshfast.records.results.result import LinkResult
+from lshfast.records.tables.record_table import as_text, is_missing
 
 LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
 

@@ -7,9 +7,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lshfast._common.types import Int64Array
-from lshfast.records.assignment import likely_assignment
-from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import (
+from lshfast.records.candidates.defaults import compares_all, default_rules, mixture_rules
+from lshfast.records.candidates.nearest import NearestBlocks
+from lshfast.records.candidates.reach import ChosenRules, Reach, with_reach
+from lshfast.records.candidates.rules import EveryPair
+from lshfast.records.candidates.union import CandidatePairs, candidate_pairs
+from lshfast.records.choices import Assignment
+from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.link_task import LinkTask
+from lshfast.records.linkage import Linkage
+from lshfast.records.links.assignment import likely_assignment
+from lshfast.records.links.decision import (
+    CandidateScores,
+    least_scores,
+    scores_of,
+)
+from lshfast.records.links.labels import PairLabels
+from lshfast.records.options import LinkOptions
+from lshfast.records.tables.content import shared_content
+from lshfast.records.weights.calibration import (
     MOST_ROWS,
     Calibration,
     FoundSeeds,
@@ -17,25 +33,9 @@ from lshfast.records.calibration import (
     find_seeds,
     seeds_are_sought,
 )
-from lshfast.records.candidates import CandidatePairs, candidate_pairs
-from lshfast.records.choices import Assignment
-from lshfast.records.comparison import FieldComparer
-from lshfast.records.content import shared_content
-from lshfast.records.default_rules import compares_all, default_rules, mixture_rules
-from lshfast.records.labels import PairLabels
-from lshfast.records.link_task import LinkTask
-from lshfast.records.linkage import Linkage
-from lshfast.records.links import (
-    CandidateScores,
-    least_scores,
-    scores_of,
-)
-from lshfast.records.nearest import NearestBlocks
-from lshfast.records.network import Network, information_of, learn_network
-from lshfast.records.options import LinkOptions
-from lshfast.records.patterns import PairPatterns
-from lshfast.records.reach import ChosenRules, Reach, with_reach
-from lshfast.records.weights import LinkWeights, estimate_weights
+from lshfast.records.weights.fellegi_sunter import LinkWeights, estimate_weights
+from lshfast.records.weights.network import Network, information_of, learn_network
+from lshfast.records.weights.patterns import PairPatterns
 
 # The part of the expected matches, of so many at least, that keys should bring without the nearest
 # records.

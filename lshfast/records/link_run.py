@@ -12,28 +12,12 @@ import numpy as np
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
-from lshfast.records.assignment import likely_assignment
-from lshfast.records.calibration import (
-    FEWEST_SEEDS,
-    MOST_ROWS,
-    Calibration,
-    FoundSeeds,
-    calibrate,
-    seeds_are_sought,
-)
-from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
+from lshfast.records.candidates.given import weights_of_rules
+from lshfast.records.candidates.nearest import NearestBlocks
+from lshfast.records.candidates.reach import is_whole
+from lshfast.records.candidates.union import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment
-from lshfast.records.copies import (
-    NearPairsOfRecords,
-    RecordWords,
-    contradict_often,
-    copies_of,
-    join_families,
-)
 from lshfast.records.distinct import distinct_rows
-from lshfast.records.given_rules import weights_of_rules
-from lshfast.records.held_out import held_out_rates
-from lshfast.records.labels import PairLabels, labels_of
 from lshfast.records.link_model import (
     FEWEST_ROWS,
     BlockedPairs,
@@ -46,7 +30,8 @@ from lshfast.records.link_model import (
 )
 from lshfast.records.link_task import LinkTask, coded_task
 from lshfast.records.linkage import Linkage
-from lshfast.records.links import (
+from lshfast.records.links.assignment import likely_assignment
+from lshfast.records.links.decision import (
     PROBABILITY,
     CandidateScores,
     ChosenLinks,
@@ -54,14 +39,29 @@ from lshfast.records.links import (
     links_of,
     steps_of,
 )
-from lshfast.records.nearest import NearestBlocks
-from lshfast.records.network import Network
+from lshfast.records.links.labels import PairLabels, labels_of
 from lshfast.records.options import LinkOptions
-from lshfast.records.outlook import expected_precision, warnings_of
-from lshfast.records.reach import is_whole
-from lshfast.records.result import LinkResult
-from lshfast.records.summary import LinkSummary
-from lshfast.records.tables import CodedField, RecordTable
+from lshfast.records.results.outlook import expected_precision, warnings_of
+from lshfast.records.results.result import LinkResult
+from lshfast.records.results.summary import LinkSummary
+from lshfast.records.tables.record_table import CodedField, RecordTable
+from lshfast.records.weights.calibration import (
+    FEWEST_SEEDS,
+    MOST_ROWS,
+    Calibration,
+    FoundSeeds,
+    calibrate,
+    seeds_are_sought,
+)
+from lshfast.records.weights.copies import (
+    NearPairsOfRecords,
+    RecordWords,
+    contradict_often,
+    copies_of,
+    join_families,
+)
+from lshfast.records.weights.held_out import held_out_rates
+from lshfast.records.weights.network import Network
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have

@@ -7,20 +7,20 @@ from functools import cached_property, partial
 
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.visible import visible
-from lshfast.records.addresses import with_address_parts
-from lshfast.records.coding import code_fields, value_warnings
-from lshfast.records.comparison import FieldComparer, connect_exchanged
-from lshfast.records.content import shared_content
-from lshfast.records.dependent import DependentField, dependent_fields
-from lshfast.records.fields import Field, checked_fields
-from lshfast.records.keys import LeftOut, keys_left_out
+from lshfast.records.candidates.names import named_fields
+from lshfast.records.comparison.levels import FieldComparer, connect_exchanged
+from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
-from lshfast.records.missing import MissingValues
-from lshfast.records.network import suits_mixture
 from lshfast.records.options import LinkOptions
-from lshfast.records.rule_names import named_fields
-from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import CodedField, RecordTable, code_field
+from lshfast.records.tables.coding import code_fields, value_warnings
+from lshfast.records.tables.content import shared_content
+from lshfast.records.tables.dependent import DependentField, dependent_fields
+from lshfast.records.tables.fields import Field, checked_fields
+from lshfast.records.tables.keys import LeftOut, keys_left_out
+from lshfast.records.tables.record_table import CodedField, RecordTable, code_field
+from lshfast.records.values.addresses import with_address_parts
+from lshfast.records.values.missing import MissingValues
+from lshfast.records.weights.network import suits_mixture
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from lshfast._common.progress import Progress
 from lshfast.records.choices import Assignment, Scoring
-from lshfast.records.fields import Field
+from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.link_run import LinkRun
 from lshfast.records.linkage import BlockingRule
 from lshfast.records.options import LinkOptions
-from lshfast.records.result import LinkResult
-from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import RecordTable
+from lshfast.records.results.result import LinkResult
+from lshfast.records.tables.fields import Field
+from lshfast.records.tables.record_table import RecordTable
 
 
 def match_records(

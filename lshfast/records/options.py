@@ -10,13 +10,13 @@ import numpy as np
 
 from lshfast._common.checks import check_bool, check_number, check_seed
 from lshfast._common.threads import thread_count
-from lshfast.records.assignment import check_assignment
+from lshfast.records.candidates.names import checked_rules
 from lshfast.records.choices import Assignment, Scoring
-from lshfast.records.fields import Field, as_field
-from lshfast.records.labels import marked_pairs
-from lshfast.records.missing import checked_missing
-from lshfast.records.rule_names import checked_rules
-from lshfast.records.synonyms import Synonyms
+from lshfast.records.comparison.synonyms import Synonyms
+from lshfast.records.links.assignment import check_assignment
+from lshfast.records.links.labels import marked_pairs
+from lshfast.records.tables.fields import Field, as_field
+from lshfast.records.values.missing import checked_missing
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast._common.extras import optional
-from lshfast._engine.declaration import check_names
-from lshfast._engine.option_rules import TAKES, of_group, takes_options
+from lshfast._engine.account.report import Summary
+from lshfast._engine.options.declaration import check_names
+from lshfast._engine.options.rules import TAKES, of_group, takes_options
 from lshfast._engine.plan import Grouping, Keep, Plan, check_bands_only, make_plan
 from lshfast._engine.preference import check_keep_measure
-from lshfast._engine.report import Summary
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from typing_extensions import Unpack
 
-    from lshfast._engine.option_types import SparkDedupOptions, SparkPairOptions
+    from lshfast._engine.options.types import SparkDedupOptions, SparkPairOptions
 
 TEXT_TYPES = "string", "binary"
 ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"

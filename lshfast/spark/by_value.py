@@ -11,10 +11,10 @@ import numpy as np
 
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.value_codes import MISSING, MOST_CHARACTERS, OTHER, ValueCodes
-from lshfast._engine.by_value import CountsByValue
+from lshfast._engine.account.by_value import CountsByValue
+from lshfast._engine.account.guard import MOST_GROUPS, check_max_removed, check_removed
+from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
-from lshfast._engine.guard import MOST_GROUPS, check_max_removed, check_removed
-from lshfast._engine.report import Summary
 from lshfast.spark.session import configured
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.extras import optional
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
-from lshfast._engine.dedup_page import page_of
-from lshfast._engine.display import SIMILARITY_NAMES
-from lshfast._engine.evidence import Evidence
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.pages import PageOutput, check_page_output, named, refusal_of
-from lshfast._engine.report import Summary
-from lshfast._engine.stored_options import OF_FOLDER, StoredOptions
+from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
+from lshfast._engine.pages.dedup import page_of
+from lshfast._engine.pages.evidence import Evidence
+from lshfast._engine.pages.run_pages import PageOutput, check_page_output, named, refusal_of
 from lshfast._io import DataError
 from lshfast._io.pages.page import write_page
 from lshfast.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, plan_of, source_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast._engine.evidence import (
+from lshfast._engine.pages.evidence import (
     COLUMNS,
     LARGE_GROUPS,
     LEAST,

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lshfast._common.run_key import draw_hash_numbers
-from lshfast._engine.account import summary_of
+from lshfast._engine.account.findings import summary_of
+from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
-from lshfast._engine.listed_pairs import lists_copies
+from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.plan import Plan
-from lshfast._engine.report import Summary
 from lshfast.join.jaccard import least_agreement
 from lshfast.shingling import CommonShingles
 from lshfast.spark.components import Components, components_of_buckets, components_of_edges

@@ -21,11 +21,11 @@ from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock
-from lshfast._engine.listed_pairs import PairArray, listed
 from lshfast._engine.marks import MarkedRows
+from lshfast._engine.pairs.listed import PairArray, listed
+from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import run_part
-from lshfast._engine.similar_pairs import SimilarPairs
 from lshfast._engine.sketching import Sketched, sketch_rows, sketched
 from lshfast.join.copies import copy_pairs
 from lshfast.kernels import sets

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from lshfast._common.checks import check_bytes, check_int
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.listed_pairs import check_listing
-from lshfast._engine.option_rules import TAKES, options_of, takes_options
-from lshfast._engine.options import OPTIONS
-from lshfast._engine.pages import PageOutput
+from lshfast._engine.options.declared import OPTIONS
+from lshfast._engine.options.rules import TAKES, options_of, takes_options
+from lshfast._engine.pages.run_pages import PageOutput
+from lshfast._engine.pairs.listed import check_listing
 from lshfast._engine.plan import Grouping, check_bands_only, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
@@ -24,7 +24,7 @@ from lshfast.stages.task_order import StageName, run_task, tasks_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lshfast._engine.option_types import StageOptions
+    from lshfast._engine.options.types import StageOptions
 
 FilePath: TypeAlias = str | os.PathLike[str]
 

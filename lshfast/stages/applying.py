@@ -9,8 +9,8 @@ import numpy as np
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._engine.display import SIMILARITY_NAMES
-from lshfast._engine.stored_options import KEY, READING, StoredOptions, write_beside
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.options.stored import KEY, READING, StoredOptions, write_beside
 from lshfast._io import Corpus, write_rejects, write_rows, write_tables
 from lshfast._io.selection import Columns, SparseColumn
 from lshfast.stages.sketching import restored_corpus

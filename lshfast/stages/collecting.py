@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from lshfast._common.types import Int64Array
+from lshfast._engine.account.short_texts import LONG_BYTES, lengths_of_sample
 from lshfast._engine.inputs import faults_of, texts_again
-from lshfast._engine.short_texts import LONG_BYTES, lengths_of_sample
-from lshfast._engine.spool import SpooledTexts
+from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._io import Corpus
 from lshfast.kernels.text import Texts
 from lshfast.stages.sketching import restored_corpus, rows_of_sketch

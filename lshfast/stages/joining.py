@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._engine.account.short_texts import sample_for
 from lshfast._engine.budget import obtainable
 from lshfast._engine.marks import WIDTH, RowMarks
-from lshfast._engine.parts import compared_copies, divide
-from lshfast._engine.short_texts import sample_for
+from lshfast._engine.parts.components import compared_copies, divide
 from lshfast._io import DataError
 from lshfast._io.advice import option_for
 from lshfast._io.files import kind_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.visible import without_secrets
-from lshfast._engine.dedup_page import page_of
-from lshfast._engine.evidence import (
+from lshfast._engine.pages.dedup import page_of
+from lshfast._engine.pages.evidence import (
     LARGE_GROUPS,
     LEAST,
     LEAST_SIMILAR,
@@ -23,8 +23,8 @@ from lshfast._engine.evidence import (
     of_large_group,
     spread,
 )
-from lshfast._engine.pages import PageOutput, check_page_output, named, refusal_of
-from lshfast._engine.row_page import texts_by_row
+from lshfast._engine.pages.rows import texts_by_row
+from lshfast._engine.pages.run_pages import PageOutput, check_page_output, named, refusal_of
 from lshfast._io.pages.differences import compare
 from lshfast._io.pages.page import write_page
 from lshfast.stages.page_notes import removed_of_files

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._engine.evidence import LARGE_GROUPS, LEAST, columns_of, counts_of, places_in_group
+from lshfast._engine.pages.evidence import (
+    LARGE_GROUPS,
+    LEAST,
+    columns_of,
+    counts_of,
+    places_in_group,
+)
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import TaskWriter
 from lshfast.stages.task_reader import TaskFile

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from lshfast._common.types import Int64Array
-from lshfast._engine.display import SIMILARITY_NAMES
-from lshfast._engine.pair_runs import MOST_ROWS, PairRuns, merged_pairs, renumber
-from lshfast._engine.pair_tables import write_pairs
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.pairs.tables import write_pairs
+from lshfast._engine.parts.pair_runs import MOST_ROWS, PairRuns, merged_pairs, renumber
 from lshfast._io.string_file import StringFile
 from lshfast.stages.stage_plan import StagePlan
 

@@ -13,8 +13,8 @@ import numpy as np
 from lshfast._common.atomic_files import printable
 from lshfast._common.private_files import make_folder
 from lshfast._common.run_key import draw_hash_numbers
-from lshfast._engine.display import SIMILARITY_NAMES
-from lshfast._engine.guard import check_max_removed
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.guard import check_max_removed
 from lshfast._engine.inputs import Inputs, policy_of, state_of
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import check_keep_measure

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._engine.account import summary_of
+from lshfast._engine.account.findings import summary_of
+from lshfast._engine.account.report import Summary
+from lshfast._engine.account.short_texts import Lengths, advice_of
 from lshfast._engine.clock import Stage
-from lshfast._engine.report import Summary
-from lshfast._engine.short_texts import Lengths, advice_of
 from lshfast.stages.counting import engine_of
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import figures_of

@@ -15,8 +15,8 @@ import numpy as np
 
 from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import MISSING, OTHER, ValueCodes
-from lshfast._engine.by_value import CountsByValue
-from lshfast._engine.guard import MOST_GROUPS, check_removed
+from lshfast._engine.account.by_value import CountsByValue
+from lshfast._engine.account.guard import MOST_GROUPS, check_removed
 from lshfast.kernels.text import Texts
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import TaskWriter, figures_of

@@ -15,10 +15,10 @@ from lshfast._common.atomic_files import all_or_none, printable
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.clock import Clock
-from lshfast._engine.listed_pairs import lists_copies
-from lshfast._engine.parts import Merged, compare_part
+from lshfast._engine.pairs.listed import lists_copies
+from lshfast._engine.parts.components import Merged, compare_part
+from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._engine.plan import Plan
-from lshfast._engine.spool import SpooledTexts
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
 from lshfast.stages.collecting import NO_TEXT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lshfast._engine.command import (
+from lshfast._engine.options.command import (
     QUIET,
     READING,
     Argument,
@@ -14,8 +14,8 @@ from lshfast._engine.command import (
     options_named,
     output_option,
 )
-from lshfast._engine.declaration import Option, Options
-from lshfast._engine.options import OPTIONS, TABLES
+from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declared import OPTIONS, TABLES
 
 INPUT_KINDS = (
     ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, .arrow, folders, "

@@ -13,11 +13,11 @@ from lshfast._common.display import Figure, counted, figure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
-from lshfast._engine.display import Account
+from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.name_columns import ColumnReader
-from lshfast._engine.pages import PageOutput, named
+from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast.join.thresholds import Threshold
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors

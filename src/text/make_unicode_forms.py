@@ -1,9 +1,8 @@
-"""Write lshfast/records/unicode_forms.py: the classes of code points that normal forms of values
-need.
+"""Write lshfast/records/values/unicode_forms.py: the classes of code points that normal forms need.
 
 Run with two interpreters, whose unicodedata are of the two versions:
     python3.10 src/text/make_unicode_forms.py > assigned.txt
-    python3.13 src/text/make_unicode_forms.py assigned.txt > lshfast/records/unicode_forms.py
+    python3.13 src/text/make_unicode_forms.py assigned.txt > lshfast/records/values/unicode_forms.py
 """
 
 from __future__ import annotations

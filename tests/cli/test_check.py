@@ -8,7 +8,7 @@ import typer.main
 
 import lshfast
 from lshfast._cli.main import app
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.options.declared import OPTIONS
 from tests.cli.commands import failing, run
 
 

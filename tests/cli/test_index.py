@@ -12,7 +12,7 @@ import pytest
 
 from lshfast import LSHIndex, MinHasher, shingle
 from lshfast._cli.console import MatchPrinter
-from lshfast._engine.index_files import add_to_index, build_index, compact_index
+from lshfast._engine.indexes.files import add_to_index, build_index, compact_index
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.plan import make_plan
 from tests import corpora

@@ -13,8 +13,8 @@ import pytest
 
 from lshfast import FormatError, dedup_files
 from lshfast._common import locks
-from lshfast._engine.cluster_file import METADATA, MOST, ClusterOutput, cluster_output, read_clusters, write_clusters
-from lshfast._engine.clusters import ClusterTable
+from lshfast._engine.clusters.file import METADATA, MOST, ClusterOutput, cluster_output, read_clusters, write_clusters
+from lshfast._engine.clusters.lasting import ClusterTable
 
 TABLE = ClusterTable(["a", "bé", "c"], np.array([1, 2, 1]), np.array([1, 1, 2]), 2, 4)
 
@@ -116,7 +116,7 @@ def test_other_metadata_is_refused_by_name(path, change, reason):
 
 @pytest.mark.parametrize("own", [{}, {"runs": 2, "next_id": 4, "rows": 3}, {"runs": "2"}, {"runs": True}])
 def test_metadata_without_its_numbers(path, own):
-    from lshfast._engine.cluster_file import _MANIFEST
+    from lshfast._engine.clusters.file import _MANIFEST
 
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({METADATA: _MANIFEST.pack(own, {})}), path)
@@ -166,7 +166,7 @@ def test_two_runs_at_once_are_refused(path, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no locks")
 def test_the_lock_ends_with_its_process(path):
     code = (
-        "import os, sys\nfrom lshfast._engine.cluster_file import ClusterOutput\n"
+        "import os, sys\nfrom lshfast._engine.clusters.file import ClusterOutput\n"
         f"held = ClusterOutput({path!r}).opened()\nheld.__enter__()\nos._exit(7)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7

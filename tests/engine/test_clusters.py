@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast._engine import clusters
-from lshfast._engine.clusters import ClusterFigures, ClusterTable, update_clusters
+from lshfast._engine.clusters import lasting as clusters
+from lshfast._engine.clusters.lasting import ClusterFigures, ClusterTable, update_clusters
 
 
 def components_of(keys, edges):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast._engine.evidence import COLUMNS, SampledPairs, counts_of, evidence_of, texts_of_column
+from lshfast._engine.pages.evidence import COLUMNS, SampledPairs, counts_of, evidence_of, texts_of_column
 from lshfast.join.jaccard import PAIR
 from tests.corpora import WORDS
 

@@ -7,7 +7,7 @@ import pytest
 
 import lshfast
 from lshfast import exact
-from lshfast._engine import exact_pairs
+from lshfast._engine.pairs import exact as exact_pairs
 from lshfast._engine.plan import make_plan
 from lshfast.join.groups import climbing_pairs, larger_first
 

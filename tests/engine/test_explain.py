@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import FormatError, dedup_files, stages
-from lshfast._engine.explanation import shared_of
+from lshfast._engine.options.stored import read_options
+from lshfast._engine.pages.explanation import shared_of
 from lshfast._engine.plan import make_plan
-from lshfast._engine.stored_options import read_options
 from tests.cli.commands import failing, run, write_jsonl
 from tests.corpora import WORDS
 from tests.reference.text import character_shingles, word_shingles

@@ -7,8 +7,8 @@ import pytest
 
 from lshfast._cli.console import account_table
 from lshfast._common.display import Figure, figure
+from lshfast._engine.account.display import Account
 from lshfast._engine.clock import Stage
-from lshfast._engine.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from tests.cli.commands import read_jsonl

@@ -17,8 +17,8 @@ from pyarrow import csv
 import lshfast
 from lshfast import TooManyRemovedError, dedup, dedup_files, stages
 from lshfast._common.value_codes import MISSING, MOST_VALUES, OTHER, ValueCodes, text_of_value
-from lshfast._engine.by_value import MOST_LISTED, MOST_SHOWN, CountsByValue, OtherRows, ValueRows
-from lshfast._engine.guard import LEAST_ROWS, check_removed
+from lshfast._engine.account.by_value import MOST_LISTED, MOST_SHOWN, CountsByValue, OtherRows, ValueRows
+from lshfast._engine.account.guard import LEAST_ROWS, check_removed
 from tests.cli.commands import failing, run, write_jsonl
 from tests.corpora import WORDS
 

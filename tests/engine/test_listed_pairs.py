@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lshfast._engine.listed_pairs as listing
+import lshfast._engine.pairs.listed as listing
 from lshfast import pairs
 from lshfast._engine.plan import make_plan
 from lshfast.join import PAIR

@@ -9,9 +9,9 @@ import typer.main
 import lshfast
 from lshfast import spark, stages
 from lshfast._cli.main import app
-from lshfast._engine import option_types
-from lshfast._engine.option_rules import table, taken_by
-from lshfast._engine.options import OPTIONS
+from lshfast._engine.options import types as option_types
+from lshfast._engine.options.declared import OPTIONS
+from lshfast._engine.options.rules import table, taken_by
 from lshfast._engine.plan import make_plan
 from tests.cli.commands import failing, run
 from tests.make_option_types import source

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast._engine.executors.local.outputs import Outputs
-from lshfast._engine.indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.paragraphs import join_paragraphs, run_paragraphs, split_paragraphs
 from lshfast._engine.plan import make_plan

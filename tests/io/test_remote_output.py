@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import lshfast
-from lshfast._engine.stored_options import BESIDE
+from lshfast._engine.options.stored import BESIDE
 from lshfast._io import check_outputs, write_table
 from tests.io.hub import Hub, running_hub
 

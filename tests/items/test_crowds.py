@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast import CrowdWarning, dedup, dedup_files, pairs
-from lshfast._engine.option_rules import refuse
+from lshfast._engine.options.rules import refuse
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::lshfast.CrowdWarning")

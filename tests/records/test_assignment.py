@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast.records import assigned, match_records
-from lshfast.records.assignment import FEW_ROWS, ExactWork, equally_good, one_to_one
+from lshfast.records.links.assignment import FEW_ROWS, ExactWork, equally_good, one_to_one
 from tests.reference import records as reference
 
 PAIRS = st.lists(
@@ -95,8 +95,8 @@ def test_large_components_have_the_greatest_sum(seed, size, most):
 
 def test_pairs_that_outweigh_both_others_need_no_search(monkeypatch):
     """Records and their copies, which weak pairs connect to one large component: the copies settle it."""
-    monkeypatch.setattr("lshfast.records.assignment.optional", None)
-    monkeypatch.setattr("lshfast.records.assignment._best_matching", None)
+    monkeypatch.setattr("lshfast.records.links.assignment.optional", None)
+    monkeypatch.setattr("lshfast.records.links.assignment._best_matching", None)
     size = 5 * FEW_ROWS
     pairs = [(row, row, 30) for row in range(size)] + [(row, row + 1, 10 + row % 5) for row in range(size - 1)]
     links, greedy = one_to_one(*arrays(pairs), single=False)
@@ -165,7 +165,7 @@ def test_the_account_says_what_was_greedy(monkeypatch):
     exact = match_records(table, table, **options).summary
     assert exact.greedy == 0
     assert "greedy" not in repr(exact)
-    monkeypatch.setattr("lshfast.records.links.one_to_one", partial(one_to_one, work=ExactWork(component=2)))
+    monkeypatch.setattr("lshfast.records.links.decision.one_to_one", partial(one_to_one, work=ExactWork(component=2)))
     found = match_records(table, table, **options).summary
     assert found.greedy == found.links == 60
     assert "chosen the best first" in repr(found)

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast.records import EveryPair, Field, KeyBlocks, LshBlocks, NearestBlocks, RecordTable, SortBlocks, parse_rule
-from lshfast.records.candidates import candidate_pairs, links_by_rule
-from lshfast.records.default_rules import default_rules
-from lshfast.records.display import rules_text
+from lshfast.records.candidates.defaults import default_rules
+from lshfast.records.candidates.union import candidate_pairs, links_by_rule
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables import code_field
+from lshfast.records.results.display import rules_text
+from lshfast.records.tables.record_table import code_field
 from tests.reference import records as reference
 
 COLUMN = st.lists(st.sampled_from([None, "", "a", "b", "c", "d", "ee"]), max_size=12)

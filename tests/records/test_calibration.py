@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lshfast.records import KeyBlocks, match_records
-from lshfast.records.calibration import FEWEST_SEEDS, logistic
-from lshfast.records.rivals import prior_odds
+from lshfast.records.weights.calibration import FEWEST_SEEDS, logistic
+from lshfast.records.weights.rivals import prior_odds
 
 BRANDS = ["sonar", "philco", "canox", "linksy", "boseva", "garmo", "nikora"]
 KINDS = ["television", "camera", "speaker", "router", "receiver", "monitor", "headphones", "keyboard"]

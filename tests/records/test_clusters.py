@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast.records import dedup_records
-from lshfast.records.clusters import AGAINST_BITS, FOR_BITS, average_linkage, cluster_rows
+from lshfast.records.links.clusters import AGAINST_BITS, FOR_BITS, average_linkage, cluster_rows
 
 
 def reference(n, evidence):

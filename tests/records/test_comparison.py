@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from lshfast.distances import indel
 from lshfast.records import Field, RecordTable, SortBlocks, Synonyms, match_records
-from lshfast.records.comparison import FieldComparer
-from lshfast.records.nearness import LEVELS, labels_of
-from lshfast.records.overlap import TextSimilarity
-from lshfast.records.points import PointsOfField
-from lshfast.records.scoring import PointsScorer
-from lshfast.records.tables import code_field
+from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.comparison.nearness import LEVELS, labels_of
+from lshfast.records.comparison.overlap import TextSimilarity
+from lshfast.records.links.scoring import PointsScorer
+from lshfast.records.tables.record_table import code_field
+from lshfast.records.weights.points import PointsOfField
 from tests.reference import records as reference
 
 NONE = Synonyms([])

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from lshfast._common.extras import optional
 from lshfast.records import Field, LinkOptions, RecordTable, Synonyms, dedup_records, match_records
-from lshfast.records.addresses import PARTS, STATES, address_parts
-from lshfast.records.fields import guess_kind
-from lshfast.records.forms import latin_texts
-from lshfast.records.phones import phone_form, regions_of
+from lshfast.records.tables.fields import guess_kind
+from lshfast.records.values.addresses import PARTS, STATES, address_parts
+from lshfast.records.values.forms import latin_texts
+from lshfast.records.values.phones import phone_form, regions_of
 
 US = [f"(212) 736-{number:04}" for number in range(1000, 1100)]
 PEOPLE = {

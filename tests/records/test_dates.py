@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast.records import Field, dedup_records, match_records
-from lshfast.records.dates import LATEST, LEAST_YEARS, DateForm, date_forms, day_of, days_of
-from lshfast.records.display import fields_text
-from lshfast.records.fields import guess_kind
-from lshfast.records.forms import readers_of
+from lshfast.records.results.display import fields_text
+from lshfast.records.tables.fields import guess_kind
+from lshfast.records.values.dates import LATEST, LEAST_YEARS, DateForm, date_forms, day_of, days_of
+from lshfast.records.values.forms import readers_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from lshfast.records import dedup_records, match_records
-from lshfast.records.dependent import dependent_fields
-from lshfast.records.tables import RecordTable
+from lshfast.records.tables.dependent import dependent_fields
+from lshfast.records.tables.record_table import RecordTable
 
 SYLLABLES = ["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lshfast.records import RecordTable, dedup_records, match_records
-from lshfast.records.explain import row_of
+from lshfast.records.results.explain import row_of
 
 A = {
     "id": ["a1", "a2", "a3"],

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lshfast.records import RecordTable, dedup_records, match_records
-from lshfast.records.fields import Field
-from lshfast.records.keys import keys_left_out
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables import code_field
+from lshfast.records.tables.fields import Field
+from lshfast.records.tables.keys import keys_left_out
+from lshfast.records.tables.record_table import code_field
 from tests.records.test_linking import people, with_errors
 
 ROWS, SHARED = 300, 200
@@ -179,9 +179,9 @@ def test_the_result_tells_what_is_left_out(tables):
 
 
 def test_many_values_are_sampled(monkeypatch, tables):
-    monkeypatch.setattr("lshfast.records.keys.MOST_SORTED", 100)
-    monkeypatch.setattr("lshfast.records.keys.SAMPLE_VALUES", 200)
-    monkeypatch.setattr("lshfast.records.keys.SAMPLE_PAIRS", 50)
+    monkeypatch.setattr("lshfast.records.tables.keys.MOST_SORTED", 100)
+    monkeypatch.setattr("lshfast.records.tables.keys.SAMPLE_VALUES", 200)
+    monkeypatch.setattr("lshfast.records.tables.keys.SAMPLE_PAIRS", 50)
     assert left_out(*both(tables, lambda side, row, known: (31 * known).tolist())) == {}
     made = both(tables, lambda side, row, known: row.tolist())
     assert left_out(*made) == {"key": "row numbers; records with equal ones are not alike"}

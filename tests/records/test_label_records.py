@@ -16,7 +16,7 @@ from lshfast._common.errors import FormatError
 from lshfast._engine.inputs import Inputs
 from lshfast._io import DataError
 from lshfast._io.whole_tables import read_whole
-from lshfast.records.label_job import label_records, review_of, short_between
+from lshfast.records.labelling.job import label_records, review_of, short_between
 from tests import corpora
 from tests.cli.commands import failing, run
 from tests.corpora import WORDS

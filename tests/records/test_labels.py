@@ -8,7 +8,7 @@ import pytest
 from lshfast._io import DataError, write_table
 from lshfast._io.whole_tables import read_whole
 from lshfast.records import Field, dedup_records, match_records
-from lshfast.records.field_pairs import columns_of_pairs
+from lshfast.records.results.field_pairs import columns_of_pairs
 from tests import corpora
 from tests.cli.commands import failing, run
 

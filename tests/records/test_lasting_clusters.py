@@ -5,7 +5,7 @@ import csv
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast._engine.cluster_file import ClusterOutput
+from lshfast._engine.clusters.file import ClusterOutput
 from lshfast.records import LinkOptions, parse_rule
 from lshfast.records.job import RecordInputs, RecordOutputs, link_files
 from tests import corpora

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from lshfast.records.letters import Letters
+from lshfast.records.comparison.letters import Letters
 
 WORDS = st.text(st.sampled_from("aab0bcé" + chr(ord("a") + 32) + "\U0001f600\ud800"), min_size=1, max_size=12)
 

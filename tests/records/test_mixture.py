@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records, match_records
-from lshfast.records.assignment import likely_assignment
-from lshfast.records.comparison import FieldComparer
-from lshfast.records.fields import Field
+from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.link_run import check_groups
 from lshfast.records.linkage import Linkage
-from lshfast.records.patterns import count_patterns
-from lshfast.records.synonyms import Synonyms
-from lshfast.records.tables import RecordTable, code_field
+from lshfast.records.links.assignment import likely_assignment
+from lshfast.records.tables.fields import Field
+from lshfast.records.tables.record_table import RecordTable, code_field
+from lshfast.records.weights.patterns import count_patterns
 
 SYLLABLES = (
     "an",

@@ -6,9 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lshfast.records import Field, NearestBlocks, RecordTable, overlap, record_texts
+from lshfast.records import Field, NearestBlocks, RecordTable
+from lshfast.records.candidates import record_texts
+from lshfast.records.comparison import overlap
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables import code_field
+from lshfast.records.tables.record_table import code_field
 
 WORDS = ["red", "blue", "green", "lamp", "table", "chair", "small", "large", "oak", "kx200", "kx210", "3", "40"]
 

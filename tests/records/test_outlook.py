@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records, match_records
-from lshfast.records.outlook import THRESHOLDS, steps_text, threshold_steps
+from lshfast.records.results.outlook import THRESHOLDS, steps_text, threshold_steps
 from tests.records.test_calibration import catalogues, linked_catalogues
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from lshfast.records import dedup_records, default_rules, match_records
-from lshfast.records.prior import LEAST_MISSED, prior_of_scores
+from lshfast.records import dedup_records, match_records
+from lshfast.records.candidates import defaults as default_rules
+from lshfast.records.weights.prior import LEAST_MISSED, prior_of_scores
 
 
 def test_the_share_is_the_mean_probability():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from lshfast.records import NearestBlocks, dedup_records, link_model, link_task, match_records
-from lshfast.records import default_rules as rules_of_defaults
-from lshfast.records.blocking import KeyBlocks, SortBlocks
-from lshfast.records.calibration import find_seeds
-from lshfast.records.candidates import candidate_pairs
-from lshfast.records.display import rules_text
+from lshfast.records.candidates import defaults as rules_of_defaults
+from lshfast.records.candidates.reach import ChosenRules, Reach, among, seed_places, worthwhile
+from lshfast.records.candidates.rules import KeyBlocks, SortBlocks
+from lshfast.records.candidates.union import candidate_pairs
 from lshfast.records.linkage import RulePairs
-from lshfast.records.reach import ChosenRules, Reach, among, seed_places, worthwhile
+from lshfast.records.results.display import rules_text
+from lshfast.records.weights.calibration import find_seeds
 from tests.records.test_blocking import linkage
 from tests.records.test_calibration import catalogues
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records
-from lshfast.records.rivals import PairsBetween, PairsWithin, records_by_rivals
+from lshfast.records.weights.rivals import PairsBetween, PairsWithin, records_by_rivals
 
 SYLLABLES = [
     "mor",

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records import Field, RecordTable, distinct_values
-from lshfast.records.distinct_values import encoded
-from lshfast.records.tables import code_field
+from lshfast.records import Field, RecordTable
+from lshfast.records.tables import distinct_values
+from lshfast.records.tables.distinct_values import encoded
+from lshfast.records.tables.record_table import code_field
 
 COLUMNS = {"name": ["Ann", "Bob", None, "ann "], "age": [30, 41, None, 30]}
 
@@ -48,7 +49,7 @@ def test_arrow_and_python_number_values_alike(monkeypatch):
     columns = [["b", None, "a", "b", ""], ["a", "c", None]]
     codes, values = encoded(columns)
     by_arrow = [[None if c < 0 else values[c] for c in part.tolist()] for part in codes]
-    monkeypatch.setattr("lshfast.records.distinct_values._encoded_by_arrow", lambda columns: None)
+    monkeypatch.setattr("lshfast.records.tables.distinct_values._encoded_by_arrow", lambda columns: None)
     codes, values = encoded(columns)
     by_python = [[None if c < 0 else values[c] for c in part.tolist()] for part in codes]
     assert [[v or None for v in part] for part in by_arrow] == by_python

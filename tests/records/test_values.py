@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.records.values import normal_form, number_in
+from lshfast.records.values.strings import normal_form, number_in
 
 
 @pytest.mark.parametrize(

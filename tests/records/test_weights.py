@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lshfast.records import Field, KeyBlocks, match_records
-from lshfast.records.weights import EXACT_LEVEL
+from lshfast.records.weights.fellegi_sunter import EXACT_LEVEL
 
 RATES = {"x": 0.95, "y": 0.85, "z": 0.7, "w": 0.9}  # of agreement, given a match
 VALUES = {"x": 100, "y": 60, "z": 200, "w": 40}

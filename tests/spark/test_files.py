@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lshfast._engine.stored_options import read_options
+from lshfast._engine.options.stored import read_options
 from lshfast.spark.places import names_of_files
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.io.pages.pages import read_page

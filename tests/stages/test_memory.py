@@ -8,8 +8,8 @@ import pytest
 
 from lshfast import DataError, dedup_files, stages
 from lshfast._engine import budget
+from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._engine.plan import make_plan
-from lshfast._engine.spool import SpooledTexts
 from lshfast.stages import verifying
 from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS

@@ -16,7 +16,7 @@ import pytest
 
 from lshfast import DataError, FormatError, stages
 from lshfast._common import atomic_files
-from lshfast._engine.spool import SpooledTexts
+from lshfast._engine.parts.spool import SpooledTexts
 from lshfast.join.external import run_file
 from lshfast.stages import MissingTasksError, sketching
 from lshfast.stages.stage_plan import read_stage_plan

@@ -13,25 +13,25 @@ from lshfast._common.arrow_columns import objects_of
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
 from lshfast._common.value_codes import ValueCodes
+from lshfast._engine.account.crowds import warn_of_crowd
+from lshfast._engine.account.guard import check_max_removed, check_result
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
-from lshfast._engine.crowds import warn_of_crowd
-from lshfast._engine.declaration import Options
-from lshfast._engine.guard import check_max_removed, check_result
 from lshfast._engine.kinds import kind_of
 from lshfast._engine.kinds.kind import ItemsInMemory
-from lshfast._engine.option_rules import NAMES_OF_PLAN, options_of, takes_options
+from lshfast._engine.options.declaration import Options
+from lshfast._engine.options.rules import NAMES_OF_PLAN, options_of, takes_options
 from lshfast._engine.plan import Grouping, Keep, KeepValues
 from lshfast._engine.plans import AnyPlan, plan_for
 from lshfast._engine.preference import check_keep
-from lshfast._engine.report import DedupResult
-from lshfast._engine.short_texts import warn_of
 from lshfast._items.kind import collected, kind_in_memory
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lshfast._engine.option_types import DedupOptions, PairOptions
+    from lshfast._engine.options.types import DedupOptions, PairOptions
     from lshfast.index.lsh_index import LSHIndex
 
 

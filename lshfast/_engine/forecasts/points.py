@@ -18,11 +18,11 @@ from lshfast._common.checks import check_int
 from lshfast._common.choices import singular
 from lshfast._common.display import counted
 from lshfast._common.types import Float64Array
+from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.budget import bytes_of_values
-from lshfast._engine.display import SIMILARITY_NAMES, bound_name
+from lshfast._engine.indexes.points import GROWTH, new_point_index
+from lshfast._engine.indexes.weighted import NUM_PERM, bands_of_new
 from lshfast._engine.inputs import SAMPLE_BYTES, Inputs
-from lshfast._engine.point_indexes import GROWTH, new_point_index
-from lshfast._engine.weighted_indexes import NUM_PERM, bands_of_new
 from lshfast._items.buckets import (
     BucketPlan,
     SampledSets,

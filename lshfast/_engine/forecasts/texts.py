@@ -15,12 +15,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast._common.types import UInt64Array
+from lshfast._engine.account.short_texts import LONG_BYTES
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.cap import reads_parquet
 from lshfast._engine.forecasts.sharing import Sample, Sharing, rows_wanted, sharing
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.marks import WIDTH, RowMarks, Secret, draw_secret
+from lshfast._engine.parts.spool import PartWriter, read_part
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import run_part
 from lshfast._engine.samples import (
@@ -35,9 +37,7 @@ from lshfast._engine.samples import (
     place_count,
     spread,
 )
-from lshfast._engine.short_texts import LONG_BYTES
 from lshfast._engine.sketching import Sketched, sketched
-from lshfast._engine.spool import PartWriter, read_part
 from lshfast._io import Corpus, write_rows
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.components import components_of_runs

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
+from lshfast._engine.account.crowds import Limited
 from lshfast._engine.clock import Clock
-from lshfast._engine.crowds import Limited
-from lshfast._engine.listed_pairs import PairArray
+from lshfast._engine.pairs.listed import PairArray
 
 if TYPE_CHECKING:
     from lshfast._engine.frame import Job
-    from lshfast._engine.indexes import Indexes
+    from lshfast._engine.indexes.run_indexes import Indexes
     from lshfast._engine.inputs import AnyReader
     from lshfast._io import Corpus
     from lshfast.index.lsh_index import LSHIndex

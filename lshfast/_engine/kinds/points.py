@@ -10,13 +10,13 @@ import numpy as np
 
 from lshfast._common.choices import Kind, plural
 from lshfast._common.progress import Progress
-from lshfast._engine.account import named_pairs
+from lshfast._engine.account.findings import named_pairs
 from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
-from lshfast._engine.indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import item_batches
 from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
-from lshfast._engine.listed_pairs import PairArray
+from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.points import PointRun, pairs_of_points, run_points
 from lshfast._io import Corpus
 from lshfast._items.measures import PointPlan
@@ -24,9 +24,9 @@ from lshfast._items.reading import read_points
 
 if TYPE_CHECKING:
     from lshfast._engine.frame import Job
+    from lshfast._engine.indexes.items import ItemIndex
+    from lshfast._engine.indexes.weighted import WeightedIndex
     from lshfast._engine.inputs import AnyReader
-    from lshfast._engine.item_indexes import ItemIndex
-    from lshfast._engine.weighted_indexes import WeightedIndex
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
     from lshfast.index.stores.values import OnDuplicate
@@ -98,7 +98,7 @@ class PointKindOf(ItemKind):
         raise NotImplementedError("an index in memory has texts and sets, weighted or not")
 
     def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
-        from lshfast._engine.point_indexes import class_for, new_point_index
+        from lshfast._engine.indexes.points import class_for, new_point_index
 
         if self.name == "code" and not plan.complete:
             raise ValueError(
@@ -144,7 +144,7 @@ class PointKindOf(ItemKind):
     def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:
             return nullcontext()
-        from lshfast._engine.point_indexes import index_of_run
+        from lshfast._engine.indexes.points import index_of_run
 
         return index_of_run(indexes, plan)
 
@@ -175,7 +175,7 @@ class WeightedKind(PointKindOf):
             raise ValueError(f"seed is {seed} in this index, not {plan.seed}")
 
     def earlier(self, index: LSHIndex) -> WeightedIndex:
-        from lshfast._engine.weighted_indexes import WeightedIndex
+        from lshfast._engine.indexes.weighted import WeightedIndex
 
         return WeightedIndex("against", index, index.on_duplicate)
 
@@ -191,7 +191,7 @@ class WeightedKind(PointKindOf):
         )
 
     def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
-        from lshfast._engine.weighted_indexes import new_weighted_index
+        from lshfast._engine.indexes.weighted import new_weighted_index
 
         index = new_weighted_index(name, plan, on_duplicate)
         return NewIndex(index, type(index.index), index.format)
@@ -199,6 +199,6 @@ class WeightedKind(PointKindOf):
     def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:
             return nullcontext()
-        from lshfast._engine.weighted_indexes import weighted_index_of_run
+        from lshfast._engine.indexes.weighted import weighted_index_of_run
 
         return weighted_index_of_run(indexes, plan)

@@ -11,18 +11,18 @@ import numpy as np
 
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
+from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.indexes import Indexes, add_rows, new_index
+from lshfast._engine.indexes.run_indexes import Indexes, add_rows, new_index
 from lshfast._engine.inputs import text_batches
 from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
-from lshfast._engine.listed_pairs import PairArray, listed, not_above
+from lshfast._engine.pairs.listed import PairArray, listed, not_above
+from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan, check_indexed, check_same_run
 from lshfast._engine.run import PartRun, run_part
-from lshfast._engine.short_texts import advice_for
-from lshfast._engine.similar_pairs import SimilarPairs
 from lshfast._engine.sketching import sketch_rows, sketched
 from lshfast._io import Corpus
 from lshfast.join.copies import with_copies

@@ -1,6 +1,6 @@
 """Pages of HTML without network and scripts, their pictures, and comparisons of two texts.
 
-The content of a page is in the package it is about: `lshfast._engine.dedup_page`, and the `page`
+The content of a page is in the package it is about: `lshfast._engine.pages.dedup`, and the `page`
 modules of records, passages and web. This package draws and writes pages.
 
 Files:

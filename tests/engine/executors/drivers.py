@@ -26,8 +26,8 @@ import lshfast
 from lshfast import dedup_files, stages
 from lshfast._engine.budget import Budget
 from lshfast._engine.executors.local import capped
-from lshfast._engine.options import OPTIONS
-from lshfast._engine.parts import divide
+from lshfast._engine.options.declared import OPTIONS
+from lshfast._engine.parts.components import divide
 from lshfast._engine.plan import make_plan
 from tests.cli.commands import run as run_command
 from tests.corpora import pack, similar_texts, unpack

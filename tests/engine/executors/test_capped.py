@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast._engine import budget, pair_runs, screening
+from lshfast._engine import budget
 from lshfast._engine.budget import Budget
 from lshfast._engine.executors.local import cap, capped
 from lshfast._engine.forecasts.texts import forecast
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.pair_runs import PairRuns, merged_pairs
-from lshfast._engine.parts import NO_PART, divide
+from lshfast._engine.parts import pair_runs, screening
+from lshfast._engine.parts.components import NO_PART, divide
+from lshfast._engine.parts.pair_runs import PairRuns, merged_pairs
+from lshfast._engine.parts.spool import PartWriter, read_part
 from lshfast._engine.plan import make_plan
-from lshfast._engine.spool import PartWriter, read_part
 from lshfast.join.external import slot_file, sorted_runs
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts

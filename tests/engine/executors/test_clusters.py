@@ -11,7 +11,7 @@ import pytest
 
 import lshfast
 from lshfast import FormatError, dedup_files
-from lshfast._engine.cluster_file import ClusterOutput, read_clusters
+from lshfast._engine.clusters.file import ClusterOutput, read_clusters
 from tests.cli.commands import failing, run, write_jsonl
 from tests.corpora import similar_texts
 

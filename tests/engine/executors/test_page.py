@@ -7,7 +7,7 @@ import pytest
 
 from lshfast import DataError, dedup_files
 from lshfast._cli.options import command_line
-from lshfast._engine.pages import named
+from lshfast._engine.pages.run_pages import named
 from tests.cli.commands import process, run, write_jsonl
 
 HOSTILE = [

@@ -1,6 +1,7 @@
 """Each way of running gives the answer of a run over files in memory, for each option that it takes, or refuses it.
 
-Which way takes which option is declared in `lshfast._engine.options`. An option that is added there needs a case here.
+Which way takes which option is declared in `lshfast._engine.options.declared`. An option that is
+added there needs a case here.
 """
 
 import re
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast._engine.option_rules import taken_by
-from lshfast._engine.options import NAMES, OPTIONS
+from lshfast._engine.options.declared import NAMES, OPTIONS
+from lshfast._engine.options.rules import taken_by
 from lshfast.spark import Limits
 from tests.cli.commands import failing
 from tests.engine.executors.drivers import (

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
-from lshfast._engine.crowds import warn_of_crowd
+from lshfast._engine.account.crowds import warn_of_crowd
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.executors.local.job import FileJob
-from lshfast._engine.option_rules import options_of, takes_options
-from lshfast._engine.pages import PageOutput
+from lshfast._engine.options.rules import options_of, takes_options
+from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._engine.plan import Grouping
-from lshfast._engine.report import DedupResult
-from lshfast._engine.short_texts import warn_of
 from lshfast._io.files import OnError
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lshfast._engine.option_types import FileOptions, FilePath
+    from lshfast._engine.options.types import FileOptions, FilePath
 
 
 @takes_options("dedup_files")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lshfast._common.checks import check_bytes
 from lshfast._common.code_version import code_version
 from lshfast._engine.budget import Budget, available_memory, bytes_of_values
-from lshfast._engine.indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, measure_inputs, state_of
 from lshfast._engine.plan import Plan
 from lshfast._engine.plans import AnyPlan

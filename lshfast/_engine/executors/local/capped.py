@@ -19,19 +19,26 @@ import numpy.typing as npt
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import ValueCodes
-from lshfast._engine.account import Findings
+from lshfast._engine.account.findings import Findings
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.account.short_texts import LONG_BYTES, advice_of, lengths_of_sample, sample_for
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import order_ranks, texts_again
-from lshfast._engine.listed_pairs import PairArray, lists_copies
-from lshfast._engine.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
-from lshfast._engine.parts import NO_PART, Merged, PartResult, compare_part, compared_copies, divide
+from lshfast._engine.pairs.listed import PairArray, lists_copies
+from lshfast._engine.parts.components import (
+    NO_PART,
+    Merged,
+    PartResult,
+    compare_part,
+    compared_copies,
+    divide,
+)
+from lshfast._engine.parts.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
+from lshfast._engine.parts.spool import PartWriter, part_path, read_part
 from lshfast._engine.plan import Keep, Plan
-from lshfast._engine.report import DedupResult
-from lshfast._engine.short_texts import LONG_BYTES, advice_of, lengths_of_sample, sample_for
-from lshfast._engine.spool import PartWriter, part_path, read_part
 from lshfast._io import Corpus
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.kernels.text import Texts

@@ -26,9 +26,9 @@ from lshfast._engine.executors.local.input_sums import InputSums
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import text_batches, texts_again
 from lshfast._engine.marks import WIDTH, MarkedRows, RowMarks, draw_secret
+from lshfast._engine.parts.screening import alone_in_crowds
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import comparison_of
-from lshfast._engine.screening import alone_in_crowds
 from lshfast._engine.sketching import Sketched, sketched
 from lshfast._io import Corpus
 from lshfast.join.external.bucket_runs import BucketRuns

@@ -19,19 +19,19 @@ from lshfast._common.extras import optional
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.guard import check_result
+from lshfast._engine.account.report import DedupResult
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.columns import ArrowLists
-from lshfast._engine.display import SIMILARITY_NAMES
 from lshfast._engine.executors.local.outputs import Outputs
-from lshfast._engine.guard import check_result
 from lshfast._engine.inputs import Inputs, item_batches
 from lshfast._engine.kinds import kind_of
-from lshfast._engine.listed_pairs import PairArray
-from lshfast._engine.pair_tables import Table, write_pairs
+from lshfast._engine.pairs.listed import PairArray
+from lshfast._engine.pairs.tables import Table, write_pairs
 from lshfast._engine.plan import Keep
 from lshfast._engine.plans import AnyPlan
 from lshfast._engine.preference import check_keep
-from lshfast._engine.report import DedupResult
 from lshfast._io import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
 from lshfast._items.items import PointBatch
 from lshfast._items.weighted import WeightedReader

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lshfast._common.progress import Progress
-from lshfast._engine.cluster_file import cluster_output
-from lshfast._engine.declaration import Options
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.clusters.file import cluster_output
 from lshfast._engine.executors.local.cap import Cap, cap_of
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.executors.local.run import run_files
-from lshfast._engine.indexes import Indexes, plan_of_items
+from lshfast._engine.indexes.run_indexes import Indexes, plan_of_items
 from lshfast._engine.inputs import Inputs, output_of
-from lshfast._engine.listed_pairs import check_listing
-from lshfast._engine.pages import PageOutput
+from lshfast._engine.options.declaration import Options
+from lshfast._engine.pages.run_pages import PageOutput
+from lshfast._engine.pairs.listed import check_listing
 from lshfast._engine.plans import AnyPlan
-from lshfast._engine.report import DedupResult
 
 
 @dataclass(frozen=True)

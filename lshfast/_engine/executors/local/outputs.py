@@ -6,15 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lshfast._engine.pages import PageOutput
-from lshfast._engine.stored_options import beside
+from lshfast._engine.options.stored import beside
+from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._io import rejects_beside
 from lshfast._io.output import output_format
 from lshfast._io.sources import is_url
 from lshfast._io.streams import is_stream
 
 if TYPE_CHECKING:
-    from lshfast._engine.cluster_file import ClusterOutput
+    from lshfast._engine.clusters.file import ClusterOutput
 
 
 @dataclass(frozen=True)

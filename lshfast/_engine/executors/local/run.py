@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
+from lshfast._engine.account.guard import check_max_removed, check_result
+from lshfast._engine.account.report import DedupResult
+from lshfast._engine.account.short_texts import Recommendation, recommend
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
 from lshfast._engine.executors.local.cap import Cap, cap_for, cap_for_points, reads_parquet
@@ -26,8 +29,7 @@ from lshfast._engine.executors.local.writing import (
     write_all,
     write_similar,
 )
-from lshfast._engine.guard import check_max_removed, check_result
-from lshfast._engine.indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import (
     Inputs,
     faults_of,
@@ -36,14 +38,12 @@ from lshfast._engine.inputs import (
     policy_of,
 )
 from lshfast._engine.kinds import kind_of
-from lshfast._engine.listed_pairs import PairArray
-from lshfast._engine.option_rules import refuse
-from lshfast._engine.pages import NoPage
+from lshfast._engine.options.rules import refuse
+from lshfast._engine.pages.run_pages import NoPage
+from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.plan import Plan, check_bands_only
 from lshfast._engine.plans import AnyPlan
 from lshfast._engine.preference import check_keep_measure
-from lshfast._engine.report import DedupResult
-from lshfast._engine.short_texts import Recommendation, recommend
 from lshfast._io import (
     Corpus,
 )
@@ -217,7 +217,7 @@ class _Job:
         """Return the page of the run."""
         if self.outputs.page is None:
             return NoPage()
-        from lshfast._engine.row_page import RowPage
+        from lshfast._engine.pages.rows import RowPage
 
         return RowPage(self.outputs.page, self.corpus, self.outputs.listing, plan)
 

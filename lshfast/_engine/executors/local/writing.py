@@ -11,16 +11,16 @@ import numpy as np
 
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
-from lshfast._engine.display import SIMILARITY_NAMES
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.report import DedupResult
 from lshfast._engine.executors.local.outputs import Outputs
-from lshfast._engine.indexes import ARROW_KINDS, Indexes
+from lshfast._engine.indexes.run_indexes import ARROW_KINDS, Indexes
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.listed_pairs import PairArray
-from lshfast._engine.pages import NoPage, check_page_output
-from lshfast._engine.pair_tables import Table, portions, write_pairs
+from lshfast._engine.options.stored import KEY, StoredOptions, beside, write_beside
+from lshfast._engine.pages.run_pages import NoPage, check_page_output
+from lshfast._engine.pairs.listed import PairArray
+from lshfast._engine.pairs.tables import Table, portions, write_pairs
 from lshfast._engine.plans import AnyPlan
-from lshfast._engine.report import DedupResult
-from lshfast._engine.stored_options import KEY, StoredOptions, beside, write_beside
 from lshfast._io import (
     Corpus,
     check_different,

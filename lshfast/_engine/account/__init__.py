@@ -1,0 +1,6 @@
+"""The results and figures of runs.
+
+- `findings` makes results (`report`) and figures (`summary`); `display` shows them.
+- `guard` limits how many rows a run may remove, and `by_value` counts them for each value of a
+  column; `crowds` and `short_texts` have warnings.
+"""

@@ -1,0 +1,180 @@
+"""The findings of a run; the one place that makes its result and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.choices import ItemMeasure
+from lshfast._common.types import BoolArray, Int64Array
+from lshfast._common.value_codes import ValueCodes
+from lshfast._engine.account.by_value import CountsByValue
+from lshfast._engine.account.report import DedupResult, Summary
+from lshfast._engine.against import Earlier
+from lshfast._engine.clock import Clock, Stage
+from lshfast._engine.plan import Plan
+from lshfast._items.measures import PointPlan, is_distance
+from lshfast.join.groups import Groups
+
+# Pairs of a run by distance.
+DISTANCE_PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("distance", np.float64)])
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The pairs and groups of n rows.
+
+    Attributes
+    ----------
+    groups : Groups
+        Rows that were removed for the same earlier entry are one group.
+    pairs : structured ndarray
+        Similar pairs, copies included.
+    pairs_found : int
+        Those that were written where all similar pairs are written to a file, else the length of
+        `pairs`.
+    candidates, copies, empty : int
+        As in `Summary`.
+    group_sizes : ndarray of int64
+        Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
+    earlier : Earlier or None
+        None if the run used no index.
+    limited, left_out : int or None
+        As in `Summary`.
+    """
+
+    groups: Groups
+    pairs: npt.NDArray[np.void]
+    pairs_found: int
+    candidates: int
+    copies: int
+    empty: int
+    group_sizes: Int64Array
+    earlier: Earlier | None = None
+    limited: int | None = None
+    left_out: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        groups: Groups,
+        pairs: npt.NDArray[np.void],
+        copies: Int64Array,
+        earlier: Earlier | None,
+        *,
+        pairs_found: int,
+        candidates: int,
+        empty: int,
+    ) -> Findings:
+        """Return the findings; rows that were removed for an entry of an index join the groups."""
+        rows = np.arange(len(copies), dtype=np.int64)
+        is_single = np.ones(len(copies), np.bool_)
+        if earlier is not None:
+            is_single[earlier.rows] = False
+        sizes = np.bincount(groups.labels[is_single], minlength=1)
+        if earlier is not None:
+            earlier.fill_in(groups)
+        return cls(
+            groups,
+            pairs,
+            pairs_found,
+            candidates,
+            int((copies != rows).sum()),
+            empty,
+            sizes,
+            earlier,
+        )
+
+    @property
+    def kept(self) -> BoolArray:
+        """Whether each row is kept: bool (n,)."""
+        keeper = self.groups.keeper
+        return np.asarray(keeper == np.arange(len(keeper), dtype=np.int64))
+
+    @property
+    def kept_rows(self) -> Int64Array:
+        """The rows that are kept, in ascending order: int64 (m,)."""
+        return np.flatnonzero(self.kept)
+
+    def result(
+        self,
+        plan: Plan | PointPlan,
+        clock: Clock,
+        *,
+        keys: Sequence[Any] | None,
+        read: int,
+        rejected: int = 0,
+        indexed: int | None = None,
+        advice: str = "",
+        by: ValueCodes | None = None,
+    ) -> DedupResult:
+        """Return the result of the run.
+
+        Parameters
+        ----------
+        plan : Plan or PointPlan
+        clock : Clock
+        keys : sequence, optional
+            One key per row.
+        read, rejected : int
+            Rows that the source of the batches read, and rows that it rejected.
+        indexed : int, optional
+            Entries of the index that are new or replaced.
+        advice : str, default ""
+            See `Summary`.
+        by : ValueCodes, optional
+            The values of the rows in a column.
+        """
+        is_kept = self.kept
+        sizes = self.group_sizes
+        groups = self.groups
+        summary = summary_of(
+            plan,
+            clock.stages,
+            clock.seconds,
+            read=read,
+            kept=int(is_kept.sum()),
+            removed=int((~is_kept).sum()),
+            rejected=rejected,
+            empty=self.empty,
+            copies=self.copies,
+            candidates=self.candidates,
+            pairs=self.pairs_found,
+            groups=int((sizes > 1).sum()),
+            largest_group=int(sizes.max()) if len(is_kept) else 0,
+            earlier=0 if self.earlier is None else len(self.earlier.rows),
+            limited=self.limited,
+            left_out=self.left_out,
+            indexed=indexed,
+            advice=advice,
+            by=None if by is None else CountsByValue.of(by, is_kept).summary(),
+        )
+        earlier = None if self.earlier is None else self.earlier.column(len(is_kept))
+        pairs = named_pairs(self.pairs, plan.measure)
+        return DedupResult(
+            is_kept,
+            groups.labels,
+            groups.keeper,
+            groups.similarity,
+            pairs,
+            summary,
+            keys,
+            earlier,
+            plan.arguments,
+        )
+
+
+def named_pairs(pairs: npt.NDArray[np.void], measure: ItemMeasure) -> npt.NDArray[np.void]:
+    """Return pairs whose third field is named distance if the measure is a distance."""
+    return pairs.view(DISTANCE_PAIR) if is_distance(measure) else pairs
+
+
+def summary_of(
+    plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any
+) -> Summary:
+    """Return the summary of a run from its plan, its stages and its other figures."""
+    return Summary(**figures, **plan.figures, stages=dict(stages), seconds=seconds)

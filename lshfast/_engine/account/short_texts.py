@@ -1,0 +1,263 @@
+"""Shingles for short texts: `recommend`, and the warning about shingles that are too long.
+
+A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The
+similarity is then (m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the
+text has at least 49 words.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from math import floor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast._common import decimal_codes
+from lshfast._common.types import Int64Array
+from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.columns import Column, ShingledTexts
+from lshfast._engine.plan import Plan
+from lshfast._io.stored_texts import StoredTexts
+from lshfast.join.jaccard import PairMeasure
+from lshfast.kernels.text import TextError, Texts
+from lshfast.shingling import Shingles, Unit
+
+# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are
+# estimated from the bytes.
+SAMPLE_ROWS = 1000
+LONG_BYTES = 1024
+BYTES_PER_WORD = 6
+
+# The number of characters, or words, that differ if one word is changed.
+CHANGED = {"word": 1, "char": 5}
+
+# Shingles in order of preference, and for each the least similarity that must remain after a change
+# of two words.
+CHOICES: tuple[tuple[Unit, int, float], ...] = (
+    ("word", 5, 0.6),
+    ("word", 4, 0.6),
+    ("word", 3, 0.6),
+    ("word", 2, 0.5),
+    ("char", 5, 0.5),
+)
+
+# The highest threshold that is recommended. A run with a higher threshold warns as if it had this
+# one, because its user has chosen to find fewer texts with a changed word.
+HIGHEST = 0.8
+
+# There is no warning for fewer texts.
+FEWEST_TEXTS = 100
+
+
+class ShortTextsWarning(UserWarning):
+    """Most texts are so short that a change of one word leaves a similarity below the threshold.
+
+    `dedup` and `pairs` warn with it; `recommend` finds better shingles and a better threshold.
+
+    See Also
+    --------
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.Recommendation : Recommended shingles and threshold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lshfast
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = lshfast.dedup([f"bus {number} of our town is late again" for number in range(200)])
+    >>> caught[0].category.__name__
+    'ShortTextsWarning'
+    """
+
+
+class Recommendation(NamedTuple):
+    """Recommended shingles and threshold, as arguments of `dedup`.
+
+    Attributes
+    ----------
+    unit : {"word", "char"}
+    size : int
+        Words or characters per shingle, 2 to 5.
+    threshold : float
+        In 0.5..0.8, a multiple of 0.05.
+
+    See Also
+    --------
+    lshfast.recommend : Recommend shingles and a threshold for texts of a length.
+    lshfast.ShortTextsWarning : The warning that texts are too short for the shingles.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.recommend(["a text of six words, repeated"] * 200)._asdict()
+    {'unit': 'char', 'size': 4, 'threshold': 0.5}
+    """
+
+    unit: Unit
+    size: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Sorted lengths of a sample of texts; texts without words are omitted."""
+
+    words: Int64Array
+    characters: Int64Array
+
+    def median(self, unit: Unit) -> int:
+        """Return the median length in words or in characters."""
+        lengths = self.words if unit == "word" else self.characters
+        return int(lengths[(len(lengths) - 1) // 2])
+
+
+def sample_of(n: int) -> Int64Array:
+    """Return the rows of n that are measured."""
+    rows = np.linspace(0, n - 1, SAMPLE_ROWS if n else 0).astype(np.int64)
+    # np.unique would import numpy.ma, which takes 9 ms.
+    return np.asarray(rows[np.diff(rows, prepend=-1) > 0])
+
+
+def sample_for(n: int, plan: Plan) -> Int64Array:
+    """Return the rows of n that a run measures: none if it gives no advice in any case."""
+    return sample_of(n if n >= FEWEST_TEXTS and plan.threshold < 1 else 0)
+
+
+def lengths_of(texts: Texts | StoredTexts) -> Lengths:
+    """Measure a sample of texts."""
+    rows = sample_of(len(texts))
+    nbytes = texts.lengths[rows]
+    return lengths_of_sample(rows, nbytes, texts.take(rows[nbytes <= LONG_BYTES]))
+
+
+def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
+    """Measure the texts of a sample, given their lengths; those up to LONG_BYTES are read."""
+    counts: dict[Unit, Int64Array] = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
+    short = nbytes <= LONG_BYTES
+    for unit, numbers in counts.items():
+        try:
+            numbers[short] = Shingles(unit, 1).tokens_of(texts, 0).counts
+        except TextError as error:
+            raise TextError(int(rows[short][error.row]), error.reason) from None
+    wordy = counts["word"] > 0
+    return Lengths(np.sort(counts["word"][wordy]), np.sort(counts["char"][wordy]))
+
+
+def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
+    """Return the similarity of a text of `length` units to its copy with `changes` changed."""
+    shingles = max(length - size + 1, 1)
+    changed = min(changes * (size + CHANGED[unit] - 1), shingles)
+    return (shingles - changed) / (shingles + changed)
+
+
+def recommend(texts: Any) -> Recommendation:
+    """Recommend shingles and a threshold for the lengths of texts.
+
+    The recommended size is the largest of 5, 4 and 3 words for which a change of two words in a
+    text of median length leaves a similarity of at least .6. If none does, it is 2 words if they
+    leave at least .5, else 5 characters if they leave at least .5, else 4 characters. The threshold
+    is this similarity, rounded down to a multiple of .05, at least .5 and at most .8.
+
+    Parameters
+    ----------
+    texts : sequence of str or bytes, or Arrow column
+        As for `shingle`. At most 1,000 texts at regular intervals are measured; texts without words
+        are ignored.
+
+    Returns
+    -------
+    Recommendation
+        `unit`, `size` and `threshold`, which can be passed to `dedup` with ``**found._asdict()``.
+
+    Raises
+    ------
+    TypeError
+        If a text is not str or bytes.
+    ValueError
+        If a text in the sample is not UTF-8 or has a lone surrogate; the error names its row and
+        position.
+
+    See Also
+    --------
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.Recommendation : Recommended shingles and threshold.
+    lshfast.ShortTextsWarning : The warning that texts are too short for the shingles.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> tweets = [
+    ...     f"bus {number} of our town is late again, so we will all be late today"
+    ...     for number in range(200)
+    ... ]
+    >>> lshfast.recommend(tweets)
+    Recommendation(unit='word', size=2, threshold=0.55)
+    >>> lshfast.dedup(tweets, **lshfast.recommend(tweets)._asdict()).summary.kept
+    1
+    """
+    return recommendation(lengths_of(Texts(texts)))
+
+
+def recommendation(lengths: Lengths) -> Recommendation:
+    """Recommend shingles and a threshold for these lengths; see `recommend`."""
+    if not len(lengths.words):
+        return Recommendation("word", 5, HIGHEST)
+    for unit, size, least in CHOICES:
+        similarity = similarity_after(2, lengths.median(unit), unit, size)
+        if similarity >= least:
+            return Recommendation(unit, size, min(HIGHEST, floor(similarity * 20 + 1e-9) / 20))
+    return Recommendation("char", 4, 0.5)
+
+
+def advice_for(column: Column, plan: Plan) -> str:
+    """Return advice if most texts are too short for the shingles of a run, or else ""."""
+    if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
+        return ""
+    return advice_of(lengths_of(column.texts), plan)
+
+
+def advice_of(lengths: Lengths, plan: Plan) -> str:
+    """Return the advice of `advice_for` for a sample of texts with these lengths."""
+    if plan.shingles.unit == "stopword":  # the number of shingles does not follow from the length
+        return ""
+    target = min(plan.equal_jaccard, HIGHEST)
+    if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
+        return ""
+    reached = similarity_after(
+        1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size
+    )
+    if reached >= target:
+        return ""
+    better = recommendation(lengths)
+    gained = (
+        similarity_after(1, lengths.median(better.unit), better.unit, better.size)
+        - better.threshold
+    )
+    if gained <= reached - target:
+        return ""
+    similarity = reached if plan.measure == "jaccard" else 2 * reached / (1 + reached)
+    return (
+        f"most texts are short: half of them have at most {lengths.median('word')} words. In such "
+        f"a text one changed word leaves a {SIMILARITY_NAMES[plan.measure]} of about "
+        f"{similarity:.2f}, below the threshold {plan.threshold:g}. "
+        f"Better for these texts: unit {better.unit}, size {better.size}, "
+        f"threshold {threshold_for(plan.measure, better):g}"
+    )
+
+
+def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
+    """Return the recommended threshold; equal-sized texts have containment 2 J / (1 + J)."""
+    if measure == "jaccard":
+        return better.threshold
+    return floor(40 * better.threshold / (1 + better.threshold) + 1e-9) / 20
+
+
+def warn_of(advice: str) -> None:
+    """Warn the caller of a public function, unless the advice is empty."""
+    if advice == decimal_codes.ADVICE:
+        decimal_codes.warn_of_decimal_codes(advice)
+    elif advice:
+        warnings.warn(advice, ShortTextsWarning, stacklevel=3)

@@ -1,0 +1,1 @@
+"""Groups whose ids last from run to run (`lasting`), and their file (`file`)."""

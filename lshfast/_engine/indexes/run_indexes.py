@@ -1,0 +1,322 @@
+"""The indexes of a run over files: opened, compared with, and written at the end.
+
+The file of an index keeps its old state until the end: a run that ends early changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.choices import Kind
+from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._engine.inputs import Inputs, checksum_of_ends
+from lshfast._engine.options.rules import of_group, refuse, refuse_for_kind
+from lshfast._engine.plan import Plan, check_same_run, plan_of_index
+from lshfast._engine.plans import ONLY_OF_POINTS, AnyPlan, plan_for
+from lshfast._io import Corpus
+from lshfast._io.sources import LocalFile
+from lshfast.kernels.text import Texts
+
+if TYPE_CHECKING:
+    from lshfast.families.sets import WeightedMinHashFamily
+    from lshfast.index.keys import Column
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.values import OnDuplicate
+
+KINDS = {"int": "integers", "str": "strings"}
+
+# Arrow's names for the types of keys; the kind of an index without keys is None.
+ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+
+# What indexes of points hold; the others hold signatures.
+POINTS = ("vector", "code")
+
+# The number of rows inserted at a time.
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """The indexes of a run over files.
+
+    Attributes
+    ----------
+    against : path, optional
+        The index of earlier rows with which the rows of the run are compared.
+    save : path, optional
+        The file to which this index, or a new index without `against`, is written after adding the
+        kept rows: the same file, or another.
+    on_duplicate : {"error", "skip", "replace"}
+        How to treat a kept row whose key is in the index: raise DataError, do not add it, or
+        replace the entry.
+    dry : bool
+        Perform all steps that can fail before an index is written, but do not write it.
+    """
+
+    against: str | None = None
+    save: str | None = None
+    on_duplicate: OnDuplicate = "error"
+    dry: bool = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the index of earlier rows is itself changed."""
+        if self.against is None or self.save is None:
+            return False
+        return os.path.realpath(self.against) == os.path.realpath(self.save)
+
+    def change(self) -> str:
+        """Return what saving does with the files, in words; call this before the index is saved."""
+        if self.save is None:
+            return ""
+        path = printable(self.save)
+        if self.dry:
+            return f"kept rows that are not saved: {path} is as it was"
+        if self.in_place:
+            return f"kept rows that are new in {path}, or replaced its entries"
+        replaced = ", which replaced the file" if os.path.exists(self.save) else ""
+        if self.against is None:
+            return f"kept rows in the new index {path}{replaced}"
+        return (
+            f"kept rows added to the entries of {printable(self.against)} in the new index "
+            f"{path}{replaced}"
+        )
+
+    def state(self) -> list[Any]:
+        """Return the size, the version and the checksum of both ends of the index of
+        earlier rows.
+        """
+        assert self.against is not None
+        source = LocalFile(self.against)
+        size, version = source.state()
+        return [size, str(version), checksum_of_ends(source, size)]
+
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
+        """Open the index of earlier rows, or create a new index to save; the end of the block
+        writes nothing.
+        """
+        if self.against is None:
+            yield None if self.save is None else new_index(plan, self.on_duplicate)
+            return
+        mode: Literal["r+", "c"] = "r+" if self.in_place and not self.dry else "c"
+        with opened_index(self.against, mode, self.on_duplicate) as index:
+            with naming(self.against):
+                check_same_run(index.parameters, plan)
+            yield index
+
+    @property
+    def name(self) -> str:
+        """The name of the index in messages."""
+        return str(self.against or self.save)
+
+    def checked(
+        self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]
+    ) -> Iterator[Texts]:
+        """Yield batches; after the first, raise an error if the keys of the corpus have another
+        type than the index.
+        """
+        unchecked = index is not None and self.save is not None
+        for batch in batches:
+            if index is not None and unchecked and corpus.accepted:
+                check_kind(index.key_kind, self.name, corpus, 0)
+                unchecked = False
+            yield batch
+
+    def add(
+        self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
+    ) -> int:
+        """Insert rows of a corpus, and return the number of entries that are new or replaced."""
+        parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
+        return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Add the file name of an index to a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+# The options that an index stores.
+OF_INDEX = (
+    "threshold",
+    "unit",
+    "size",
+    "stop_words",
+    "num_perm",
+    "scheme",
+    "recall",
+    "bands",
+    "rows_per_band",
+    "seed",
+)
+
+
+def plan_of_items(
+    inputs: Inputs, options: Mapping[str, Any], given: Collection[str] = ()
+) -> AnyPlan:
+    """Return the plan of a run over files; the kind of the items follows from the column.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    options : mapping of str
+        The options of the run.
+    given : collection of str
+        Those that the user has set; with an index, the others have its values.
+    """
+    if options.get("memory") is not None:
+        groups = ("group_by", "item", "weight")
+        refuse("cap", [name for name in groups if getattr(inputs, name) is not None])
+    kind = inputs.kind_of_items()
+    refuse_for_kind(kind, options)
+    against = options.get("against")
+    plan_options = {name: options[name] for name in of_group("plan") if name in options}
+    of_index = {name: plan_options[name] for name in OF_INDEX if name in given}
+    if against is not None and kind in ("text", "set"):
+        others = {
+            name: value
+            for name, value in plan_options.items()
+            if name not in (*OF_INDEX, *ONLY_OF_POINTS)
+        }
+        return plan_against(os.fspath(against), of_index, kind=kind, **others)
+    if against is not None and kind == "weighted":
+        plan_options |= options_against(os.fspath(against), of_index)
+    return plan_for(kind, plan_options)
+
+
+def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any) -> Plan:
+    """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
+    with opened_index(path) as index, naming(path):
+        return plan_of_index(index.parameters, given, kind=kind, **others)
+
+
+def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run over weighted sets against the index in a file.
+
+    It has the seed of the index and, if the user gives none, its threshold.
+
+    Raises
+    ------
+    ValueError
+        If the user has set another seed, or it is an index of other items.
+    """
+    with opened_weighted(path) as index:
+        own = cast("WeightedMinHashFamily", index.family).seed
+        seed = given.get("seed", own)
+        if seed != own:
+            raise ValueError(f"{path}: seed is {own} in this index, not {seed}")
+        threshold = given.get("threshold")
+        return {
+            **given,
+            "seed": own,
+            "threshold": index.parameters.threshold if threshold is None else threshold,
+        }
+
+
+@contextmanager
+def opened_weighted(
+    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error"
+) -> Iterator[LSHIndex]:
+    """Open the index of weighted sets in a file; the end of the block writes nothing."""
+    with opened_index(path, mode, on_duplicate, "weighted sets") as index:
+        if index.holds != "weighted":
+            raise ValueError(f"{path}: this is an index of texts or sets, not of weighted sets")
+        yield index
+
+
+@contextmanager
+def opened_index(
+    path: str,
+    mode: Literal["r", "r+", "c"] = "r",
+    on_duplicate: OnDuplicate = "error",
+    items: str = "texts or sets",
+) -> Iterator[LSHIndex]:
+    """Open the index of texts or sets in a file; the end of the block writes nothing.
+
+    `items` names what it should hold in messages.
+    """
+    from lshfast.index.index_file import any_index
+
+    with any_index(path, mode, on_duplicate) as index:
+        if index.holds in POINTS:
+            raise ValueError(f"{path}: this is an index of vectors or codes, not of {items}")
+        yield cast("LSHIndex", index)
+
+
+def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
+    """Return an empty index in memory for signatures of this plan."""
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.memory import MemoryStore
+
+    store = MemoryStore()
+    store.bind(plan.parameters)
+    return LSHIndex.on(store, on_duplicate=on_duplicate)
+
+
+def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
+    """Raise an error that names a row if its key, and thus each key of the corpus, has another type
+    than those before.
+
+    `kind` is the type of the keys of the index with this name.
+    """
+    key = corpus.key(row)
+    if kind is not None and kind != type(key).__name__:
+        raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
+
+
+def add_rows(
+    index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
+) -> int:
+    """Insert rows of a corpus under their keys; see `add_entries`."""
+    return add_entries(index.insert, index.key_kind, name, corpus, rows, signatures)
+
+
+def add_entries(
+    insert: Callable[[Column, Any], int],
+    kind: str | None,
+    name: str,
+    corpus: Corpus,
+    rows: Int64Array,
+    items: Any,
+) -> int:
+    """Insert rows of a corpus into an index under their keys, and return the number of new or
+    replaced entries.
+
+    Parameters
+    ----------
+    insert : callable
+        Inserts items under keys.
+    kind : {"int", "str"} or None
+        The type of the keys of the index.
+    name : str
+        The name of the index.
+    corpus : Corpus
+    rows : ndarray of int64
+    items : batch of items, one for each row
+
+    Raises
+    ------
+    DataError
+        If the index cannot accept a key. The error names the first such row, and the index.
+    """
+    from lshfast.index.keys import DuplicateKeyError, as_column
+
+    if not len(rows):
+        return 0
+    check_kind(kind, name, corpus, int(rows[0]))
+    try:
+        return insert(as_column([corpus.key(row) for row in rows.tolist()]), items)
+    except DuplicateKeyError as error:
+        reason = (
+            f"key {error.key!r} is in {name} already (on-duplicate skip or replace allows that)"
+        )
+        raise corpus.fault(int(rows[error.position]), reason) from None

@@ -1,0 +1,595 @@
+"""The options of a deduplication, each once.
+
+Signatures, the command line and the table in command-line.md follow from this declaration, or are
+tested against it. What a way of running does not take, it refuses by `refuse`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from lshfast._common.choices import (
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    Format,
+    Grouping,
+    ItemMeasure,
+    Kind,
+    OnDuplicate,
+    OnError,
+    OutputFormat,
+    PointKind,
+    Scheme,
+    Unit,
+    Verify,
+)
+from lshfast._common.stop_words import LANGUAGES
+from lshfast._engine.options.declaration import Driver, Option, Verb
+
+# What the command line and the docs call the ways of running.
+NAMES: dict[Driver, str] = {
+    "memory": "lshfast.dedup",
+    "files": "lshfast dedup",
+    "cap": "lshfast dedup --memory",
+    "stages": "lshfast stage plan",
+    "spark": "lshfast dedup --engine spark",
+}
+
+OF_FILES: tuple[Driver, ...] = ("files", "cap")
+OF_KINDS: tuple[Driver, ...] = ("memory", "files", "cap")
+OF_PAGES: tuple[Driver, ...] = ("files", "cap", "spark")
+OF_PAIRS: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
+OF_TASKS: tuple[Driver, ...] = ("files", "cap", "stages")
+OF_BANDS: tuple[Driver, ...] = ("cap", "stages", "spark")
+ALL_FILES: tuple[Driver, ...] = ("files", "cap", "stages", "spark")
+
+
+TEXTS: tuple[Kind, ...] = ("text",)
+SETS: tuple[Kind, ...] = ("text", "set")
+POINTS: tuple[Kind, ...] = get_args(PointKind)
+
+DEDUP: tuple[Verb, ...] = ("dedup",)
+LISTING: tuple[Verb, ...] = ("dedup", "pairs")
+MEASURING: tuple[Verb, ...] = ("dedup", "pairs", "check")
+READING: tuple[Verb, ...] = ("dedup", "pairs", "tune")
+
+HELD = "it takes memory for what it finds"
+
+TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
+
+
+def parse_seed(value: object) -> int | str:
+    """Return a seed as an int if possible, else as a str, which is checked with the other
+    options.
+    """
+    try:
+        return int(str(value))
+    except ValueError:
+        return str(value)
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            "output_format",
+            None,
+            "What OUT is, whatever its name says; for -, as INPUT.",
+            OutputFormat,
+            "output",
+            verbs=LISTING,
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "defuse_formulas",
+            False,
+            "Write ' before cells of CSV and TSV that spreadsheets would run.",
+            bool,
+            "output",
+            verbs=LISTING,
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "column",
+            "text",
+            "Column of the texts, or other items; a.b is b inside a.",
+            str,
+            "input",
+            daily=True,
+            drivers=ALL_FILES,
+            names_column=True,
+        ),
+        Option(
+            "id_column",
+            None,
+            "Column of the ids; without it a row is FILE:LINE.",
+            str,
+            "input",
+            daily=True,
+            drivers=ALL_FILES,
+            names_column=True,
+        ),
+        Option(
+            "glob",
+            None,
+            "Files of a folder to read; by default data files, or else .txt.",
+            str,
+            "input",
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "encoding",
+            "utf-8",
+            "Encoding of JSONL, CSV, TSV and texts, any that Python knows.",
+            str,
+            "input",
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "format",
+            None,
+            "What the inputs are, whatever their names say; lines: one text a line.",
+            Format,
+            "input",
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "max_row_bytes",
+            MAX_ROW_BYTES,
+            "Most bytes of a row of JSONL, CSV, TSV or .npz, or of a text.",
+            int,
+            "input",
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "delimiter",
+            None,
+            "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
+            str,
+            "input",
+            drivers=OF_TASKS,
+            metavar="CHARACTER",
+        ),
+        Option(
+            "max_columns",
+            MAX_COLUMNS,
+            "Most columns of a CSV, TSV or Parquet output of rows of JSONL.",
+            int,
+            "input",
+            verbs=DEDUP,
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "kind",
+            None,
+            "What the items are: text, set, weighted (sets), vector, code; by default as the "
+            "column says.",
+            Kind,
+            "input",
+            metavar="KIND",
+            daily=True,
+            spelling="as",
+            drivers=OF_KINDS,
+        ),
+        Option(
+            "group_by",
+            None,
+            "Column of groups: the items of a group are a set; with --item.",
+            str,
+            "input",
+            verbs=DEDUP,
+            drivers=("files",),
+            metavar="COLUMN",
+            names_column=True,
+        ),
+        Option(
+            "item",
+            None,
+            "Column of the items of the groups.",
+            str,
+            "input",
+            verbs=DEDUP,
+            drivers=("files",),
+            metavar="COLUMN",
+            names_column=True,
+        ),
+        Option(
+            "weight",
+            None,
+            "Column of the weights of the items; those of equal items add up.",
+            str,
+            "input",
+            verbs=DEDUP,
+            drivers=("files",),
+            metavar="COLUMN",
+            names_column=True,
+        ),
+        Option(
+            "threshold",
+            None,
+            "Least similarity, in (0, 1]. Default: 0.8, for vectors 0.95.",
+            float,
+            "plan",
+            daily=True,
+        ),
+        Option(
+            "radius",
+            None,
+            "Greatest distance, for measures that are one, such as the bits that differ.",
+            float,
+            "plan",
+            kinds=("vector", "code"),
+            drivers=OF_KINDS,
+        ),
+        Option("unit", "word", "What shingles are made of.", Unit, "plan", daily=True, kinds=TEXTS),
+        Option(
+            "size",
+            None,
+            "Words or characters per shingle, 1 to 256; 5, or 3 for stopword.",
+            int,
+            "plan",
+            daily=True,
+            kinds=TEXTS,
+        ),
+        Option(
+            "stop_words",
+            None,
+            f"Stop words of --unit stopword: {', '.join(LANGUAGES)}. Default: english.",
+            str,
+            "plan",
+            verbs=MEASURING,
+            kinds=TEXTS,
+            metavar="LANGUAGE",
+        ),
+        Option("num_perm", 128, "Slots per signature, 1 to 65536.", int, "plan", kinds=SETS),
+        Option("scheme", "fast", "MinHash scheme.", Scheme, "plan", verbs=MEASURING, kinds=SETS),
+        Option(
+            "recall",
+            None,
+            "Probability that a pair at the threshold is found, in (0, 1). Default: .95; for "
+            "codes, all.",
+            float,
+            "plan",
+        ),
+        Option(
+            "bands",
+            None,
+            "Bands, instead of --recall; with --rows-per-band.",
+            int,
+            "plan",
+            kinds=SETS,
+        ),
+        Option(
+            "rows_per_band", None, "Rows (slots) of a band; with --bands.", int, "plan", kinds=SETS
+        ),
+        Option(
+            "verify",
+            "exact",
+            "How candidates are verified.",
+            Verify,
+            "plan",
+            verbs=LISTING,
+            kinds=SETS,
+        ),
+        Option(
+            "exact",
+            None,
+            "Find every similar pair, by an exact join in memory. The default with --measure "
+            "containment.",
+            bool,
+            "plan",
+            verbs=READING,
+            daily=True,
+            off_only=OF_BANDS,
+            without=HELD,
+            negative="--no-exact",
+        ),
+        Option(
+            "measure",
+            None,
+            "What similarity is. Texts: jaccard, containment. Vectors: cosine, angle, euclidean, "
+            "manhattan. Codes: "
+            "hamming, tanimoto.",
+            ItemMeasure,
+            "plan",
+            metavar="MEASURE",
+            daily=True,
+        ),
+        Option(
+            "ignore_common",
+            None,
+            "Shingles in more than this share of the texts, in (0, 1), do not count: templates, "
+            "navigation.",
+            float,
+            "plan",
+            verbs=MEASURING,
+            kinds=TEXTS,
+            metavar="SHARE",
+        ),
+        Option(
+            "max_candidates",
+            None,
+            "Compare rows that share buckets with more than N others in small cells only, and say "
+            "how many there are.",
+            int,
+            "plan",
+            verbs=LISTING,
+            kinds=POINTS,
+            drivers=OF_KINDS,
+            metavar="N",
+        ),
+        Option(
+            "groups",
+            "star",
+            "star: each removed row is similar to the kept one; components: chains.",
+            Grouping,
+            "plan",
+            verbs=DEDUP,
+            daily=True,
+        ),
+        Option(
+            "keep",
+            "first",
+            "first, last, longest, shortest, max:COLUMN or min:COLUMN.",
+            str,
+            "run",
+            verbs=DEDUP,
+            daily=True,
+            metavar="RULE",
+        ),
+        Option(
+            "by",
+            None,
+            "Count read and removed rows by the values of this column, such as a source.",
+            str,
+            "input",
+            verbs=("dedup", "tune"),
+            metavar="COLUMN",
+            names_column=True,
+        ),
+        Option(
+            "max_removed",
+            None,
+            "Write nothing, and end with status 3, if a larger share of all rows, or of a value "
+            "of --by, is removed.",
+            float,
+            "output",
+            verbs=DEDUP,
+            metavar="SHARE",
+        ),
+        Option(
+            "annotate",
+            False,
+            "Write all rows, with duplicate_of and similarity.",
+            bool,
+            "output",
+            verbs=DEDUP,
+            drivers=OF_TASKS,
+        ),
+        Option(
+            "pairs",
+            None,
+            f"Also write the similar pairs to FILE: {TABLES}.",
+            str,
+            "output",
+            verbs=DEDUP,
+            daily=True,
+            drivers=OF_TASKS,
+            metavar="FILE",
+        ),
+        Option(
+            "top",
+            None,
+            "Of the pairs, only those with the N most similar rows of a row.",
+            int,
+            "plan",
+            verbs=LISTING,
+            drivers=OF_PAIRS,
+            metavar="N",
+        ),
+        Option(
+            "most",
+            None,
+            "Of the pairs, only those of at most this similarity: close, but no copies.",
+            float,
+            "plan",
+            verbs=LISTING,
+            drivers=OF_PAIRS,
+            metavar="SIMILARITY",
+        ),
+        Option(
+            "removed",
+            None,
+            "Also write key, kept_key and similarity (or containment) of removed rows, as --pairs "
+            "does.",
+            str,
+            "output",
+            verbs=DEDUP,
+            daily=True,
+            drivers=ALL_FILES,
+            metavar="FILE",
+        ),
+        Option(
+            "html",
+            None,
+            "Also write a page that shows what was found: .html.",
+            str,
+            "output",
+            verbs=MEASURING,
+            daily=True,
+            drivers=OF_PAGES,
+            metavar="FILE",
+        ),
+        Option(
+            "html_texts",
+            True,
+            "Whether the page shows texts.",
+            bool,
+            "output",
+            verbs=MEASURING,
+            drivers=OF_PAGES,
+            negative="--html-no-texts",
+        ),
+        Option(
+            "html_column",
+            None,
+            "Column that the page shows of rows, such as titles; by default --column.",
+            str,
+            "output",
+            verbs=LISTING,
+            drivers=OF_FILES,
+            metavar="COLUMN",
+            names_column=True,
+        ),
+        Option(
+            "split",
+            None,
+            "paragraph: remove similar paragraphs, not rows.",
+            Literal["paragraph"],
+            "run",
+            verbs=DEDUP,
+            without="paragraphs are deduplicated in memory",
+            kinds=TEXTS,
+            drivers=("files",),
+        ),
+        Option(
+            "against",
+            None,
+            "Also remove rows similar to an entry of this index.",
+            str,
+            "run",
+            verbs=DEDUP,
+            daily=True,
+            drivers=("memory", "files", "cap"),
+            metavar="INDEX",
+        ),
+        Option(
+            "save_index",
+            None,
+            "File to write: the index of --against and the rows that stay; without --against, a "
+            "new index of these "
+            "alone, which with --overwrite replaces the file.",
+            str,
+            "output",
+            verbs=DEDUP,
+            daily=True,
+            without=HELD,
+            drivers=("files",),
+            metavar="INDEX",
+        ),
+        Option(
+            "on_duplicate",
+            "error",
+            "On a key that the index has: stop, take the new row, or keep the old.",
+            OnDuplicate,
+            "run",
+            verbs=DEDUP,
+            drivers=("files",),
+        ),
+        Option(
+            "clusters",
+            None,
+            "Give groups the ids of earlier runs, which FILE has if it exists, and replace FILE: "
+            "key, cluster, "
+            "first_seen; .parquet.",
+            str,
+            "output",
+            verbs=DEDUP,
+            without=HELD,
+            drivers=("files",),
+            metavar="FILE",
+        ),
+        Option(
+            "changes",
+            None,
+            "Also write which rows are in new, joined, merged or split groups, or removed: "
+            f"{TABLES}.",
+            str,
+            "output",
+            verbs=DEDUP,
+            drivers=("files",),
+            metavar="FILE",
+        ),
+        Option(
+            "on_error",
+            "stop",
+            "On a bad row: stop, or skip it and write it to OUT.rejects.jsonl; with -o -, to "
+            "stderr.",
+            OnError,
+            "input",
+            verbs=MEASURING,
+            daily=True,
+            drivers=OF_FILES,
+        ),
+        Option(
+            "memory",
+            None,
+            "Memory that the run may take, like 4G; the rest is in files.",
+            str,
+            "run",
+            verbs=READING,
+            daily=True,
+            drivers=("cap", "stages"),
+            metavar="SIZE",
+        ),
+        Option(
+            "work",
+            None,
+            "New folder for these files, with --memory; removed at the end.",
+            str,
+            "run",
+            verbs=LISTING,
+            drivers=("cap", "stages"),
+            metavar="DIR",
+        ),
+        Option(
+            "resume",
+            False,
+            "Go on with the run in the folder of --work.",
+            bool,
+            "run",
+            verbs=LISTING,
+            kinds=SETS,
+            drivers=("cap",),
+        ),
+        Option(
+            "threads",
+            None,
+            "Default: the CPUs this process may use.",
+            int,
+            "plan",
+            daily=True,
+            drivers=("memory", "files", "cap", "stages"),
+        ),
+        Option(
+            "seed",
+            1,
+            "0 to 2**64 - 1, or random: drawn for the run.",
+            int,
+            "plan",
+            verbs=MEASURING,
+            metavar="N|random",
+            parse=parse_seed,
+        ),
+        Option(
+            "overwrite",
+            False,
+            "Replace outputs that exist.",
+            bool,
+            "output",
+            verbs=MEASURING,
+            daily=True,
+            drivers=("files", "cap", "spark"),
+        ),
+        Option(
+            "dry_run",
+            False,
+            "Find everything, write nothing.",
+            bool,
+            "run",
+            verbs=DEDUP,
+            daily=True,
+            drivers=("files", "cap", "spark"),
+        ),
+    )
+}

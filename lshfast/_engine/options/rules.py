@@ -1,0 +1,240 @@
+"""What follows from the declared options: which a way of running takes and refuses, and their
+table.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, get_args
+
+from lshfast._common.choices import Kind, plural
+from lshfast._engine.options.declaration import (
+    EVERY_DRIVER,
+    Driver,
+    Option,
+    Options,
+    Verb,
+    check_names,
+)
+from lshfast._engine.options.declared import NAMES, OPTIONS
+from lshfast._engine.options.details import DETAILS
+
+
+def taken_by(*drivers: Driver) -> list[str]:
+    """Return the names of the options that one of these ways of running takes, in their order.
+
+    Examples
+    --------
+    >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
+    ['against', 'annotate', 'changes']
+    """
+    return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
+
+
+def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None:
+    """Raise ValueError if an option that was given is not one of a way of running.
+
+    The error names the way of running, with `command` in the place of dedup.
+
+    Examples
+    --------
+    >>> refuse("spark", ["threshold", "against"])
+    Traceback (most recent call last):
+    ...
+    ValueError: against is not an option of lshfast dedup --engine spark
+    >>> refuse("spark", ["glob"], "pairs")
+    Traceback (most recent call last):
+    ...
+    ValueError: glob is not an option of lshfast pairs --engine spark
+    """
+    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
+    for name in given:
+        if driver not in OPTIONS[name].drivers:
+            reason = (
+                f": {OPTIONS[name].without}" if driver == "cap" and OPTIONS[name].without else ""
+            )
+            raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
+
+
+def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
+    """Raise ValueError if an option that is not one for a kind of items has another value than its
+    default.
+
+    Examples
+    --------
+    >>> refuse_for_kind("vector", {"threshold": 0.9, "size": None, "unit": "char"})
+    Traceback (most recent call last):
+    ...
+    ValueError: unit is for texts, not for vectors
+    """
+    for name, value in given.items():
+        option = OPTIONS.get(name)
+        if option is None:
+            continue
+        if kind not in option.kinds and value != option.default:
+            kinds = " and ".join(map(plural, option.kinds)).replace(
+                " and ", ", ", len(option.kinds) - 2
+            )
+            raise ValueError(f"{name} is for {kinds}, not for {plural(kind)}")
+
+
+def table() -> str:
+    """Return the table of options and ways of running, in Markdown; options that all of them take
+    are left out.
+    """
+    lines = [
+        f"| | {' | '.join(f'`{NAMES[driver]}`' for driver in EVERY_DRIVER)} |",
+        f"|---|{'---|' * len(EVERY_DRIVER)}",
+    ]
+    for option in OPTIONS.values():
+        if option.drivers != EVERY_DRIVER or option.off_only:
+            lines.append(
+                f"| `{option.shown}` | "
+                f"{' | '.join(_cell(option, driver) for driver in EVERY_DRIVER)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(option: Option, driver: Driver) -> str:
+    """Return the cell of an option and a way of running in the table."""
+    if driver in option.off_only:
+        return f"`{option.shown.replace('--', '--no-', 1)}`"
+    return "yes" if driver in option.drivers else ""
+
+
+def taken_by_verb(verb: Verb, *drivers: Driver) -> list[Option]:
+    """Return the options of a command, in their order; of these ways of running, if some
+    are named.
+    """
+    return [
+        option
+        for option in OPTIONS.values()
+        if verb in option.verbs and (not drivers or set(option.drivers) & set(drivers))
+    ]
+
+
+@dataclass(frozen=True)
+class Takes:
+    """Which options a function takes: those of some ways of running, with exceptions."""
+
+    drivers: tuple[Driver, ...]
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    # Whether None stands for the default of each option: that of an index, if there is one.
+    none_is_default: bool = False
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the options, in their order."""
+        names = {*taken_by(*self.drivers), *self.also} - set(self.without)
+        return [name for name in OPTIONS if name in names]
+
+
+# Of Spark, the caller has done what is about files before.
+NOT_OF_FRAMES = (
+    "column",
+    "id_column",
+    "removed",
+    "overwrite",
+    "dry_run",
+    "html",
+    "html_texts",
+)
+REMOVING = ("groups", "keep", "by", "max_removed", "against")
+TAKES = {
+    "dedup": Takes(("memory",)),
+    "pairs": Takes(("memory",), REMOVING, ("top", "most")),
+    "dedup_files": Takes(("files", "cap"), ("split",), none_is_default=True),
+    "stages.plan": Takes(("stages",)),
+    "spark.dedup": Takes(("spark",), (*NOT_OF_FRAMES, "top", "most")),
+    "spark.pairs": Takes(("spark",), (*NOT_OF_FRAMES, *REMOVING)),
+}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def takes_options(name: str) -> Callable[[Function], Function]:
+    """Give a function with ``**options`` the signature and the docstring of what it takes.
+
+    The options that it writes out stay as they are; the others follow. `name` is one of TAKES.
+    """
+
+    def completed(function: Function) -> Function:
+        signature = inspect.signature(function)
+        written = list(signature.parameters.values())
+        names = {parameter.name for parameter in written}
+        rare = [OPTIONS[option] for option in TAKES[name].names if option not in names]
+        kept = [one for one in written if one.kind is not one.VAR_KEYWORD]
+        further = [
+            inspect.Parameter(
+                option.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=option.default,
+                annotation=option.type | None if option.default is None else option.type,
+            )
+            for option in rare
+        ]
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*kept, *further]
+        )
+        known = _documented_names(function.__doc__ or "")
+        text = "".join(_paragraph_of(option) for option in rare if option.name not in known)
+        returns = "\n\n    Returns\n"
+        described = function.__doc__ or ""
+        function.__doc__ = described.replace(returns, f"\n{text.rstrip()}{returns}", 1)
+        return function
+
+    return completed
+
+
+def _documented_names(text: str) -> set[str]:
+    """Return the names of the parameters that a docstring has."""
+    parameters = text.partition("    Returns\n")[0]
+    lines = re.findall(r"^    (\w[\w, ]*)(?: :.*)?$", parameters, re.MULTILINE)
+    return {name for line in lines for name in re.split(r"[ ,]+", line)}
+
+
+def _paragraph_of(option: Option) -> str:
+    """Return the paragraph of a docstring for an option."""
+    shown = "optional" if option.default is None else f"default {option.default!r}"
+    values = get_args(option.type)
+    kind = "{" + ", ".join(f'"{value}"' for value in values) + "}" if values else ""
+    kind, text = DETAILS.get(option.name, (f"{kind or option.type.__name__}, {shown}", option.help))
+    lines = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False)
+    return f"    {option.name} : {kind}\n" + "".join(f"        {line}\n" for line in lines)
+
+
+def of_group(*groups: str) -> list[str]:
+    """Return the names of the options of some groups."""
+    return [name for name, option in OPTIONS.items() if option.group in groups]
+
+
+NAMES_OF_PLAN = of_group("plan")
+
+
+def options_of(function: str, values: Mapping[str, Any], options: Mapping[str, Any]) -> Options:
+    """Return the options of a function in TAKES as a record.
+
+    Parameters
+    ----------
+    function : str
+    values : mapping of str
+        The parameters of the function by name; those that are no options are ignored.
+    options : mapping of str
+        The others that were given.
+
+    Raises
+    ------
+    TypeError
+        If one of these is not an option of the function.
+    """
+    takes = TAKES[function]
+    check_names(function, options, takes.names)
+    written = {name: values[name] for name in takes.names if name in values}
+    record = Options(OPTIONS.values(), {**written, **options})
+    return record if takes.none_is_default else record.with_(**options)

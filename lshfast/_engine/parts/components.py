@@ -1,0 +1,245 @@
+"""A run in parts: rows of different components of buckets are never compared.
+
+The labels of components are all that has to be known of all rows at once. The rows of a part are
+read again, and go through the same stages as the rows of a run in memory; a row that shares no
+bucket is in no part. Of rows with the same bytes, only the preferred one is compared.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.progress import Progress
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._engine.account.findings import Findings
+from lshfast._engine.against import Earlier
+from lshfast._engine.clock import Clock
+from lshfast._engine.pairs.listed import listed, renumbered
+from lshfast._engine.pairs.similar import SimilarPairs
+from lshfast._engine.parts.pair_runs import PairRuns
+from lshfast._engine.parts.spool import StoredSignatures
+from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.run import PartRun, run_part
+from lshfast._engine.sketching import RowStore, SketchedRows
+from lshfast.join.copies import with_copies
+from lshfast.join.groups import Groups, best_copies, preferred, smallest
+from lshfast.join.jaccard import PAIR
+from lshfast.kernels.text import Texts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# The part of a row that shares no bucket with another row.
+NO_PART = -1
+
+
+def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.int32]:
+    """Divide rows into parts so that all rows of a component are in one part.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n,)
+        The smallest row of each row's component, in any numbering.
+    costs : ndarray of int64, shape (n,)
+        The memory that each row takes in its part.
+    most : int
+        The memory of a part. A component that takes more is a part of its own.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+        The number of each row's part, from 0 in the order of components; NO_PART for a row that is
+        alone.
+    """
+    size = np.bincount(labels)
+    total = np.bincount(labels, weights=costs)
+    first = np.flatnonzero(size > 1)  # the labels of components of several rows
+    cost = total[first]
+    del total
+    is_large = cost > most / 2
+    shared = np.where(is_large, 0.0, cost)
+    # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed
+    # `most`.
+    number = ((np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)).astype(np.int64)
+    number[is_large] = number.max(initial=0) + 1 + np.arange(int(is_large.sum()), dtype=np.int64)
+    part_of_label = np.full(len(size), NO_PART, np.int32)
+    part_of_label[first] = np.unique(number, return_inverse=True)[1].reshape(-1)
+    return part_of_label[labels]
+
+
+def compared_copies(first: Int64Array, keep: str, ranks: Int64Array | None) -> Int64Array:
+    """Return, for each row, the preferred row with the same bytes.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n,)
+        The first row with the same bytes.
+    keep : str
+        The policy, as for `run_files`.
+    ranks : ndarray of int64, shape (n,), optional
+        Values by which rows are preferred, if the policy names a column.
+    """
+    if ranks is None and keep != "last":  # of equal texts, the first is preferred
+        return first
+    values = np.arange(len(first), dtype=np.int64) if ranks is None else ranks
+    return best_copies(preferred(len(first), values), first)[0][first]
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """The findings of a part; rows are numbers in the part.
+
+    Attributes
+    ----------
+    keeper : ndarray of int64, shape (m,)
+    similarity : ndarray of float64, shape (m,)
+        As in `Groups`.
+    copies : ndarray of int64, shape (m,)
+        The first copy of each row.
+    pairs : structured ndarray with fields i, j, similarity
+        The pairs of first copies that determine the groups.
+    candidates : int
+        As in `Summary`.
+    """
+
+    keeper: Int64Array
+    similarity: Float64Array
+    copies: Int64Array
+    pairs: npt.NDArray[np.void]
+    candidates: int
+
+    @classmethod
+    def of(cls, part: PartRun) -> Self:
+        """Return the findings of a part without its rows."""
+        findings = part.found
+        copies = part.sketches.copies
+        different = findings.pairs[copies[findings.pairs["j"]] == findings.pairs["j"]]
+        groups = findings.groups
+        return cls(groups.keeper, groups.similarity, copies, different, findings.candidates)
+
+
+def compare_part(
+    texts: Texts,
+    first: Int64Array,
+    plan: Plan,
+    clock: Clock,
+    *,
+    keep: Keep | Int64Array,
+    pairs: PairRuns | None = None,
+    signatures: str | None = None,
+    progress: Progress | None = None,
+) -> PartResult:
+    """Compare the texts of a part.
+
+    Parameters
+    ----------
+    texts : Texts
+    first : ndarray of int64, shape (m,)
+        The first row of the run with the same bytes as each text.
+    plan : Plan
+    clock : Clock
+    keep : str or ndarray of int64, shape (m,)
+        As for `run_part`.
+    pairs : PairRuns, optional
+        Takes all similar pairs, with the first rows of the run that have the same tokens.
+    signatures : str, optional
+        A new file for the signatures, which are in memory otherwise. It is removed at the end.
+    progress : callable, optional
+    """
+
+    def take(similar_pairs: SimilarPairs, sketches: SketchedRows) -> None:
+        assert pairs is not None
+        numbers = first_rows(sketches.copies, first)
+        batches = (renumbered(batch, numbers) for batch in similar_pairs.of_different_rows())
+        pairs.add_all(listed(batches, plan))
+
+    stored: AbstractContextManager[RowStore | None] = nullcontext()
+    if signatures is not None:
+        stored = StoredSignatures(signatures, plan.hasher.num_perm)
+    with stored as store:
+        part = run_part(
+            [texts],
+            plan,
+            clock,
+            keep=keep,
+            similar=None if pairs is None else take,
+            store=store,
+            progress=progress,
+        )
+        return PartResult.of(part)
+
+
+class Merged:
+    """The results of all parts of a run together.
+
+    Parameters
+    ----------
+    compared_rows : ndarray of int64, shape (n,)
+        For each row the most preferred row with the same bytes. Only these are in parts.
+    first : ndarray of int64, shape (n,)
+        The first row with the same bytes.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (n,)
+        The first row of the run that is known to have the same tokens.
+    """
+
+    def __init__(self, compared_rows: Int64Array, first: Int64Array) -> None:
+        n = len(compared_rows)
+        self.first: Int64Array = first.copy()
+        self._compared_rows = compared_rows
+        self._keeper = np.arange(n, dtype=np.int64)
+        self._similarity = np.ones(n)
+        self._pairs = [np.empty(0, PAIR)]
+        self._candidates = 0
+
+    def add(self, rows: Int64Array, result: PartResult) -> None:
+        """Add the result of a part that has these rows, in this order."""
+        first = self.first
+        self._keeper[rows] = rows[result.keeper]
+        self._similarity[rows] = result.similarity
+        first[rows] = first_rows(result.copies, first[rows])
+        self._pairs.append(renumbered(result.pairs, first[rows]))
+        self._candidates += result.candidates
+
+    def findings(
+        self, empty: int = 0, earlier: Earlier | None = None
+    ) -> tuple[Findings, Int64Array]:
+        """Return the findings of the run, and first copies; `empty` rows have no shingles.
+
+        Rows that were removed for an earlier entry of an index are in no part.
+        """
+        self._keeper = self._keeper[self._compared_rows]
+        self._similarity = self._similarity[self._compared_rows]
+        self.first = self.first[self._compared_rows]
+        pairs = np.concatenate(self._pairs)
+        self._pairs = []
+        pairs = with_copies(pairs, self.first)
+        groups = Groups(self._keeper, self._similarity, smallest(self._keeper))
+        findings = Findings.of(
+            groups,
+            pairs,
+            self.first,
+            earlier,
+            pairs_found=len(pairs),
+            candidates=self._candidates,
+            empty=empty,
+        )
+        return findings, self.first
+
+
+def first_rows(copies: Int64Array, first: Int64Array) -> Int64Array:
+    """Return, for each row of a part, the first row of the run with the same tokens.
+
+    `copies` has the first copies in the part, and `first` the first rows of the run with the same
+    bytes.
+    """
+    smallest_first = first.copy()
+    np.minimum.at(smallest_first, copies, first)
+    return smallest_first[copies]

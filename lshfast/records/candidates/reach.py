@@ -1,0 +1,160 @@
+"""Which part of the matches blocking rules are likely to bring, without labels.
+
+Seeds are pairs of records that are each other's nearest by far, as whole texts. Most of them are
+matches, and they are found without the rules: the part of them that a rule brings is close to the
+part of the matches that it brings. The rule by which seeds are found, the nearest whole records, is
+not measured by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lshfast._common.types import BoolArray, UInt64Array
+from lshfast.records.candidates.nearest import NearestBlocks
+from lshfast.records.candidates.rules import EveryPair
+from lshfast.records.candidates.union import CandidatePairs, rules_of
+from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
+from lshfast.records.weights.calibration import FEWEST_SEEDS, MOST_ROWS
+from lshfast.records.weights.rivals import pairs_of_records
+
+SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
+LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
+COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The part of the seeds that all rules but the nearest whole records bring together.
+
+    Attributes
+    ----------
+    seeds : int
+        Pairs of records that are each other's nearest by far; of large tables, those of a sample.
+    share : float
+        The part of them that the rules bring, in [0, 1].
+    """
+
+    seeds: int
+    share: float
+
+
+def is_whole(rule: BlockingRule) -> bool:
+    """Return whether a rule brings the nearest whole records, of which seeds are a part."""
+    return isinstance(rule, NearestBlocks) and not rule.fields
+
+
+@dataclass(frozen=True)
+class ChosenRules:
+    """Blocking rules, their pairs if they are known already, and the places of the seeds.
+
+    `alone` says that keys are chosen to bring nearly all matches without the nearest records, so
+    that the rivals of some pairs are unknown; see `find_seeds`.
+    """
+
+    rules: Sequence[BlockingRule]
+    found: Sequence[RulePairs | None] = ()
+    seeds: UInt64Array | None = None
+    alone: bool = False
+
+    @classmethod
+    def given(cls, linkage: Linkage, rules: Sequence[BlockingRule]) -> ChosenRules:
+        """Return the rules of a user; seeds are not sought if one of them brings all pairs."""
+        if any(isinstance(rule, EveryPair) for rule in rules) or not linkage.all_pairs:
+            return cls(rules)
+        found = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
+        return cls(
+            rules,
+            found,
+            seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)),
+        )
+
+
+def seed_places(
+    linkage: Linkage,
+    near: RulePairs | None = None,
+    *,
+    most_rows: int = MOST_ROWS,
+    sample_texts: int = SAMPLE_TEXTS,
+) -> UInt64Array | None:
+    """Return the places of the seeds, ascending; None for few seeds or large tables.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    near : RulePairs, optional
+        Those of `NearestBlocks`; without them, seeds are sought for a sample of the texts.
+    most_rows, sample_texts : int
+        The rows of tables that are not large, and the texts of the sample.
+    """
+    if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > most_rows:
+        return None
+    texts = linkage.record_texts
+    sample = None
+    if near is None:
+        sample = texts.numbers[0]
+        sample = sample[
+            np.linspace(0, len(sample) - 1, min(len(sample), sample_texts), dtype=np.int64)
+        ]
+        near = NearestBlocks().pairs_of(linkage, sample)
+    i, j = linkage.rows_of(near.places)
+    by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(
+        texts.compared(i, j)[1]
+    )[0]
+    if sample is not None:  # of other texts, some rivals are unknown
+        sampled = np.isin(texts.places[0][i], sample)
+        by_far &= sampled | np.isin(texts.places[0][j], sample) if linkage.b is None else sampled
+    found = near.places[by_far]
+    return found if len(found) >= FEWEST_SEEDS else None
+
+
+def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
+    """Return which seeds are among places, which are ascending."""
+    at = np.minimum(np.searchsorted(places, seeds), max(0, len(places) - 1))
+    return np.asarray(places[at] == seeds) if len(places) else np.zeros(len(seeds), bool)
+
+
+def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
+    """Choose rules one by one until they bring no more seeds; return their numbers, ascending.
+
+    Each time, the rule that brings most further seeds for its pairs is chosen.
+    """
+    brings = [among(seeds, pairs.places) for pairs in found]
+    costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
+    selected: list[int] = []
+    remaining = np.ones(len(seeds), bool)
+    while True:
+        gains = [int((own & remaining).sum()) for own in brings]
+        enough = [
+            number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))
+        ]
+        if not enough:
+            return sorted(selected)
+        best = max(enough, key=lambda number: (gains[number] / costs[number], -number))
+        selected.append(best)
+        remaining &= ~brings[best]
+
+
+def with_reach(
+    candidates: CandidatePairs, rules: Sequence[BlockingRule], seeds: UInt64Array | None
+) -> tuple[CandidatePairs, Reach | None]:
+    """Return the candidates with the reach of each rule in their reports, and of all rules.
+
+    Both are None if there are no seeds, or no rule that is measured by them.
+    """
+    measured = [number for number, rule in enumerate(rules) if not is_whole(rule)]
+    if seeds is None or not measured:
+        return candidates, None
+    masks = np.zeros(len(seeds), np.uint32)
+    is_candidate = among(seeds, candidates.places)
+    masks[is_candidate] = candidates.masks[np.searchsorted(candidates.places, seeds[is_candidate])]
+    brings = {number: rules_of(masks, number) for number in measured}
+    reports = [
+        replace(report, reach=float(brings[number].mean()) if number in brings else None)
+        for number, report in enumerate(candidates.reports)
+    ]
+    share = float(np.logical_or.reduce([*brings.values()]).mean())
+    return replace(candidates, reports=reports), Reach(len(seeds), share)

@@ -1,0 +1,73 @@
+"""Values of two fields that are exchanged in one of two records: a given name and a surname.
+
+An exchange is one error, not two differences: the first field has a level of its own for it, and
+the second one counts as missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast._common.extras import optional
+from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
+from lshfast.records.comparison.nearness import LEVELS
+from lshfast.records.tables.record_table import MISSING, CodedField
+from lshfast.records.values.strings import LONG
+
+LEAST_SIMILAR = LEVELS["name"][1][1]  # of two values, if the other two are equal
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The exchange of a field with another one.
+
+    Attributes
+    ----------
+    field, other : CodedField
+    places : ndarray of int64, shape (values + 1,)
+        The code in the other field of each value of this one, -1 if it does not occur there. The
+        last one is that of missing values.
+    counts : bool
+        Whether this field counts the exchange; the other one then does not.
+    """
+
+    field: CodedField
+    other: CodedField
+    places: Int64Array
+    counts: bool
+
+    @classmethod
+    def of(cls, field: CodedField, other: CodedField, counts: bool) -> Exchange | None:
+        """Return the exchange of two fields, or None if they have no common value."""
+        code_of = {value: code for code, value in enumerate(other.values)}
+        places = [code_of.get(value, MISSING) for value in field.values]
+        if max(places, default=MISSING) == MISSING:
+            return None
+        return cls(field, other, np.array([*places, MISSING], np.int64), counts)
+
+    def holds(self, i: Int64Array, j: Int64Array) -> BoolArray:
+        """Return in which pairs of rows the values are exchanged: one of them may be misspelt."""
+        own = self.field.codes_of(i, j)
+        others = self.other.codes_of(i, j)
+        differ = (own[0] != own[1]) & (others[0] != others[1])
+        present = (np.minimum(*own) >= 0) & (np.minimum(*others) >= 0)
+        forth = self.places[own[0]] == others[1]
+        back = self.places[own[1]] == others[0]
+        exchanged = differ & present & forth & back
+        for equal, near in ((forth, (1, 0)), (back, (0, 1))):
+            rows = np.flatnonzero(differ & present & equal & ~exchanged)
+            exchanged[rows] = self._similar(own[near[0]][rows], others[near[1]][rows])
+        return np.asarray(exchanged)
+
+    def _similar(self, codes: Int32Array, others: Int32Array) -> BoolArray:
+        """Return which values of this field are similar to values of the other one."""
+        if not len(codes):
+            return np.zeros(0, bool)
+        similarity = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
+        values = [self.field.values[code][:LONG] for code in codes.tolist()]
+        other_values = [self.other.values[code][:LONG] for code in others.tolist()]
+        cpdist = optional("rapidfuzz.process", "records").cpdist
+        similarities: Float64Array = cpdist(values, other_values, scorer=similarity)
+        return np.asarray(similarities >= LEAST_SIMILAR)

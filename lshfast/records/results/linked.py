@@ -1,0 +1,49 @@
+"""What the outputs of a run need of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast.records.options import LinkOptions
+from lshfast.records.results.rates import RateTable
+from lshfast.records.results.summary import LinkSummary
+from lshfast.records.tables.dependent import DependentField
+from lshfast.records.tables.keys import LeftOut
+from lshfast.records.tables.record_table import CodedField, RecordTable
+from lshfast.records.weights.fellegi_sunter import LinkWeights
+
+
+class Linked(Protocol):
+    """The public attributes of a `LinkResult` that its outputs show."""
+
+    @property
+    def i(self) -> Int64Array: ...
+    @property
+    def j(self) -> Int64Array: ...
+    @property
+    def scores(self) -> Float64Array: ...
+    @property
+    def probabilities(self) -> Float64Array | None: ...
+    @property
+    def parts(self) -> Float64Array: ...
+    @property
+    def fields(self) -> list[CodedField]: ...
+    @property
+    def weights(self) -> LinkWeights | None: ...
+    @property
+    def rates(self) -> RateTable | None: ...
+    @property
+    def summary(self) -> LinkSummary: ...
+    @property
+    def options(self) -> LinkOptions: ...
+    @property
+    def left_out(self) -> Sequence[LeftOut]: ...
+    @property
+    def dependent(self) -> tuple[DependentField, ...]: ...
+    @property
+    def single(self) -> bool: ...
+    @property
+    def tables(self) -> tuple[RecordTable, RecordTable]: ...
+    def groups(self, *, closure: bool = False) -> Int64Array: ...

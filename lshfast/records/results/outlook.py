@@ -1,0 +1,281 @@
+"""How good the links of a run are likely to be: warnings, and the effect of other thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast._common.display import counted
+from lshfast._common.types import Float64Array
+from lshfast.records.candidates.reach import Reach
+from lshfast.records.comparison.nearness import EXACT_LEVEL
+from lshfast.records.tables.record_table import CodedField
+from lshfast.records.weights.fellegi_sunter import LinkWeights
+
+THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
+FEW_MATCHES = 0.01  # of the records of the smaller table
+CLOSE_BITS = 1.0  # between the threshold and a link that is near it
+MANY_CLOSE = 0.3  # of the links are near the threshold
+LEAST_PRECISION = 0.8
+MANY_CUT = 0.2
+LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
+MOSTLY_MISSING = 0.05  # of the rows have a value
+SHOWN_NAMES = 3
+DEVIATIONS = 2.0  # standard errors of an interval
+# The error of the weight of a field that depends on others, in bits: at .8, the intervals of 23 of
+# 25 labelled tables have their precision in them.
+FIELD_BITS = 0.8
+TINY = 1e-12
+
+
+class ThresholdStep(NamedTuple):
+    """What a threshold gives, as the model expects it.
+
+    Attributes
+    ----------
+    threshold : float
+        The probability of a match.
+    links : int
+    precision, recall : float
+        The expected part of the links that are matches, and of the matches among the candidates
+        that are links.
+    """
+
+    threshold: float
+    links: int
+    precision: float
+    recall: float
+
+
+class ExpectedPrecision(NamedTuple):
+    """The expected share of matches among the links, with an interval of probability 0.95.
+
+    Attributes
+    ----------
+    expected, low, high : float
+    """
+
+    expected: float
+    low: float
+    high: float
+
+
+def expected_precision(probabilities: Float64Array, weights: LinkWeights) -> ExpectedPrecision:
+    """Return the expected precision of links with its interval.
+
+    All scores may be too high or too low together: because m of each field and the share of matches
+    are estimated from a number of matches, and because the fields depend on each other more than
+    the model knows. Besides, the links that are wrong vary by chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (links,)
+        At least one.
+    weights : LinkWeights
+    """
+    matches = max(weights.matches, 1.0)
+    variance = 1 / matches
+    for field in weights.fields:
+        equal = max(float(field.m[EXACT_LEVEL]), 1 / matches)
+        variance += (1 - equal) / (equal * matches) + (FIELD_BITS * np.log(2)) ** 2
+    chances = np.clip(probabilities, TINY, 1 - TINY)
+    odds = np.log(chances) - np.log1p(-chances)
+    certain = probabilities >= 1
+    shift = DEVIATIONS * float(variance**0.5)
+    limits = []
+    for sign, whole in ((-1, np.ceil), (1, np.floor)):
+        moved = np.where(certain, 1.0, 1 / (1 + np.exp(-(odds + sign * shift))))
+        mean = float(moved.mean())
+        # One more wrong link and one fewer: a hundred links without a wrong one do not show that
+        # none is.
+        chance = float((moved * (1 - moved)).sum() + (~certain).any()) ** 0.5 / len(moved)
+        limit = min(max(mean + sign * DEVIATIONS * chance, 0.0), 1.0)
+        # Wrong links are whole: if fewer than one is expected at the upper limit, none may be.
+        wrong = whole(round((1 - limit) * len(moved), 6))
+        limits.append(1 - float(wrong) / len(moved))
+    return ExpectedPrecision(float(probabilities.mean()), *limits)
+
+
+def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
+    """Return the outlook for some thresholds.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n,)
+        Those of all pairs that would be links without a threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> threshold_steps(np.array([0.95, 0.8, 0.25]))[2]
+    ThresholdStep(threshold=0.5, links=2, precision=0.875, recall=0.875)
+    """
+    total = float(probabilities.sum())
+    steps = []
+    for threshold in THRESHOLDS:
+        links = probabilities[probabilities >= threshold]
+        precision = float(links.mean()) if len(links) else 1.0
+        recall = float(links.sum()) / total if total else 1.0
+        steps.append(ThresholdStep(threshold, len(links), precision, recall))
+    return steps
+
+
+def steps_text(steps: Sequence[ThresholdStep]) -> str:
+    """Return the outlook as lines of text."""
+    lines = [f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"]
+    lines += [
+        f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}" for s in steps
+    ]
+    return "\n".join(lines)
+
+
+def warnings_of(
+    coded: Sequence[CodedField],
+    sizes: tuple[int, int],
+    weights: LinkWeights | None,
+    no_seeds: bool,
+    scores: Float64Array,
+    least: float,
+    *,
+    cut: int = 0,
+    seeds: int = 0,
+    reach: Reach | None = None,
+    nearest: bool = False,
+    several: str | None = None,
+    by_twos: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Return what makes the links of a run doubtful, and what helps.
+
+    Parameters
+    ----------
+    coded : sequence of CodedField
+        The fields that were compared.
+    sizes : (int, int)
+        Rows of the tables.
+    weights : LinkWeights or None
+        None for points.
+    no_seeds : bool
+        Whether there were too few seeds to learn the weights of two tables from, or to check those
+        of one table.
+    scores : ndarray of float64, shape (links,)
+    least : float
+        The least score of a link.
+    cut : int
+        Links of one table between different groups.
+    seeds : int
+        The seeds of one table, if weights were learnt from them because links by other weights left
+        them.
+    reach : Reach, optional
+        That of the default rules, or of rules that the user gave, none of which brings the nearest
+        whole records.
+    nearest : bool
+        Whether the nearest whole records are compared, too.
+    several : str, optional
+        The assignment, if it was chosen because records match several others.
+    by_twos : sequence of str
+        Fields of many among which dependence was sought by twos only.
+    """
+    warnings = []
+    if several is not None:
+        warnings.append(
+            f"many records match several of the other table, so links are {several} "
+            "(--assign one-to-one)"
+        )
+    warnings += _field_warnings(coded, by_twos)
+    if reach is not None and reach.share < LEAST_REACH:
+        warnings.append(_reach_warning(reach, nearest))
+    if weights is None or not min(sizes):
+        return tuple(warnings)
+    if no_seeds and max(sizes) > 1:
+        warnings.append(
+            "there are too few pairs of records that are each other's nearest by far to learn "
+            "weights from, so the weights rest on all candidates; check some links"
+        )
+    warnings += _match_warnings(weights, seeds, min(sizes))
+    if len(scores):
+        precision = float(weights.probability(scores).mean())
+        warnings += _link_warnings(scores, least, precision, cut)
+    return tuple(warnings)
+
+
+def _field_warnings(coded: Sequence[CodedField], by_twos: Sequence[str]) -> Iterator[str]:
+    if len(coded) == 1:
+        yield (
+            f"only {coded[0].field.name!r} was compared, so records that agree in it by chance "
+            "are linked; name more columns that mean the same with fields (--field NAME=OTHER)"
+        )
+    sparse = [field.field.name for field in coded if min(field.present) < MOSTLY_MISSING]
+    if sparse:
+        yield f"fields with hardly any values tell little: {_listed(sparse)}"
+    if by_twos:
+        yield (
+            f"of {len(coded)} fields, {len(coded) - len(by_twos)} were checked for what related "
+            "records share, such as the address of a household; if related records are linked, "
+            f"leave out others (--ignore): {_listed(by_twos)}"
+        )
+
+
+def _reach_warning(reach: Reach, nearest: bool) -> str:
+    few = (
+        f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each "
+        "other's nearest by far"
+    )
+    if nearest:
+        return (
+            f"without the nearest records, the blocking rules bring {few}, so matches that "
+            "are less alike are probably missed: give rules for columns that you trust (--block)"
+        )
+    return (
+        f"the blocking rules bring {few}, and probably as few of the matches: add the "
+        "nearest records (--block nearest)"
+    )
+
+
+def _match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[str]:
+    """Yield a warning of few expected matches; `records` is the size of the smaller table."""
+    if seeds:
+        yield (
+            "weights from all candidates did not lead to the pairs of records that are each "
+            f"other's nearest by far, so weights were learnt from these {counted(seeds, 'pair')}: "
+            "there seem to be few duplicates, or many alike records; check some links"
+        )
+    elif weights.matches < 1:
+        yield (
+            f"no matches are expected among {counted(records, 'record')}: the records that "
+            "agree in some fields differ in others as strangers do; if you know matches, check "
+            "that the columns mean the same"
+        )
+    elif weights.matches < FEW_MATCHES * records:
+        yield (
+            f"only {weights.matches:,.1f} matches are expected among "
+            f"{counted(records, 'record')}; check some links"
+        )
+
+
+def _link_warnings(scores: Float64Array, least: float, precision: float, cut: int) -> Iterator[str]:
+    links = counted(len(scores), "link")
+    close = int((scores < least + CLOSE_BITS).sum())
+    if close > MANY_CLOSE * len(scores):
+        yield (
+            f"{close:,} of {links} are within {CLOSE_BITS:g} bit of the threshold: one that is "
+            "slightly different changes many links"
+        )
+    wrong = round((1 - precision) * len(scores))
+    if precision < LEAST_PRECISION and wrong:
+        yield (
+            f"about {wrong:,} of {links} are expected to be wrong: a higher threshold gives "
+            "fewer and better links"
+        )
+    if cut > MANY_CUT * len(scores):
+        yield (
+            f"{cut:,} of {links} were cut from their groups, since other pairs contradict them: "
+            "many links may be wrong, and a higher threshold gives fewer and better ones"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(map(repr, names[:SHOWN_NAMES])) + more

@@ -1,0 +1,157 @@
+"""The figures of a run that links records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from textwrap import wrap
+
+from lshfast._common.display import Figure, Shown, counted
+from lshfast.records.candidates.reach import Reach
+from lshfast.records.candidates.union import RuleReport
+from lshfast.records.links.clusters import Clusters
+from lshfast.records.results.outlook import ExpectedPrecision, ThresholdStep
+
+SHOWN_CHARACTERS = 96  # of a line of a warning
+
+
+@dataclass(frozen=True, repr=False)
+class LinkSummary(Shown):
+    """The figures of a run. A terminal and a notebook show a table of them.
+
+    Attributes
+    ----------
+    records : (int, int)
+        Records of each table; (n, 0) for one table.
+    linked : (int, int)
+        Records of each table with at least one link.
+    all_pairs, compared, links : int
+        Pairs without blocking; pairs of the blocking rules, each once; links.
+    above : int
+        Compared pairs that reach the threshold, before assignment.
+    rules : list of RuleReport
+        What each blocking rule brought.
+    threshold : float
+        The least score of a link, in bits or points.
+    seconds : dict of str to float
+        Time of each stage.
+    warnings : tuple of str
+        What makes the links doubtful, and what helps.
+    steps : list of ThresholdStep
+        What other thresholds would give, as the model expects it; empty for points.
+    clusters : Clusters or None
+        The groups of one table; None for two tables.
+    ambiguous : int
+        One-to-one links that were left out, because k pairs of one of their records are equally
+        good, and 1 / k is below the threshold.
+    greedy : int
+        One-to-one links that were chosen greedily, the best first, since chains of pairs connect
+        too many records for the greatest sum of scores.
+    missing : dict of str to dict of str to tuple of int
+        For each field the values that count as missing although they are not empty, and the rows of
+        each table that have them.
+    reach : Reach or None
+        The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it
+        was not measured: all pairs were compared, the tables have more than 200,000 records, there
+        are fewer than 20 seeds, or the only rule is that of the nearest whole records.
+    marked : (int, int)
+        The pairs that people marked the same, and different.
+    precision : ExpectedPrecision or None
+        The part of the links that are expected to be matches, with the limits of an interval that
+        has the true part in it with a probability of about 0.95: a tuple (expected, low, high).
+        None for points, and without links.
+
+    See Also
+    --------
+    lshfast.records.LinkResult : The links that were found.
+    """
+
+    records: tuple[int, int]
+    linked: tuple[int, int]
+    all_pairs: int
+    compared: int
+    above: int
+    links: int
+    rules: list[RuleReport]
+    threshold: float
+    seconds: dict[str, float] = field(compare=False)
+    warnings: tuple[str, ...] = ()
+    steps: list[ThresholdStep] = field(default_factory=list)
+    clusters: Clusters | None = field(default=None, compare=False)
+    reach: Reach | None = None
+    ambiguous: int = 0
+    greedy: int = 0
+    marked: tuple[int, int] = (0, 0)
+    missing: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    precision: ExpectedPrecision | None = None
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        lines = [
+            line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)
+        ]
+        return "LinkSummary", self.figures(), "\n  ".join(lines)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the lines of the table."""
+        (first, second) = self.records
+        linked = self.linked
+        yield Figure(
+            "records", f"{first + second:,}", f"{first:,} and {second:,}" if second else ""
+        )
+        yield Figure(
+            "compared",
+            f"{self.compared:,}",
+            f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}",
+        )
+        if self.reach is not None:
+            note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
+            yield Figure("reached", f"{self.reach.share:.1%}", note)
+        yield Figure(
+            "above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}"
+        )
+        yield Figure("links", f"{self.links:,}")
+        if self.precision is not None:
+            expected, low, high = self.precision
+            yield Figure(
+                "precision",
+                f"{expected:.3f}",
+                f"expected; {low:.3f} to {high:.3f} with probability 0.95",
+            )
+        yield Figure(
+            "linked",
+            f"{sum(linked):,}",
+            f"records, {linked[0]:,} and {linked[1]:,}" if second else "records",
+        )
+        if any(self.marked):
+            same, different = self.marked
+            yield Figure(
+                "marked", f"{same + different:,}", f"pairs: {same:,} same, {different:,} different"
+            )
+        if self.ambiguous:
+            yield Figure(
+                "ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good"
+            )
+        if self.greedy:
+            yield Figure(
+                "greedy",
+                f"{self.greedy:,}",
+                "links chosen the best first: too many records hang together",
+            )
+        if self.clusters is not None:
+            cut = (
+                f"of two records or more; {counted(self.clusters.cut, 'link')} cut"
+                if self.clusters.cut
+                else ""
+            )
+            yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
+        yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
+
+    @property
+    def unlinked(self) -> tuple[int, int]:
+        """Records of each table without a link."""
+        return self.records[0] - self.linked[0], self.records[1] - self.linked[1]
+
+    @property
+    def compared_share(self) -> float:
+        """The part of all pairs that was compared."""
+        return self.compared / self.all_pairs if self.all_pairs else 0.0

@@ -1,0 +1,78 @@
+"""Fields whose values have the same content in a record, such as a full name and its parts, or a
+name and an e-mail.
+
+If two records agree in one of them, they often agree in the other as well, whether they match or
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from lshfast._common.types import Int64Array
+from lshfast.records.tables.record_table import CodedField
+
+# of each table: rows, fewer of more than 12 fields
+SAMPLED_ROWS = 400
+MOST_SAMPLED_VALUES = 4800
+SHORTEST_WORD = 3  # characters
+LEAST_SHARED = 0.3  # of the rows, beyond what neighbouring rows share by chance
+LONGEST = 200  # characters of a value that are looked at
+FEWEST_ROWS = 10
+
+
+def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, int]]:
+    """Return the pairs of fields of which one often has a word of the other in it, the smaller
+    number first.
+    """
+    edges = set()
+    for side in (0, 1):
+        most = min(SAMPLED_ROWS, max(FEWEST_ROWS, MOST_SAMPLED_VALUES // len(fields)))
+        rows = sampled_rows(len(fields[0].codes[side]), most, seed)
+        values = [values_of(field, side, rows) for field in fields]
+        for f, g in combinations(range(len(fields)), 2):
+            both = [k for k in range(len(rows)) if values[f][k] and values[g][k]]
+            if len(both) < FEWEST_ROWS:
+                continue
+            shifted = both[1:] + both[:1]
+            shared = sum(share_word(values[f][k], values[g][k]) for k in both)
+            by_chance = sum(
+                share_word(values[f][k], values[g][m]) for k, m in zip(both, shifted, strict=True)
+            )
+            if shared - by_chance >= LEAST_SHARED * len(both):
+                edges.add((f, g))
+    return edges
+
+
+def sampled_rows(size: int, most: int, seed: int) -> Int64Array:
+    """Return some rows of a table, ascending."""
+    if size <= most:
+        return np.arange(size, dtype=np.int64)
+    return np.sort(np.random.default_rng([seed, 8]).choice(size, most, replace=False))
+
+
+def values_of(field: CodedField, side: int, rows: Int64Array) -> list[str]:
+    """Return the normal forms of a field in some rows; those of dates and numbers are empty."""
+    if field.kind in ("date", "number", "category"):
+        return [""] * len(rows)
+    return [
+        field.values[code][:LONGEST] if code >= 0 else ""
+        for code in field.codes[side][rows].tolist()
+    ]
+
+
+def share_word(first: str, second: str) -> bool:
+    """Return whether a word of one value is in the other.
+
+    Examples
+    --------
+    >>> share_word("ann lee", "annlee@example.com"), share_word("ann lee", "x@example.com")
+    (True, False)
+    """
+    words = [word for word in first.split() if len(word) >= SHORTEST_WORD]
+    if any(word in second for word in words):
+        return True
+    return any(word in first for word in second.split() if len(word) >= SHORTEST_WORD)

@@ -1,0 +1,442 @@
+"""Values that stand for a missing one, such as "N/A", 9999999999 and 1900-01-01.
+
+Records whose values are missing do not agree. Three things show what a table writes instead of
+nothing: its form, such as the word "unknown" or ten equal digits; how much more often it occurs
+than other values of its column; and whether its records differ in what distinguishes records. A
+word that may also be a name, such as Null, counts as missing only if its letters are written unlike
+the rest of the column, if it is far more frequent than any other value, or if another column of the
+tables has it as a marker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.nearest import no_column
+from lshfast._common.types import Int64Array
+from lshfast._common.visible import visible
+from lshfast.records.values.dates import day_of
+from lshfast.records.values.strings import normal_form
+
+NO_RECOGNITION = "none"  # among the given values: only the given ones are missing
+LONGEST = 40  # characters of a marker
+FAR = 3  # how many times as often as any other value a doubtful form occurs that is a marker
+FEWEST = 3  # times that it occurs at least
+RARE_SHAPE = 0.05  # the part of the other rows that may be written like a doubtful word
+DIGITS = 0.5  # the part of the other rows with a digit, in columns in which words are markers
+SURE_DIGITS = 6  # equal or consecutive digits that no number is likely to have
+LONG_NUMBERS = 5  # median of the digits of a column in which zeros alone are a marker
+# Between a first day of a calendar and the earliest or latest other dates, in years.
+YEARS_APART = 10
+FEWEST_OTHERS = 5  # other values by which a range or a length is known
+# The part of the other dates or numbers at each end of their range that does not count.
+TAIL = 0.005
+
+# Words that say that there is no value, in the languages of the stop words, in normal form.
+_SURE = """
+not available; not applicable; not known; not specified; not provided; not given; not stated;
+not reported; no data; no value; no name; no email; no phone; no number; no information; unknown;
+unkown; unspecified; undefined; undisclosed; unavailable; missing value; to be determined;
+to be confirmed; tbd; tba; tbc; null null; noemail; nomail; noreply; unbekannt; keine angabe;
+keine angaben; ohne angabe; nicht bekannt; nicht angegeben; nicht vorhanden; inconnu; inconnue;
+non renseigné; non renseignée; non disponible; sans objet; non communiqué; desconocido; desconocida;
+no disponible; sin datos; no aplica; sin especificar; desconhecido; desconhecida; não informado;
+não disponível; sem informação; sem dados; não se aplica; sconosciuto; sconosciuta; non disponibile;
+non specificato; non applicabile; dato mancante; onbekend; niet bekend; niet beschikbaar; nvt;
+geen gegevens; ukendt; ikke oplyst; ukjent; ikke oppgitt; okänd; okänt; uppgift saknas; ej angivet;
+nieznany; nieznana; nieznane; brak danych; nie dotyczy; неизвестно; неизвестен; неизвестна;
+не указано; не указан; нет данных
+"""
+# Words that may be names or values as well.
+_DOUBTFUL = """
+null; none; nan; nil; na; nd; missing; undefined; empty; blank; void; test; tester; testing; dummy;
+anonymous; anonym; x; xx; xxx; xxxx; xxxxx; asdf; qwerty; fehlt; aucun; aucune; néant; ninguno;
+ninguna; nenhum; nenhuma; nessuno; nessuna; brak; saknas; отсутствует
+"""
+# Letters that say the same if there is a slash, or if the first one is small; otherwise they may be
+# initials.
+_LETTERS = frozenset(("n a", "n d", "k a", "s d", "s n", "n v t", "н д"))
+_BESIDE = frozenset(("name", "user", "customer", "person", "account", "value")) | frozenset(
+    ("com", "net", "org", "email", "mail", "example")
+)
+SURE_WORDS = frozenset(normal_form(word) for word in _SURE.split(";"))
+DOUBTFUL_WORDS = frozenset(normal_form(word) for word in _DOUBTFUL.split(";"))
+_KNOWN = SURE_WORDS | DOUBTFUL_WORDS | _LETTERS
+# Distinct values of which those of one row are looked at, too; they agree with no other row.
+MOST_SINGLE = 20_000
+# Single words, and the first words of others, with and without accents, and what they are in normal
+# form.
+_SPELLED: dict[str, str] = {}
+for _text in (_SURE + ";" + _DOUBTFUL + ";" + ";".join(_LETTERS)).split(";"):
+    _SPELLED |= {
+        _text.split()[0]: normal_form(_text.split()[0]),
+        normal_form(_text).split()[0]: normal_form(_text).split()[0],
+    }
+_FIRST = re.compile(r"[^\W\d_]+")
+_ENDS = "—–…• \t\n()[]{}<>#!?.*-_/\\'\"=:;,"
+_DECORATION = re.compile(r"[^\w\s]|_")
+_ORDERS = "01234567890123456789", "98765432109876543210"
+# Days that programs store for no date: the first ones of calendars and of their clocks, and the
+# last ones.
+_CALENDARS = frozenset(
+    day
+    for text in [
+        "1600-01-01",
+        "1601-01-01",
+        "1700-01-01",
+        "1753-01-01",
+        "1800-01-01",
+        "1858-11-17",
+        "1899-12-30",
+        "1899-12-31",
+        "1900-01-01",
+        "1900-01-02",
+        "1901-01-01",
+        "1904-01-01",
+        "1911-11-11",
+        "1970-01-01",
+        "1980-01-01",
+        "2000-01-01",
+        "2099-12-31",
+        "2222-02-22",
+        "2299-12-31",
+    ]
+    if (day := day_of(text)) is not None
+)
+_NO_YEARS = frozenset(["0000", "0001", "1111", "9999"])
+_NO_DAYS = frozenset(["00000000", "000000", "00010101", "11111111", "99991231", "99999999"])
+NINES = [float("9" * count) for count in range(2, 16)] + [
+    float("9" * count + ".99") for count in range(2, 10)
+]
+_DIGITS = re.compile(r"[0-9]+")
+
+
+class Marker(NamedTuple):
+    """A value of a field that counts as missing.
+
+    Attributes
+    ----------
+    value : str
+        As it is written.
+    rows : tuple of int
+        The number of rows that have it, for each table.
+    """
+
+    value: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """What counts as missing: the given values, and those that are recognised.
+
+    Parameters
+    ----------
+    given : tuple of (str or None, str)
+        Columns, None for all, and values.
+    recognised : bool
+        Whether other values are recognised by their form and frequency.
+    """
+
+    given: tuple[tuple[str | None, str], ...] = ()
+    recognised: bool = True
+    _all: frozenset[str] = field(init=False, repr=False, default=frozenset())
+
+    @classmethod
+    def of(cls, missing: Any, columns: Collection[str]) -> MissingValues:
+        """Read an argument: a mapping of columns, or ``VALUE``, ``COLUMN=VALUE``, ``=VALUE``.
+
+        ``"none"`` among them means that no other values are recognised.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is neither strings nor a mapping, or a column does not exist.
+        """
+        if missing is None:
+            return cls()
+        given: list[tuple[str | None, str]] = []
+        recognised = True
+        for column, value in checked_missing(missing):
+            if column is None and value == NO_RECOGNITION:
+                recognised = False
+                continue
+            if column is not None and column not in columns:
+                raise ValueError(
+                    f"missing: {visible(no_column(column, columns))}; =VALUE is a "
+                    "value of any column"
+                )
+            given.append((column, _plain(value)))
+        return cls(tuple(given), recognised)
+
+    def values_of(self, names: Collection[str]) -> frozenset[str]:
+        """Return the given values of a field, by the names of its columns."""
+        return frozenset(value for column, value in self.given if column is None or column in names)
+
+
+def checked_missing(missing: Any) -> list[tuple[str | None, str]]:
+    """Return columns, None for all, and values of an argument, or raise TypeError."""
+    if isinstance(missing, Mapping):
+        return _missing_by_column(missing)
+    if isinstance(missing, str) or not isinstance(missing, Iterable):
+        missing = [missing]
+    pairs: list[tuple[str | None, str]] = []
+    for value in missing:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise TypeError(f"missing must be strings such as 'N/A' or 'phone=0', not {value!r}")
+        column, sign, text = str(value).partition("=")
+        pairs.append((column or None, text) if sign else (None, column))
+    return pairs
+
+
+def _missing_by_column(missing: Mapping[Any, Any]) -> list[tuple[str | None, str]]:
+    pairs: list[tuple[str | None, str]] = []
+    for column, values in missing.items():
+        for value in [values] if isinstance(values, str) else values:
+            if not isinstance(column, str):
+                raise TypeError(f"missing must map names of columns to values, not {column!r}")
+            pairs.append((column, str(value)))
+    return pairs
+
+
+def _plain(text: str) -> str:
+    """Return a value as given ones are compared: with single spaces and without capital letters."""
+    return " ".join(text.casefold().split())
+
+
+def are_given(texts: Sequence[str], given: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return which values are among given ones."""
+    if not given:
+        return np.zeros(len(texts), bool)
+    return np.fromiter((_plain(text) in given for text in texts), bool, len(texts))
+
+
+class MarkedWords(NamedTuple):
+    """Words of a column that count as missing, and those that do if another column has them."""
+
+    sure: npt.NDArray[np.bool_]
+    doubtful: Int64Array
+
+
+def marked_words(
+    texts: Sequence[str], counts: npt.NDArray[Any], elsewhere: Collection[str] = ()
+) -> MarkedWords:
+    """Return which distinct values of a column are words, or signs, for a missing value.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    counts : ndarray of int, shape (texts,)
+        The rows that have each value.
+    elsewhere : collection of str
+        Values that are markers in other columns.
+    """
+    marked = np.zeros(len(texts), bool)
+    doubtful = []
+    repeated = _repeated(counts)
+    for place, word in _words_of([texts[place] for place in repeated], repeated):
+        text = texts[place]
+        if word in _LETTERS:
+            marked[place] = "/" in text or text.lstrip()[0].islower()
+            if not marked[place]:
+                doubtful.append(place)
+        elif word in DOUBTFUL_WORDS:
+            marked[place] = (
+                text == "NaN" or text.strip() in elsewhere or _DECORATION.search(text) is not None
+            )
+            if not marked[place]:
+                doubtful.append(place)
+        else:
+            marked[place] = word in SURE_WORDS or word == "?" or _all_known(word)
+    open_places = np.array(doubtful, np.int64)
+    if len(open_places):
+        decided = _unlike_others(texts, counts, marked, open_places)
+        marked[open_places[decided]] = True
+        open_places = open_places[~decided]
+    return MarkedWords(marked, open_places)
+
+
+def _repeated(counts: npt.NDArray[Any]) -> list[int]:
+    """Return the places of all values, or of very many those of several rows."""
+    if len(counts) <= MOST_SINGLE:
+        return list(range(len(counts)))
+    return np.flatnonzero(counts > 1).tolist()
+
+
+def _words_of(texts: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield the places of values that may be markers, and their normal forms; "?" for signs only.
+
+    Single words are looked up as they are; of other values, the first word decides whether a normal
+    form is made.
+    """
+    small = "\n".join(texts).lower().split("\n")
+    if len(small) != len(texts):
+        small = [text.lower() for text in texts]
+    for place, text in zip(places, small, strict=True):
+        if text.isalpha():
+            if text in _SPELLED:
+                yield place, _SPELLED[text]
+        elif len(text) <= LONGEST:
+            bare = text.strip(_ENDS)
+            first = _FIRST.match(bare)
+            if first is not None and first[0] in _SPELLED:
+                yield place, normal_form(bare)
+            elif not bare and text.strip():
+                yield place, "?"
+
+
+def _all_known(word: str) -> bool:
+    """Return whether all words are markers or usual beside them, as in "test user"."""
+    words = word.split()
+    if len(words) < 2 or len(words) > 4 or words[0] not in _KNOWN:
+        return False
+    are_usual = all(part in _KNOWN or part in _BESIDE for part in words)
+    return are_usual and any(len(part) > 1 for part in words)
+
+
+def _unlike_others(
+    texts: Sequence[str],
+    counts: npt.NDArray[Any],
+    marked: npt.NDArray[np.bool_],
+    places: Int64Array,
+) -> npt.NDArray[np.bool_]:
+    """Return which doubtful words are written unlike other values, or are far more frequent."""
+    is_other = ~marked
+    is_other[places] = False
+    others = np.flatnonzero(is_other)
+    rows = counts[others]
+    if not len(others) or not rows.sum():
+        return np.ones(len(places), bool)
+    if len(others) > 5000:
+        order = np.argsort(-rows, kind="stable")[:5000]
+        others = others[order]
+        rows = rows[order]
+    weights = rows / rows.sum()
+    most = int(rows.max())
+    has_digit = np.fromiter(
+        (any(map(str.isdigit, texts[place])) for place in others.tolist()), bool, len(others)
+    )
+    if has_digit @ weights >= DIGITS:
+        return np.ones(len(places), bool)
+    shapes = np.array([_shape(texts[place]) for place in others.tolist()], np.int64)
+    decided = np.zeros(len(places), bool)
+    for at, place in enumerate(places.tolist()):
+        count = int(counts[place])
+        alike = (shapes == _shape(texts[place])) @ weights
+        is_unlike = bool(alike < RARE_SHAPE and len(others) >= FEWEST)
+        decided[at] = is_unlike or (count >= FEWEST and count > FAR * most)
+    return decided
+
+
+def _shape(text: str) -> int:
+    """Return a number for the case of the letters: lower, upper, capitalised, or other."""
+    if text.islower():
+        return 1
+    if text.isupper():
+        return 2
+    return 3 if text[:1].isupper() else 4
+
+
+def marked_digits(
+    kind: str, texts: Sequence[str], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
+    """Return which distinct codes, telephones or dates are digits for a missing one, by their form.
+
+    Parameters
+    ----------
+    kind : str
+    texts : sequence of str
+    counts : ndarray of int, shape (texts,)
+        The rows that have each value.
+    """
+    if kind == "date":
+        return _marked_dates(texts, counts)
+    marked = np.zeros(len(texts), bool)
+    suspects = _regular_numbers(texts, counts) if kind in ("code", "phone") else {}
+    if not suspects:
+        return marked
+    is_other = np.ones(len(texts), bool)
+    is_other[[*suspects]] = False
+    others = np.flatnonzero(is_other)
+    most = int(counts[others].max(initial=0))
+    length = _usual_digits(texts, others)
+    for place, digits in suspects.items():
+        count = int(counts[place])
+        is_zero = set(digits) == {"0"} and length >= LONG_NUMBERS
+        is_far = count >= FEWEST and count > FAR * most and len(digits) > 1 and length > 0
+        is_long = len(digits) >= SURE_DIGITS and not 0 < length < LONG_NUMBERS
+        marked[place] = is_zero or is_far or is_long
+    return marked
+
+
+def _marked_dates(texts: Sequence[str], counts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which dates have no possible year or day."""
+    marked = np.zeros(len(texts), bool)
+    for place in _repeated(counts):
+        numbers = _DIGITS.findall(texts[place])
+        if numbers:
+            is_no_date = len(numbers) >= 3 and _is_no_year(numbers)
+            marked[place] = numbers[0] in _NO_DAYS or is_no_date
+    return marked
+
+
+def _regular_numbers(texts: Sequence[str], counts: npt.NDArray[Any]) -> dict[int, str]:
+    """Return the places and digits of numbers whose digits are equal or consecutive."""
+    suspects = {}
+    for place in _repeated(counts):
+        text = texts[place]
+        digits = text if text.isdigit() else "".join(filter(str.isdigit, text))
+        if not digits:
+            continue
+        are_equal = digits.count(digits[0]) == len(digits)
+        is_regular = are_equal or any(digits in order for order in _ORDERS)
+        if is_regular and not any(map(str.isalpha, text)):
+            suspects[place] = digits
+    return suspects
+
+
+def _usual_digits(texts: Sequence[str], places: Int64Array) -> float:
+    """Return the median number of digits of a sample of values; 0 if there are too few."""
+    sample = np.linspace(0, len(places) - 1, min(len(places), 1000)).astype(np.int64)
+    lengths = [sum(map(str.isdigit, texts[place])) for place in places[sample].tolist()]
+    return float(np.median(lengths)) if len(lengths) >= FEWEST_OTHERS else 0.0
+
+
+def _is_no_year(numbers: Sequence[str]) -> bool:
+    return numbers[0] in _NO_YEARS or numbers[2] in _NO_YEARS
+
+
+def marked_numbers(
+    kind: str, numbers: npt.NDArray[np.float64], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
+    """Return which distinct numbers, or days of dates, stand for a missing one.
+
+    Parameters
+    ----------
+    kind : {"number", "date"}
+    numbers : ndarray of float64, shape (n,)
+    counts : ndarray of int, shape (n,)
+        The rows that have each of them.
+    """
+    if kind == "date":
+        suspected = np.isin(numbers, [*_CALENDARS])
+    else:
+        suspected = np.isin(np.abs(numbers), NINES) | np.isin(numbers, [0.0, -1.0])
+    marked = np.zeros(len(numbers), bool)
+    if not suspected.any() or int((~suspected).sum()) < FEWEST_OTHERS:
+        return marked
+    low, high = np.quantile(numbers[~suspected], [TAIL, 1 - TAIL])
+    most = int(counts[~suspected].max())
+    is_far = (counts >= FEWEST) & (counts > FAR * most)
+    is_outside = (numbers < low) | (numbers > high)
+    if kind == "date":
+        days = 365 * YEARS_APART
+        is_distant = (numbers < low - days) | (numbers > high + days)
+        return np.asarray(suspected & (is_distant | is_far))
+    return np.asarray(suspected & is_outside & is_far)

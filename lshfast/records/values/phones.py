@@ -1,0 +1,181 @@
+"""Telephone numbers as E.164 writes them, by phonenumbers, a port of Google's libphonenumber."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast._common.extras import optional
+from lshfast.records.values.strings import normal_form
+
+EXTRA = "contacts"
+SAMPLE = 50  # numbers by which a region is guessed
+LEAST_VALID = 0.5  # least part of these numbers that are valid in the region
+MARGIN = 0.1  # by which it must be better than the next one, in parts of the numbers
+INTERNATIONAL = "001"  # of country codes that belong to no region
+_GROUPS = re.compile(r"\d+")
+MOST_CHARACTERS = 250  # of a number, as in phonenumbers
+
+
+class PhoneRegion(NamedTuple):
+    """The region of the numbers of a column that have no country code.
+
+    Attributes
+    ----------
+    region : str or None
+        Two letters of ISO 3166-1; None if it is not known.
+    note : str
+        How it was found.
+    """
+
+    region: str | None
+    note: str
+
+
+def check_region(region: Any) -> str:
+    """Return a region of two capital letters, or raise TypeError or ValueError."""
+    if not isinstance(region, str):
+        raise TypeError(f"region must be two letters such as 'US', not {region!r}")
+    if not (len(region) == 2 and region.isascii() and region.isalpha() and region.isupper()):
+        raise ValueError(f"region must be two capital letters such as 'US', not {region!r}")
+    return region
+
+
+def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> list[PhoneRegion]:
+    """Return the region of each table: the given one, or the one that its numbers without a country
+    code suit best.
+
+    That is the region in which most of them are valid and grouped as they are written there. Digits
+    without groups suit several regions. Then the country codes of other numbers decide, or the
+    region of the other table, or none is chosen.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of str
+        The distinct values of each table.
+    region : str, optional
+
+    Raises
+    ------
+    ImportError
+        If phonenumbers is not installed.
+    ValueError
+        If there are no telephone numbers in the given region.
+    """
+    phones = optional("phonenumbers", EXTRA)
+    if region is not None:
+        if region not in phones.SUPPORTED_REGIONS:
+            raise ValueError(f"region must be a country that has telephone numbers, not {region!r}")
+        return [PhoneRegion(region, f"region {region}")] * len(columns)
+    codes = Counter(
+        _country_code(text) for texts in columns for text in texts if not _is_national(text)
+    )
+    del codes[None]
+    samples = [_sample(texts) for texts in columns]
+    found = [_best_region(sample, codes) for sample in samples]
+    known = [own for own in found if own is not None]
+    chosen = []
+    for sample, own in zip(samples, found, strict=True):
+        if not sample:
+            chosen.append(PhoneRegion(None, ""))
+        elif own is not None:
+            share = f"{_fits(sample, own)[0]:.0%}"
+            chosen.append(
+                PhoneRegion(
+                    own, f"region {own}: {share} of numbers without a country code are valid there"
+                )
+            )
+        elif known and _fits(sample, known[0])[0] >= LEAST_VALID:
+            chosen.append(PhoneRegion(known[0], f"region {known[0]}, as in the other table"))
+        else:
+            why = (
+                "of no region, so numbers without a country code stay as they are; region=XX "
+                "gives one"
+            )
+            chosen.append(PhoneRegion(None, why))
+    return chosen
+
+
+def _sample(texts: Sequence[str]) -> list[str]:
+    """Return some of the numbers without a country code, at equal distances in their order."""
+    national = sorted({text for text in texts if _is_national(text)})
+    places = (
+        np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)) if national else ()
+    )
+    return [national[place] for place in places]
+
+
+def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
+    """Return the region that numbers suit clearly best; `codes` counts other country codes."""
+    if not sample:
+        return None
+    # One region for each country code, such as US for 1, which numbers of Canada have, too.
+    known = optional("phonenumbers", EXTRA).COUNTRY_CODE_TO_REGION_CODE
+    found: list[tuple[float, float, str]] = []
+    for code, (own, *_) in known.items():
+        if own != INTERNATIONAL:
+            valid, grouped = _fits(sample, own)
+            found.append((valid + grouped + codes[code] / max(1, codes.total()), valid, own))
+    (best, valid, chosen), (second, _, _) = sorted(found, key=lambda one: (-one[0], one[2]))[:2]
+    return chosen if valid >= LEAST_VALID and best >= second + MARGIN else None
+
+
+def _is_national(text: str) -> bool:
+    return not text.lstrip().startswith("+") and any(map(str.isdigit, text[:MOST_CHARACTERS]))
+
+
+def _parsed(text: str, region: str | None) -> Any:
+    phones = optional("phonenumbers", EXTRA)
+    if len(text) > MOST_CHARACTERS:
+        return None
+    try:
+        return phones.parse(text, region)
+    except phones.NumberParseException:
+        return None
+
+
+def _fits(sample: Sequence[str], region: str) -> tuple[float, float]:
+    """Return the shares of numbers that are valid in a region, and grouped as it writes them."""
+    phones = optional("phonenumbers", EXTRA)
+    valid = grouped = 0
+    for text in sample:
+        number = _parsed(text, region)
+        if number is not None and phones.is_valid_number(number):
+            groups = _GROUPS.findall(
+                phones.format_number(number, phones.PhoneNumberFormat.NATIONAL)
+            )
+            valid += 1
+            grouped += len(groups) > 1 and groups == _GROUPS.findall(text)
+    return valid / len(sample), grouped / len(sample)
+
+
+def _country_code(text: str) -> int | None:
+    number = _parsed(text, None)
+    return None if number is None else int(number.country_code)
+
+
+def phone_form(text: str, region: str | None) -> str:
+    """Return a telephone number with its country code, such as +12125550123, without extension.
+
+    What cannot be read as a number, or has no country code in a column without region, is in lower
+    case and without spaces and punctuation; it is empty if there is no letter and no digit.
+
+    Examples
+    --------
+    >>> from lshfast.records.values.phones import phone_form
+    >>> (
+    ...     phone_form("(212) 555-0123 ext. 9", "US"),
+    ...     phone_form("+44 20 7946 0018", "US"),
+    ...     phone_form("n/a", "US"),
+    ... )
+    ('+12125550123', '+442079460018', 'na')
+    """
+    number = _parsed(text, region)
+    if number is None:
+        return normal_form(text).replace(" ", "")
+    phones = optional("phonenumbers", EXTRA)
+    return str(phones.format_number(number, phones.PhoneNumberFormat.E164))

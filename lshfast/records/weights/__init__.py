@@ -1,0 +1,8 @@
+"""How much the agreement of a field counts.
+
+- From agreement patterns: `patterns` counts them, `mixture` is fitted to the counts, `dependence`,
+  `relatives` and `differing` find fields that go together, and `network` scores pairs.
+- From candidates: `fellegi_sunter`; from pairs that are very probably matches: `rivals`,
+  `calibration` and `copies`.
+- `prior` has the share of matches, `held_out` the rate of true matches, `points` given weights.
+"""

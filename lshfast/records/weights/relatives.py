@@ -1,0 +1,314 @@
+"""Fields that relatives share, and fields that change together.
+
+People of one household agree in street, number, postcode and surname at once, as articles of one
+maker do in what describes the maker. Such values are common one by one, so two of these fields
+agree together hardly more often than by chance, while all of them do so a thousand times as often.
+Agreement states that are far more frequent than the network of strangers predicts are either
+matches or relatives. They are relatives if they outnumber the pairs that also agree in the other
+fields, or if they differ in more than they agree in; then the fields in which they agree depend on
+each other. People who moved are the opposite: a few of the pairs that agree in identifying fields
+and differ in the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
+from lshfast.records.distinct import distinct_rows
+from lshfast.records.weights.dependence import (
+    ABSENT,
+    DIFFERENT,
+    EQUAL,
+    LEAST_LIFT,
+    SIGNIFICANT,
+    TINY,
+    Edge,
+    independent_of,
+    order_of,
+    parents_of,
+    states_of_levels,
+    sums_by,
+)
+from lshfast.records.weights.patterns import PairPatterns
+
+MOST_STATES = 100  # that are more frequent than expected
+FEWEST_PAIRS = 10.0  # of a state
+# Relatives, as a part of the pairs that agree in the shared fields.
+MOST_RELATIVES = 0.5
+NEARLY_ALL = 0.9  # if they differ in one field only
+# If they differ in FEWEST_DIFFERENT independent fields or more, which identify more than the
+# shared ones.
+FEW_RELATIVES = 0.1
+FEWEST_DIFFERENT = 3
+LEAST_CHANGED = 0.01  # of the matches, for a change of several fields
+MORE_CHANGED = 2.0  # times the changes that independent fields would have in common
+
+
+@dataclass(frozen=True)
+class AgreementStates:
+    """How many pairs are equal, close, different or without a value in each of some fields.
+
+    Attributes
+    ----------
+    states : ndarray of uint8, shape (states, fields)
+    counts, variances : ndarray of float64, shape (states,)
+        How many pairs have the state, and the variance of this number.
+    of_pattern : ndarray of int64, shape (patterns,)
+        The state of each pattern.
+    """
+
+    states: npt.NDArray[np.uint8]
+    counts: Float64Array
+    variances: Float64Array
+    of_pattern: Int64Array
+
+    @classmethod
+    def of(
+        cls, patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequence[int]
+    ) -> AgreementStates:
+        """Count the states of some fields; the other fields count as missing."""
+        columns = [
+            states_of_levels(close[field])[patterns.levels[:, field]] for field in range(len(close))
+        ]
+        for field in set(range(len(close))) - set(fields):
+            columns[field][:] = ABSENT
+        first, of_pattern = distinct_rows(columns)
+        counts = sums_by(of_pattern, patterns.counts, len(first))
+        variances = sums_by(of_pattern, patterns.variances, len(first))
+        return cls(np.stack(columns, axis=1)[first], counts, variances, of_pattern)
+
+    @cached_property
+    def equal(self) -> BoolArray:
+        return np.asarray(self.states == EQUAL)
+
+    @cached_property
+    def different(self) -> BoolArray:
+        return np.asarray(self.states == DIFFERENT)
+
+    @cached_property
+    def present(self) -> BoolArray:
+        return np.asarray(self.states != ABSENT)
+
+    @cached_property
+    def chance(self) -> Float64Array:
+        """How often values of each field are equal."""
+        return np.asarray((self.counts @ self.equal) / np.maximum(self.counts @ self.present, TINY))
+
+    @cached_property
+    def bits(self) -> Float64Array:
+        """The information of equal values of each field, at most half of log2(pairs)."""
+        most = 0.5 * np.log2(max(self.counts.sum(), 2.0))
+        return np.asarray(np.minimum(-np.log2(np.maximum(self.chance, TINY)), most))
+
+    def expected(self, edges: set[Edge]) -> Float64Array:
+        """Return the expected pairs of each state if only these edges connected fields."""
+        order = order_of((self.counts @ self.equal).tolist())
+        expected = np.full(len(self.counts), self.counts.sum(), np.float64)
+        for place, field in enumerate(order):
+            parents = parents_of(order, place, edges)
+            parent_state = np.zeros(len(self.counts), np.int64)
+            if parents:
+                parent_state = distinct_rows([self.states[:, parent] for parent in parents])[1]
+            joint = distinct_rows([parent_state, self.states[:, field]])[1]
+            joint_pairs = np.bincount(joint, self.counts)[joint]
+            parent_pairs = np.bincount(parent_state, self.counts)[parent_state]
+            expected *= joint_pairs / parent_pairs
+        return expected
+
+    def surpass(self, expected: Float64Array) -> BoolArray:
+        """Return which states are clearly more frequent than expected."""
+        error = np.sqrt(expected + self.variances)
+        surplus = self.counts - expected
+        return np.asarray((self.counts >= LEAST_LIFT * expected) & (surplus > SIGNIFICANT * error))
+
+    def frequent(self, expected: Float64Array) -> Int64Array:
+        """Return the unexpectedly frequent states of FEWEST_PAIRS pairs, greatest surplus first."""
+        rows = np.flatnonzero(self.surpass(expected) & (self.counts >= FEWEST_PAIRS))
+        surplus = self.counts[rows] - expected[rows]
+        return np.asarray(rows[np.argsort(-surplus, kind="stable")][:MOST_STATES])
+
+    def all_equal(self, fields: Sequence[int]) -> BoolArray:
+        """Return which states are equal in all of some fields."""
+        return np.asarray(self.equal[:, list(fields)].all(axis=1))
+
+    def all_different(self, fields: Sequence[int]) -> BoolArray:
+        """Return which states differ in all of some fields."""
+        return np.asarray(self.different[:, list(fields)].all(axis=1))
+
+    def number(self, states: BoolArray) -> float:
+        """Return the number of pairs that have some states."""
+        return float(self.counts @ states)
+
+
+def edges_among(fields: Sequence[int]) -> set[Edge]:
+    """Return the edges that connect each two of some fields."""
+    return set(combinations(sorted(fields), 2))
+
+
+def shared_by_relatives(
+    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+) -> set[Edge]:
+    """Add to the edges those between fields that relatives share.
+
+    `telling` are the fields that identify.
+    """
+    edges = set(edges)
+    while shared := next_shared(states, telling, edges):
+        edges |= edges_among(shared)
+    return edges
+
+
+def next_shared(
+    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+) -> list[int] | None:
+    """Return the fields that the clearest relatives share, or None."""
+    expected = states.expected(edges)
+    candidates = list(shared_fields(states, telling, edges, expected))
+    for shared, different in candidates:
+        if are_relatives(states, shared, different, edges, expected):
+            return shared
+    for shared, different in candidates:
+        identifying = [field for field in telling if field in shared]
+        if are_outnumbered_relatives(states, shared, different, identifying, edges, expected):
+            return shared
+    return None
+
+
+def shared_fields(
+    states: AgreementStates, telling: Sequence[int], edges: set[Edge], expected: Float64Array
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the fields in which a frequent state agrees beyond chance, and those that differ."""
+    for row in states.frequent(expected).tolist():
+        equal = np.flatnonzero(states.equal[row]).tolist()
+        different = [field for field in telling if states.different[row, field]]
+        if not different or edges_among(equal) <= edges:
+            continue
+        shared = [field for field in equal if agrees_beyond_chance(states, field, equal, different)]
+        if not edges_among(shared) <= edges:
+            yield shared, different
+
+
+def agrees_beyond_chance(
+    states: AgreementStates, field: int, equal: Sequence[int], different: Sequence[int]
+) -> bool:
+    """Return whether agreement in the other fields makes agreement in this one more likely."""
+    other_fields = [other for other in equal if other != field]
+    alike = states.all_equal(other_fields) & states.all_different(different)
+    agreeing = states.number(alike & states.equal[:, field])
+    present = states.number(alike & states.present[:, field])
+    return bool(agreeing / max(present, TINY) > LEAST_LIFT * states.chance[field])
+
+
+def are_relatives(
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    edges: set[Edge],
+    expected: Float64Array,
+) -> bool:
+    """Return whether pairs that agree in some fields and differ in others are relatives.
+
+    They are most of the pairs that agree so, or, if matches may outnumber them, they differ in more
+    than they agree in. Of pairs that differ in one field only, some must clearly be matches.
+    """
+    if not are_beyond_chance(states, shared, different, expected):
+        return False
+    alike = states.all_equal(shared)
+    number = states.number(alike & states.all_different(different))
+    comparable = comparable_pairs(states, alike, different)
+    if len(independent_of(different, edges | edges_among(shared))) > 1:
+        return bool(number >= MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5)
+    if number < NEARLY_ALL * comparable:
+        return False
+    matches = states.number(alike & states.all_equal(different))
+    by_chance = comparable * float(states.chance[list(different)].prod())
+    return bool(matches > LEAST_LIFT * by_chance + SIGNIFICANT * (by_chance + 1) ** 0.5)
+
+
+def are_outnumbered_relatives(
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    identifying: Sequence[int],
+    edges: set[Edge],
+    expected: Float64Array,
+) -> bool:
+    """Return whether they are relatives that matches outnumber.
+
+    They differ in more than they agree in. `identifying` are the shared fields that identify.
+    """
+    if not are_beyond_chance(states, shared, different, expected):
+        return False
+    differing = independent_of(different, edges | edges_among(shared))
+    agreeing = independent_of(identifying, edges)
+    if len(differing) < FEWEST_DIFFERENT:
+        return False
+    if states.bits[differing].sum() <= states.bits[agreeing].sum():
+        return False
+    alike = states.all_equal(shared)
+    number = states.number(alike & states.all_different(different))
+    return number >= FEW_RELATIVES * comparable_pairs(states, alike, different)
+
+
+def are_beyond_chance(
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    expected: Float64Array,
+) -> bool:
+    """Return whether pairs agree and differ in these fields clearly more often than expected."""
+    pairs = states.all_equal(shared) & states.all_different(different)
+    by_chance = float(expected @ pairs)
+    error = (by_chance + float(states.variances @ pairs)) ** 0.5
+    least = max(FEWEST_PAIRS, LEAST_LIFT * by_chance, by_chance + SIGNIFICANT * error)
+    return bool(states.number(pairs) > least)
+
+
+def comparable_pairs(states: AgreementStates, alike: BoolArray, different: Sequence[int]) -> float:
+    """Return the pairs of some states that have values in all of some fields."""
+    return states.number(alike & states.present[:, list(different)].all(axis=1))
+
+
+def changed_by_moves(
+    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+) -> set[Edge]:
+    """Add to the edges those between fields that change together in some of the matches.
+
+    The fields in which a frequent state agrees identify more than those in which it differs.
+    """
+    edges = set(edges)
+    expected = states.expected(edges)
+    for row in states.frequent(expected).tolist():
+        equal = [field for field in telling if states.equal[row, field]]
+        different = [field for field in telling if states.different[row, field]]
+        if edges_among(different) <= edges:
+            continue
+        identifying = independent_of(equal, edges)
+        changing = independent_of(different, edges)
+        if len(identifying) < 2 or states.bits[identifying].sum() <= states.bits[changing].sum():
+            continue
+        alike = states.all_equal(equal) & states.present[:, different].all(axis=1)
+        surplus = states.counts - expected
+        matches = float(surplus @ alike)
+        changed = float(surplus @ (alike & states.all_different(different)))
+        rates = [
+            states.number(alike & states.different[:, field]) / states.number(alike)
+            for field in changing
+        ]
+        one_by_one = max(matches, 0.0) * float(np.prod(rates))
+        least = max(
+            FEWEST_PAIRS,
+            LEAST_CHANGED * matches,
+            MORE_CHANGED * one_by_one,
+            one_by_one + SIGNIFICANT * one_by_one**0.5,
+        )
+        if least < changed <= MOST_RELATIVES * matches:
+            edges |= edges_among(different)
+    return edges
