@@ -93,7 +93,8 @@ VARIABLES = [
     "_CL_",
 ]
 REFERENCES = re.compile(
-    r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b', re.M
+    r'^\s*(?:#\s*)?include\s+"(.+)"|^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))\b',
+    re.M,
 )
 
 
@@ -115,13 +116,17 @@ def made_of(source):
     """
     found = [
         Path(source),
-        *Path("lshfast/kernels").glob(Path(source).name.removesuffix("_module.pyx") + ".pxd"),
+        *Path("lshfast/kernels").glob(
+            Path(source).name.removesuffix("_module.pyx") + ".pxd"
+        ),
     ]
     for path in found:  # which grows
         for include, *modules in REFERENCES.findall(path.read_text(encoding="utf-8")):
             name = include or "".join(modules).replace(".", "/") + ".pxd"
             places = [folder / name for folder in (path.parent, Path("src"), Path())]
-            found += [place for place in places if place.is_file() and place not in found]
+            found += [
+                place for place in places if place.is_file() and place not in found
+            ]
     return found
 
 
@@ -129,13 +134,23 @@ def write_digest_of_sources(folder):
     """Write a digest of all C and Cython beside the modules; `lshfast._common.code_version` tells
     builds apart by it.
     """
-    files = [*Path("src").rglob("*.[ch]"), *Path("src").rglob("*.pyx"), *Path("src").rglob("*.pxd")]
+    files = [
+        *Path("src").rglob("*.[ch]"),
+        *Path("src").rglob("*.pyx"),
+        *Path("src").rglob("*.pxd"),
+    ]
     files += Path("lshfast/kernels").glob("*.pxd")
     sources = sorted(
-        path for path in files if not path.name.endswith("_module.c") and path.name != "_cython.c"
+        path
+        for path in files
+        if not path.name.endswith("_module.c") and path.name != "_cython.c"
     )
-    content = [(path.as_posix(), path.read_bytes().replace(b"\r\n", b"\n")) for path in sources]
-    (folder / "sources.digest").write_text(sha256(repr(content).encode()).hexdigest(), "ascii")
+    content = [
+        (path.as_posix(), path.read_bytes().replace(b"\r\n", b"\n")) for path in sources
+    ]
+    (folder / "sources.digest").write_text(
+        sha256(repr(content).encode()).hexdigest(), "ascii"
+    )
 
 
 class build_kernels(build_ext):
@@ -151,14 +166,20 @@ class build_kernels(build_ext):
         self.compiler.force = True  # it would compare times, and leave out links
         msvc = self.compiler.compiler_type == "msvc"
         if msvc and SANITIZE:
-            sys.exit(f"LSHFAST_SANITIZE={SANITIZE} needs GCC or Clang, not MSVC; unset it")
+            sys.exit(
+                f"LSHFAST_SANITIZE={SANITIZE} needs GCC or Clang, not MSVC; unset it"
+            )
         self.flags = MSVC_FLAGS if msvc else [*KERNEL_FLAGS, *SANITIZER_FLAGS]
-        self.generated_flags = MSVC_FLAGS if msvc else [*GENERATED_FLAGS, *SANITIZER_FLAGS]
+        self.generated_flags = (
+            MSVC_FLAGS if msvc else [*GENERATED_FLAGS, *SANITIZER_FLAGS]
+        )
         command = (
             [self.compiler.cc] if msvc else self.compiler.compiler_so
         )  # the path of MSVC holds its version
         version = (
-            None if msvc else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
+            None
+            if msvc
+            else subprocess.run([*command, "--version"], stdout=subprocess.PIPE).stdout
         )
         # The C includes the headers of Python: another include folder, which each virtual
         # environment has, says nothing.
@@ -174,13 +195,21 @@ class build_kernels(build_ext):
         self.kept = Path("build", kind + get_config_var("EXT_SUFFIX")).with_suffix("")
         self.kept.mkdir(parents=True, exist_ok=True)
         self.used = set()
-        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        cpus = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count()
+        )
         # Generated C takes longest, so it is first; Cython makes the next in this thread while
         # compilers run in others.
         pyx = {extension.sources[0]: extension for extension in self.extensions}
-        plain = {c: None for extension in self.extensions for c in extension.sources[1:]}
+        plain = {
+            c: None for extension in self.extensions for c in extension.sources[1:]
+        }
         with ThreadPoolExecutor(self.parallel or cpus) as pool:
-            compiled = pool.map(self.compile, chain(map(self.translate, pyx.values()), plain))
+            compiled = pool.map(
+                self.compile, chain(map(self.translate, pyx.values()), plain)
+            )
             self.objects = dict(zip([*pyx, *plain], compiled, strict=True))
             list(pool.map(self.build_extension, self.extensions))
         for old in set(self.kept.iterdir()) - self.used:
@@ -210,17 +239,26 @@ class build_kernels(build_ext):
         files = [] if extension.name == SHARED else made_of(source)
 
         def make(folder):
-            [module] = cythonize([Extension(extension.name, [source])], build_dir=folder, **options)
+            [module] = cythonize(
+                [Extension(extension.name, [source])], build_dir=folder, **options
+            )
             return module.sources[0]
 
         return self.made(
-            Path(source).with_suffix(".c").name, files, [Cython.__version__, options], make
+            Path(source).with_suffix(".c").name,
+            files,
+            [Cython.__version__, options],
+            make,
         )
 
     def compile(self, c):
         """Return the object of a file of C."""
         flags = self.flags if c.startswith("src") else self.generated_flags
-        options = {"include_dirs": ["src"], "extra_postargs": flags, "debug": self.debug}
+        options = {
+            "include_dirs": ["src"],
+            "extra_postargs": flags,
+            "debug": self.debug,
+        }
         [name] = self.compiler.object_filenames([c], strip_dir=True)
         inputs = [self.compiled_by, options]
         return self.made(

@@ -61,11 +61,19 @@ def lshfast(part: str, n: int, k: int) -> Iterator[tuple[str, int, Call]]:
 
     signatures = plant(n, k)
     if part == "signatures":
-        yield f"full, {n:,} in all, slots/s", n * k, lambda: equal_slots(signatures[0], signatures) / k
+        yield (
+            f"full, {n:,} in all, slots/s",
+            n * k,
+            lambda: equal_slots(signatures[0], signatures) / k,
+        )
     if part == "groups":
         signatures[:, 3::4] = NONE
         sketcher = OnePermutation(k)
-        yield f"one permutation, {n:,} in all, slots/s", n * k, lambda: sketcher.similarity(signatures[0], signatures)
+        yield (
+            f"one permutation, {n:,} in all, slots/s",
+            n * k,
+            lambda: sketcher.similarity(signatures[0], signatures),
+        )
     if part == "packed":
         for width in WIDTHS:
             packer = BBits(width, MinHasher(k))
@@ -73,12 +81,22 @@ def lshfast(part: str, n: int, k: int) -> Iterator[tuple[str, int, Call]]:
             what = f"{width} bits a slot, {n:,} in all, slots/s"
             yield what, n * k, lambda p=packer, rows=packed: p.similarity(rows[0], rows)
     if part == "making":
-        tokens = np.random.default_rng(SEED).integers(0, 2**64, SETS * TOKENS, np.uint64)
+        tokens = np.random.default_rng(SEED).integers(
+            0, 2**64, SETS * TOKENS, np.uint64
+        )
         sets = TokenSets(np.arange(SETS + 1) * TOKENS, tokens)
         sketcher = OnePermutation(k)
-        yield "sketch by one permutation, tokens/s", SETS * TOKENS, lambda: sketcher.sketch(sets, threads=1)
+        yield (
+            "sketch by one permutation, tokens/s",
+            SETS * TOKENS,
+            lambda: sketcher.sketch(sets, threads=1),
+        )
         fast = MinHasher(k)
-        yield "sketch by the scheme fast, tokens/s", SETS * TOKENS, lambda: fast.sketch(sets, threads=1)
+        yield (
+            "sketch by the scheme fast, tokens/s",
+            SETS * TOKENS,
+            lambda: fast.sketch(sets, threads=1),
+        )
         for width in WIDTHS:
             packer = BBits(width, fast)
             what = f"pack {width} bits a slot, {n:,} in all, slots/s"
@@ -89,29 +107,46 @@ def plain_numpy(part: str, n: int, k: int) -> Iterator[tuple[str, int, Call]]:
     """Yield the same calls in numpy."""
     signatures = plant(n, k)
     if part == "signatures":
-        yield f"full, {n:,} in all, slots/s", n * k, lambda: (signatures[0] == signatures).mean(axis=1)
+        yield (
+            f"full, {n:,} in all, slots/s",
+            n * k,
+            lambda: (signatures[0] == signatures).mean(axis=1),
+        )
     if part == "groups":
         signatures[:, 3::4] = NONE
 
         def three_cases() -> np.ndarray:
             one = signatures[0]
             equal, none = signatures == one, (signatures & one) == NONE
-            return (equal.sum(axis=1) - none.sum(axis=1)) / np.maximum(k - none.sum(axis=1), 1)
+            return (equal.sum(axis=1) - none.sum(axis=1)) / np.maximum(
+                k - none.sum(axis=1), 1
+            )
 
         yield f"one permutation, {n:,} in all, slots/s", n * k, three_cases
     if part == "packed" and hasattr(np, "bitwise_count"):
         for width in WIDTHS:
-            packed = np.random.default_rng(SEED).integers(0, 2**64, (n, k * width // 64), np.uint64)
+            packed = np.random.default_rng(SEED).integers(
+                0, 2**64, (n, k * width // 64), np.uint64
+            )
 
-            def differing(packed: np.ndarray = packed, width: int = width) -> np.ndarray:
-                equal = k - np.bitwise_count(fold(packed ^ packed[0], width)).sum(axis=1)
+            def differing(
+                packed: np.ndarray = packed, width: int = width
+            ) -> np.ndarray:
+                equal = k - np.bitwise_count(fold(packed ^ packed[0], width)).sum(
+                    axis=1
+                )
                 return (equal / k - 0.5**width) / (1 - 0.5**width)
 
             yield f"{width} bits a slot, {n:,} in all, slots/s", n * k, differing
 
 
 CONTESTANTS = {"lshfast": lshfast, "numpy": plain_numpy}
-PARTS = {"signatures": [*CONTESTANTS], "groups": [*CONTESTANTS], "packed": [*CONTESTANTS], "making": ["lshfast"]}
+PARTS = {
+    "signatures": [*CONTESTANTS],
+    "groups": [*CONTESTANTS],
+    "packed": [*CONTESTANTS],
+    "making": ["lshfast"],
+}
 
 
 def run(name: str, part: str, counts: Sequence[int], k: int) -> None:
@@ -129,13 +164,34 @@ def run(name: str, part: str, counts: Sequence[int], k: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="bits.py", description="Compare small signatures beside numpy.")
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--n", type=int, nargs="+", default=[1_000, 100_000], help="signatures to compare with")
-    parser.add_argument("--k", type=int, default=PERMUTATIONS, help="slots a signature, a multiple of 64")
-    parser.add_argument("--repeat", type=int, default=3, help="turns, whose medians count")
+    parser = argparse.ArgumentParser(
+        prog="bits.py", description="Compare small signatures beside numpy."
+    )
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default"
+    )
+    parser.add_argument(
+        "--n",
+        type=int,
+        nargs="+",
+        default=[1_000, 100_000],
+        help="signatures to compare with",
+    )
+    parser.add_argument(
+        "--k",
+        type=int,
+        default=PERMUTATIONS,
+        help="slots a signature, a multiple of 64",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="turns, whose medians count"
+    )
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--run", metavar="NAME", help="one contestant in this process (what the parts start)")
+    parser.add_argument(
+        "--run",
+        metavar="NAME",
+        help="one contestant in this process (what the parts start)",
+    )
     a = parser.parse_args(argv)
     if unknown := set(a.parts) - set(PARTS):
         parser.error(f"unknown parts {sorted(unknown)}: choose from {list(PARTS)}")
@@ -150,7 +206,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             arguments = [part, f"--run={name}", "--n", *map(str, a.n), f"--k={a.k}"]
             return in_own_process(__file__, arguments, f"{part}, {label(name)}")
 
-        took = take_turns([name for name in PARTS[part] if installed(name)], a.repeat, turn_of)
+        took = take_turns(
+            [name for name in PARTS[part] if installed(name)], a.repeat, turn_of
+        )
         print_table(["", *map(label, took)], [*compared(took, "lshfast")], a.markdown)
         print(flush=True)
 

@@ -45,7 +45,9 @@ class Dropin:
     def __init__(self, p: int) -> None:
         import importlib
 
-        self.make = lambda **registers: importlib.import_module(self.module).HyperLogLogPlusPlus(p, **registers)
+        self.make = lambda **registers: importlib.import_module(
+            self.module
+        ).HyperLogLogPlusPlus(p, **registers)
 
     def values(self, n: int) -> Any:
         return [b"value %d" % i for i in range(n)]
@@ -112,7 +114,9 @@ class LshfastBytes(Lshfast):
     def update(self, sketch: Any, values: Any) -> None:
         from lshfast.kernels import text
 
-        self.counter.update(sketch, text.tokens_of_texts(text.Texts(values), SEED), threads=1)
+        self.counter.update(
+            sketch, text.tokens_of_texts(text.Texts(values), SEED), threads=1
+        )
 
 
 CONTESTANTS: dict[tuple[str, str], Callable[[int], Dropin | Lshfast]] = {
@@ -158,18 +162,25 @@ def run(name: str, way: str, n: int, sketches: int, p: int) -> None:
         "update, values/s": n / update,
         "count, sketches/s": sketches / again(lambda: one.count(made)),
         "merge, sketches/s": sketches / again(lambda: one.merge(made)),
-        "error of 1.04 / sqrt(2**p)": float(np.sqrt(np.mean(errors**2))) / (1.04 / math.sqrt(2**p)),
+        "error of 1.04 / sqrt(2**p)": float(np.sqrt(np.mean(errors**2)))
+        / (1.04 / math.sqrt(2**p)),
     }
     print(json.dumps(figures))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="cardinality.py", description="Run lshfast's HyperLogLog beside a peer's.")
+    parser = argparse.ArgumentParser(
+        prog="cardinality.py", description="Run lshfast's HyperLogLog beside a peer's."
+    )
     parser.add_argument("--n", type=int, default=500_000, help="values")
-    parser.add_argument("--sketches", type=int, default=200, help="to count and to merge")
+    parser.add_argument(
+        "--sketches", type=int, default=200, help="to count and to merge"
+    )
     parser.add_argument("--p", type=int, default=14, help="of 2**p registers")
     parser.add_argument("--repeat", type=int, default=3, help="turns")
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print a Markdown table"
+    )
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     a = parser.parse_args(argv)
     if a.one:
@@ -177,10 +188,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
 
     def turn(entrant: tuple[str, str], _: int) -> Figures:
-        arguments = ["--one", *entrant, "--n", str(a.n), "--sketches", str(a.sketches), "--p", str(a.p)]
+        arguments = [
+            "--one",
+            *entrant,
+            "--n",
+            str(a.n),
+            "--sketches",
+            str(a.sketches),
+            "--p",
+            str(a.p),
+        ]
         return in_own_process(str(Path(__file__)), arguments, ", ".join(entrant))
 
-    took = take_turns([entrant for entrant in CONTESTANTS if installed(entrant[0])], a.repeat, turn)
+    took = take_turns(
+        [entrant for entrant in CONTESTANTS if installed(entrant[0])], a.repeat, turn
+    )
     header = ["", *(f"{label(name)}, {way}" for name, way in took)]
     print_table(header, [*compared(took, next(iter(took)))], a.markdown)
 

@@ -42,7 +42,19 @@ TARBALL = "licensedb/licensedb_texts.tar.gz"
 CHICAGO = "dedupe_examples/chicago_early_childhood_with_true_ids.csv"
 MADE_ROWS, VOCABULARY = 3000, 20_000
 LEAST, LEAST_OF_ONE = 0.94, 0.90
-COLUMNS = ["data", "rows", "sample", "t", "bands", "pairs", "recall", "in interval", "below", "above", "width"]
+COLUMNS = [
+    "data",
+    "rows",
+    "sample",
+    "t",
+    "bands",
+    "pairs",
+    "recall",
+    "in interval",
+    "below",
+    "above",
+    "width",
+]
 COLUMNS += ["pairs in interval", "rows in interval"]
 
 
@@ -73,7 +85,9 @@ def made(kind: str, rng: np.random.Generator) -> list[str]:
         rows[-60:] = [edited(words, 1 + rng.integers(4)) for words in rows[:60]]
     elif kind == "templates":
         frames = [document(80) for _ in range(40)]
-        rows = [edited(frames[rng.integers(40)], rng.integers(5)) for _ in range(MADE_ROWS)]
+        rows = [
+            edited(frames[rng.integers(40)], rng.integers(5)) for _ in range(MADE_ROWS)
+        ]
     elif kind == "chains":
         while len(rows) < MADE_ROWS:
             words = document(80)
@@ -94,7 +108,13 @@ def cases(folder: Path) -> Iterator[Case]:
     with open(folder / CHICAGO, encoding="utf-8", newline="") as lines:
         records = [" ".join(list(row.values())[2:]) for row in csv.DictReader(lines)]
     real = [
-        ("licences", [text for _, text in decoded(raw_members(folder / TARBALL))], 300, {"size": 3}, (0.5, 0.7, 0.8)),
+        (
+            "licences",
+            [text for _, text in decoded(raw_members(folder / TARBALL))],
+            300,
+            {"size": 3},
+            (0.5, 0.7, 0.8),
+        ),
         ("Python sources", standard_library()[1], 400, {"size": 3}, (0.4, 0.5, 0.6)),
         ("records", records, 300, {"unit": "char", "size": 3}, (0.6, 0.7, 0.8)),
     ]
@@ -106,11 +126,20 @@ def cases(folder: Path) -> Iterator[Case]:
         yield Case(f"{name}, low recall", texts, sample, {**options, **low})
     rng = np.random.default_rng(1)
     few, templates, chains, huge, short = (
-        made(kind, rng) for kind in ("few duplicates", "templates", "chains", "huge group", "short texts")
+        made(kind, rng)
+        for kind in (
+            "few duplicates",
+            "templates",
+            "chains",
+            "huge group",
+            "short texts",
+        )
     )
     yield Case("few duplicates", few, 60, {"threshold": 0.8, "recall": 0.7})
     yield Case("templates", templates, 300, {"threshold": 0.8})
-    yield Case("templates, low recall", templates, 300, {"threshold": 0.7, "recall": 0.4})
+    yield Case(
+        "templates, low recall", templates, 300, {"threshold": 0.7, "recall": 0.4}
+    )
     yield Case("chains", chains, 300, {"threshold": 0.7})
     yield Case("huge group", huge, 300, {"threshold": 0.8})
     yield Case("huge group, low recall", huge, 300, {"threshold": 0.8, "recall": 0.4})
@@ -130,7 +159,11 @@ class Truth:
     """All pairs of some texts, from which each seed estimates."""
 
     def __init__(self, case: Case) -> None:
-        self.options = {name: value for name, value in case.options.items() if name in ("unit", "size")}
+        self.options = {
+            name: value
+            for name, value in case.options.items()
+            if name in ("unit", "size")
+        }
         sets = lshfast.shingle(case.texts, **self.options)
         copies = lshfast.find_copies(sets)
         rows = np.flatnonzero((copies == np.arange(len(sets))) & (sets.counts > 0))
@@ -142,7 +175,9 @@ class Truth:
         """Draw rows and signatures, and estimate from the pairs of the drawn rows."""
         case, n, i, j = self.case, len(self.sets), self.pairs["i"], self.pairs["j"]
         plan = make_plan(**case.options, seed=seed)
-        signatures = plan.hasher.sketch(lshfast.shingle(case.texts, **self.options, seed=seed).take(self.rows))
+        signatures = plan.hasher.sketch(
+            lshfast.shingle(case.texts, **self.options, seed=seed).take(self.rows)
+        )
         members = np.arange(n)
         met = degrees(signatures, members, plan.threshold, plan.threads)
         sample = draw(self.n, members, met, case.sample, seed)
@@ -155,17 +190,25 @@ class Truth:
             similar = self.pairs["similarity"][drawn]
             tally.add(Near(place[own[drawn]], other[drawn], similar, found[drawn]))
         bins = slice(tally.bin_at(plan.threshold), None)
-        estimates, (rows, _) = measured(tally, sample, bins), rows_with_pairs(tally, sample, bins)
+        estimates, (rows, _) = (
+            measured(tally, sample, bins),
+            rows_with_pairs(tally, sample, bins),
+        )
         recall = float(found.mean()) if len(found) else float("nan")
         return Outcome(recall, estimates.recall, estimates.pairs, rows)
 
 
 def is_same(truth: Truth, outcome: Outcome) -> bool:
     """Return whether `check` estimates the same."""
-    result = lshfast.check(truth.case.texts, **truth.case.options, sample=truth.case.sample, seed=0)
+    result = lshfast.check(
+        truth.case.texts, **truth.case.options, sample=truth.case.sample, seed=0
+    )
     ours = [outcome.estimate, outcome.pairs, outcome.rows]
     theirs = [result.recall, result.pairs, result.near_rows]
-    return np.allclose([(e.value, e.low, e.high) for e in ours], [(e.value, e.low, e.high) for e in theirs])
+    return np.allclose(
+        [(e.value, e.low, e.high) for e in ours],
+        [(e.value, e.low, e.high) for e in theirs],
+    )
 
 
 def holds(interval: lshfast.quality.Estimate, truth: float) -> bool:
@@ -180,12 +223,23 @@ def measure(case: Case, seeds: int) -> tuple[list[str], float, bool]:
     share = float(np.mean([holds(each.estimate, each.recall) for each in outcomes]))
     plan = make_plan(**case.options)
     line = [case.name, f"{len(truth.sets):,}", f"{case.sample}", f"{plan.threshold:g}"]
-    line += [f"{plan.bands.bands} x {plan.bands.rows_per_band}", f"{len(truth.pairs):,}"]
+    line += [
+        f"{plan.bands.bands} x {plan.bands.rows_per_band}",
+        f"{len(truth.pairs):,}",
+    ]
     line += [f"{np.mean([each.recall for each in outcomes]):.4f}", f"{share:.1%}"]
-    line += [f"{np.mean([each.recall < each.estimate.low - 1e-9 for each in outcomes]):.1%}"]
-    line += [f"{np.mean([each.recall > each.estimate.high + 1e-9 for each in outcomes]):.1%}"]
-    line += [f"{np.mean([each.estimate.high - each.estimate.low for each in outcomes]):.4f}"]
-    line += [f"{np.mean([holds(each.pairs, len(truth.pairs)) for each in outcomes]):.1%}"]
+    line += [
+        f"{np.mean([each.recall < each.estimate.low - 1e-9 for each in outcomes]):.1%}"
+    ]
+    line += [
+        f"{np.mean([each.recall > each.estimate.high + 1e-9 for each in outcomes]):.1%}"
+    ]
+    line += [
+        f"{np.mean([each.estimate.high - each.estimate.low for each in outcomes]):.4f}"
+    ]
+    line += [
+        f"{np.mean([holds(each.pairs, len(truth.pairs)) for each in outcomes]):.1%}"
+    ]
     line += [f"{np.mean([holds(each.rows, truth.ends) for each in outcomes]):.1%}"]
     return line, share, is_same(truth, outcomes[0])
 
@@ -193,7 +247,9 @@ def measure(case: Case, seeds: int) -> tuple[list[str], float, bool]:
 def rows_left(case: Case, seed: int) -> Case:
     """Return the texts that a run with this seed keeps."""
     kept = lshfast.dedup(case.texts, **case.options, seed=seed).keep
-    return case._replace(texts=[text for text, keep in zip(case.texts, kept, strict=True) if keep])
+    return case._replace(
+        texts=[text for text, keep in zip(case.texts, kept, strict=True) if keep]
+    )
 
 
 def measure_left(case: Case, seeds: int) -> list[str]:
@@ -207,8 +263,16 @@ def measure_left(case: Case, seeds: int) -> list[str]:
         numbers.append(len(truth.pairs))
         sizes.append(len(truth.sets))
     plan = make_plan(**case.options)
-    line = [f"{case.name}, left", f"{np.mean(sizes):,.0f}", f"{case.sample}", f"{plan.threshold:g}"]
-    line += [f"{plan.bands.bands} x {plan.bands.rows_per_band}", f"{np.mean(numbers):,.1f}"]
+    line = [
+        f"{case.name}, left",
+        f"{np.mean(sizes):,.0f}",
+        f"{case.sample}",
+        f"{plan.threshold:g}",
+    ]
+    line += [
+        f"{plan.bands.bands} x {plan.bands.rows_per_band}",
+        f"{np.mean(numbers):,.1f}",
+    ]
     return [*line, *[""] * 5, f"{np.mean(pairs_held):.1%}", f"{np.mean(rows_held):.1%}"]
 
 
@@ -217,7 +281,9 @@ def cases_of_runs() -> Iterator[Case]:
     rng = np.random.default_rng(2)
     for kind in ("templates", "chains", "short texts"):
         size = 1 if kind == "short texts" else 3
-        yield Case(kind, made(kind, rng), 300, {"threshold": 0.7, "recall": 0.4, "size": size})
+        yield Case(
+            kind, made(kind, rng), 300, {"threshold": 0.7, "recall": 0.4, "size": size}
+        )
 
 
 def seconds_of(command: str, *options: str) -> tuple[float, float]:
@@ -236,27 +302,57 @@ def seconds_of(command: str, *options: str) -> tuple[float, float]:
 
 def compare_times(path: Path, turns: int) -> None:
     """Print the CPU time and the wall time of a check and of a run, in turns, and the medians."""
-    print("dedup --dry-run, CPU and wall s | check, CPU and wall s | ratio of CPU | ratio of wall")
+    print(
+        "dedup --dry-run, CPU and wall s | check, CPU and wall s | ratio of CPU | ratio of wall"
+    )
     found = []
     for _ in range(turns):
-        run, check = seconds_of("dedup", str(path), "--dry-run"), seconds_of("check", str(path))
+        run, check = (
+            seconds_of("dedup", str(path), "--dry-run"),
+            seconds_of("check", str(path)),
+        )
         found.append([*run, *check, check[0] / run[0], check[1] / run[1]])
-        print("{:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(*found[-1]), flush=True)
-    print("medians: {:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(*np.median(found, axis=0)))
+        print(
+            "{:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(*found[-1]),
+            flush=True,
+        )
+    print(
+        "medians: {:.2f} {:.2f} | {:.2f} {:.2f} | {:.2f} | {:.2f}".format(
+            *np.median(found, axis=0)
+        )
+    )
 
 
 def commit() -> str:
     """Return the commit of this repository, or "unknown"."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
+    return (
+        subprocess.run(command, capture_output=True, text=True).stdout.strip()
+        or "unknown"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="How often the intervals of a check hold the truth.")
-    parser.add_argument("folder", type=Path, nargs="?", metavar="DATA_DIR", help=f"holds {TARBALL} and {CHICAGO}")
+    parser = argparse.ArgumentParser(
+        description="How often the intervals of a check hold the truth."
+    )
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="DATA_DIR",
+        help=f"holds {TARBALL} and {CHICAGO}",
+    )
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--time", type=Path, metavar="JSONL", help="compare the time with that of a run, and end")
-    parser.add_argument("--turns", type=int, default=9, help="how often the times are compared")
+    parser.add_argument(
+        "--time",
+        type=Path,
+        metavar="JSONL",
+        help="compare the time with that of a run, and end",
+    )
+    parser.add_argument(
+        "--turns", type=int, default=9, help="how often the times are compared"
+    )
     arguments = parser.parse_args(argv)
     if arguments.time is not None:
         compare_times(arguments.time, arguments.turns)
@@ -266,7 +362,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in (TARBALL, CHICAGO):
         if not (arguments.folder / name).is_file():
             parser.error(f"{arguments.folder / name} is missing")
-    print(f"{platform.machine()}, Python {platform.python_version()}, commit {commit()}, {arguments.seeds} seeds")
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, commit {commit()}, {arguments.seeds} seeds"
+    )
     print(" | ".join(COLUMNS), flush=True)
     shares, right, start = [], True, time.perf_counter()
     for case in cases(arguments.folder):
@@ -276,7 +374,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         right &= same
     for case in cases_of_runs():
         print(" | ".join(measure_left(case, arguments.seeds)), flush=True)
-    print(f"of all intervals, {np.mean(shares):.1%} hold the recall; {time.perf_counter() - start:.0f} s")
+    print(
+        f"of all intervals, {np.mean(shares):.1%} hold the recall; {time.perf_counter() - start:.0f} s"
+    )
     right &= float(np.mean(shares)) >= LEAST and min(shares) >= LEAST_OF_ONE
     if not right:
         print("FAILED", file=sys.stderr)

@@ -35,10 +35,14 @@ def dense_codes(n: int, bits: int) -> np.ndarray:
 def molecules(n: int) -> np.ndarray:
     """Return made-up fingerprints: each is the union of 3 to 9 of 65,536 fragments of 8 bits."""
     rng = np.random.default_rng(SEED)
-    places = (BITS * rng.random((FRAGMENTS, ONES)) ** 1.5).astype(np.int64)  # some bits are more frequent
+    places = (BITS * rng.random((FRAGMENTS, ONES)) ** 1.5).astype(
+        np.int64
+    )  # some bits are more frequent
     fragments = np.zeros((FRAGMENTS, BITS // 64), np.uint64)
     for column in places.T:
-        fragments[np.arange(FRAGMENTS), column // 64] |= np.uint64(1) << (column % 64).astype(np.uint64)
+        fragments[np.arange(FRAGMENTS), column // 64] |= np.uint64(1) << (
+            column % 64
+        ).astype(np.uint64)
     codes = np.empty((n, BITS // 64), np.uint64)
     for start in range(0, n, 1 << 18):
         size = min(n - start, 1 << 18)
@@ -46,12 +50,16 @@ def molecules(n: int) -> np.ndarray:
         part[:] = 0
         for i in range(MOST):
             rows = np.flatnonzero(numbers > i)
-            part[rows] |= fragments[(FRAGMENTS * rng.random(len(rows)) ** 2).astype(np.int64)]
+            part[rows] |= fragments[
+                (FRAGMENTS * rng.random(len(rows)) ** 2).astype(np.int64)
+            ]
     copies = n // 10
     codes[:copies] = codes[rng.integers(copies, n, copies)]
     for _ in range(8):
         flipped = rng.integers(0, BITS, copies)
-        codes[np.arange(copies), flipped // 64] ^= np.uint64(1) << (flipped % 64).astype(np.uint64)
+        codes[np.arange(copies), flipped // 64] ^= np.uint64(1) << (
+            flipped % 64
+        ).astype(np.uint64)
     return codes
 
 
@@ -66,16 +74,35 @@ def scan(args: argparse.Namespace) -> None:
             index = HammingIndex(bits, radius=bits)  # such a radius is scanned
             index.insert(np.arange(n), codes)
             for m in args.queries:
-                queries = np.random.default_rng(SEED + 1).integers(0, 2**64, (m, bits // 64), np.uint64)
-                asked, size = queries.view(np.uint8).reshape(m, -1), m * codes.nbytes / 1e6
+                queries = np.random.default_rng(SEED + 1).integers(
+                    0, 2**64, (m, bits // 64), np.uint64
+                )
+                asked, size = (
+                    queries.view(np.uint8).reshape(m, -1),
+                    m * codes.nbytes / 1e6,
+                )
                 for k in (1, 100):
                     distances = np.sort(flat.search(asked, k)[0])
-                    assert (index.query(queries, k, threads=1).distance.reshape(m, k) == distances).all()
+                    assert (
+                        index.query(queries, k, threads=1).distance.reshape(m, k)
+                        == distances
+                    ).all()
                     calls = {
-                        f"lshfast, {k} nearest": (size, partial(index.query, queries, k, threads=1)),
-                        f"faiss IndexBinaryFlat, {k} nearest": (size, partial(flat.search, asked, k)),
+                        f"lshfast, {k} nearest": (
+                            size,
+                            partial(index.query, queries, k, threads=1),
+                        ),
+                        f"faiss IndexBinaryFlat, {k} nearest": (
+                            size,
+                            partial(flat.search, asked, k),
+                        ),
                     }
-                    compare(f"{n:,} codes of {bits} bits, {m} queries", "MB/s", args.repeat, calls)
+                    compare(
+                        f"{n:,} codes of {bits} bits, {m} queries",
+                        "MB/s",
+                        args.repeat,
+                        calls,
+                    )
 
 
 def similar(args: argparse.Namespace) -> None:
@@ -89,19 +116,38 @@ def similar(args: argparse.Namespace) -> None:
     print(f"{args.molecules:,} fingerprints: inserted in {taken:.1f} s")
     print(index.describe(SIMILARITY))
     theirs = [DataStructs.CreateFromBinaryText(code.tobytes()) for code in codes]
-    few = [DataStructs.CreateFromBinaryText(code.tobytes()) for code in queries[: args.repeat]]
+    few = [
+        DataStructs.CreateFromBinaryText(code.tobytes())
+        for code in queries[: args.repeat]
+    ]
     found = index.within(queries, SIMILARITY, threads=1)
     for query, ours in zip(few, found, strict=False):
         values = np.array(DataStructs.BulkTanimotoSimilarity(query, theirs))
         rows = np.flatnonzero(values >= SIMILARITY)
         rows = rows[np.lexsort((rows, -values[rows]))]
-        assert [tuple(match) for match in ours] == list(zip(rows.tolist(), values[rows].tolist(), strict=True))
+        assert [tuple(match) for match in ours] == list(
+            zip(rows.tolist(), values[rows].tolist(), strict=True)
+        )
     calls = {
-        f"lshfast, similarity {SIMILARITY}": (len(queries), partial(index.within, queries, SIMILARITY, threads=1)),
-        f"lshfast, {NEAREST} best": (len(queries), partial(index.query, queries, NEAREST, threads=1)),
-        "RDKit BulkTanimotoSimilarity": (1, partial(DataStructs.BulkTanimotoSimilarity, few[0], theirs)),
+        f"lshfast, similarity {SIMILARITY}": (
+            len(queries),
+            partial(index.within, queries, SIMILARITY, threads=1),
+        ),
+        f"lshfast, {NEAREST} best": (
+            len(queries),
+            partial(index.query, queries, NEAREST, threads=1),
+        ),
+        "RDKit BulkTanimotoSimilarity": (
+            1,
+            partial(DataStructs.BulkTanimotoSimilarity, few[0], theirs),
+        ),
     }
-    compare(f"{args.molecules:,} fingerprints of {BITS} bits", "queries/s", args.repeat, calls)
+    compare(
+        f"{args.molecules:,} fingerprints of {BITS} bits",
+        "queries/s",
+        args.repeat,
+        calls,
+    )
 
 
 def many(args: argparse.Namespace) -> None:
@@ -111,7 +157,9 @@ def many(args: argparse.Namespace) -> None:
     index = TanimotoIndex(BITS)
     taken = seconds(partial(index.insert, np.arange(len(codes)), codes))
     del codes
-    print(f"{args.many:,} fingerprints: inserted in {taken:.1f} s; {index.nbytes / 1e9:.2f} GB")
+    print(
+        f"{args.many:,} fingerprints: inserted in {taken:.1f} s; {index.nbytes / 1e9:.2f} GB"
+    )
     print(index.describe(SIMILARITY))
     for name, call in {
         "similarity 0.9, 1,000 queries": partial(index.within, queries, 0.9),
@@ -121,19 +169,42 @@ def many(args: argparse.Namespace) -> None:
     }.items():
         before, cpu = time.perf_counter(), time.process_time()
         call()
-        print(f"{name}: {time.perf_counter() - before:.2f} s, {time.process_time() - cpu:.2f} s of CPU", flush=True)
+        print(
+            f"{name}: {time.perf_counter() - before:.2f} s, {time.process_time() - cpu:.2f} s of CPU",
+            flush=True,
+        )
 
 
 PARTS = {"scan": scan, "similar": similar, "many": many}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="code_scans.py", description="Scan wide codes beside faiss and RDKit.")
-    parser.add_argument("--n", type=int, nargs="+", default=[100_000, 1_000_000], help="codes that are scanned")
-    parser.add_argument("--bits", type=int, nargs="+", default=[64, 128, 256, 512, 1024, 2048, 4096])
+    parser = argparse.ArgumentParser(
+        prog="code_scans.py", description="Scan wide codes beside faiss and RDKit."
+    )
+    parser.add_argument(
+        "--n",
+        type=int,
+        nargs="+",
+        default=[100_000, 1_000_000],
+        help="codes that are scanned",
+    )
+    parser.add_argument(
+        "--bits", type=int, nargs="+", default=[64, 128, 256, 512, 1024, 2048, 4096]
+    )
     parser.add_argument("--queries", type=int, nargs="+", default=[32, 256])
-    parser.add_argument("--molecules", type=int, default=1_000_000, help="fingerprints that RDKit searches too")
-    parser.add_argument("--many", type=int, default=10_000_000, help="fingerprints that lshfast searches alone")
+    parser.add_argument(
+        "--molecules",
+        type=int,
+        default=1_000_000,
+        help="fingerprints that RDKit searches too",
+    )
+    parser.add_argument(
+        "--many",
+        type=int,
+        default=10_000_000,
+        help="fingerprints that lshfast searches alone",
+    )
     parser.add_argument("--repeat", type=int, default=3, help="turns")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=[*PARTS])
     args = parser.parse_args(argv)

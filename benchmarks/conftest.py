@@ -14,7 +14,11 @@ from stages import SCRIPTS, figure, library_texts, made_up, table
 from lshfast import kernels
 
 # Scripts and what they share.
-collect_ignore = [path.name for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_")]
+collect_ignore = [
+    path.name
+    for path in Path(__file__).parent.glob("*.py")
+    if not path.name.startswith("test_")
+]
 
 Measure: TypeAlias = Callable[..., Any]
 
@@ -49,7 +53,9 @@ def sources() -> list[str]:
 @pytest.fixture(scope="session")
 def columns(sources: list[str]) -> dict[str, pa.Array]:
     """Return columns of texts: a quarter of the library's, and made-up ones."""
-    return {"library": pa.array(sources[::4])} | {script: pa.array(made_up(script)) for script in SCRIPTS}
+    return {"library": pa.array(sources[::4])} | {
+        script: pa.array(made_up(script)) for script in SCRIPTS
+    }
 
 
 @pytest.fixture
@@ -61,19 +67,30 @@ def measure(benchmark: BenchmarkFixture, request: pytest.FixtureRequest) -> Meas
         if benchmark.stats:  # there are none under --benchmark-disable
             found = figure(unit, amount, benchmark.stats["median"])
             benchmark.extra_info[unit] = round(found, 3)
-            request.config.stash.setdefault(FIGURES, {}).setdefault((name, unit), {})[kernels.level()] = found
+            request.config.stash.setdefault(FIGURES, {}).setdefault((name, unit), {})[
+                kernels.level()
+            ] = found
         return result
 
     return run
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the figures, a column for every CPU level."""
     figures = config.stash.get(FIGURES, {})
     if figures:
         rows = [
-            [name, unit, *(f"{found[level]:.3g}" if level in found else "" for level in kernels.available())]
+            [
+                name,
+                unit,
+                *(
+                    f"{found[level]:.3g}" if level in found else ""
+                    for level in kernels.available()
+                ),
+            ]
             for (name, unit), found in figures.items()
         ]
         terminalreporter.write_sep("-", "medians")

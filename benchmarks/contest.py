@@ -17,7 +17,11 @@ from statistics import median
 from typing import Any, TypeVar
 
 THRESHOLD, SEED, BANDS, ROWS, PERMUTATIONS = 0.8, 1, 16, 8, 128
-ONE_THREAD = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {
+    "RAYON_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 Entrant = TypeVar("Entrant")
 Figures = dict[str, float]
 
@@ -28,7 +32,10 @@ def installed(name: str) -> bool:
 
 def label(name: str, threads: int = 1) -> str:
     """Name a contestant with its version and its threads."""
-    version = next((f" {found.version}" for found in importlib.metadata.distributions(name=name)), "")
+    version = next(
+        (f" {found.version}" for found in importlib.metadata.distributions(name=name)),
+        "",
+    )
     return name + version + (f", {threads} threads" if threads > 1 else "")
 
 
@@ -40,7 +47,10 @@ def names(text: str) -> list[str]:
 def in_own_process(script: str, arguments: Iterable[str], what: str) -> Figures:
     """Run a script, which is to use one thread unless it is told more, and return the figures that it prints."""
     done = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True, env=os.environ | ONE_THREAD
+        [sys.executable, script, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | ONE_THREAD,
     )
     if done.returncode:
         sys.exit(f"{what} failed:\n{done.stderr}")
@@ -89,29 +99,51 @@ def memory(what: str = "RssAnon") -> float:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
 
 
-def compared(took: Mapping[Entrant, list[Figures]], first: Entrant) -> Iterator[list[str]]:
+def compared(
+    took: Mapping[Entrant, list[Figures]], first: Entrant
+) -> Iterator[list[str]]:
     """Yield a row for each figure: medians, and behind those with a unit the median ratio to the first's, by turns."""
-    for what in dict.fromkeys(what for turns in took.values() for figures in turns for what in figures):
+    for what in dict.fromkeys(
+        what for turns in took.values() for figures in turns for what in figures
+    ):
         row = [what]
         for entrant, turns in took.items():
             values = [figures[what] for figures in turns if what in figures]
             ours = [figures[what] for figures in took.get(first, []) if what in figures]
             row.append(show(median(values)) if values else "-")
-            if entrant != first and "," in what and values and all(ours) and len(values) == len(ours):
-                row[-1] += f" ({median(a / b for a, b in zip(values, ours, strict=True)):.3g})"
+            if (
+                entrant != first
+                and "," in what
+                and values
+                and all(ours)
+                and len(values) == len(ours)
+            ):
+                row[-1] += (
+                    f" ({median(a / b for a, b in zip(values, ours, strict=True)):.3g})"
+                )
         yield row
 
 
 def show(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return (
+        "-"
+        if math.isnan(value)
+        else f"{value:,.0f}"
+        if abs(value) >= 1000
+        else f"{value:.4g}"
+    )
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> None:
+def print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool
+) -> None:
     """Print a table: names to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     ends = [""] + [":" * markdown] * (len(widths) - 1)
     rule = [end.rjust(width, "-") for end, width in zip(ends, widths, strict=True)]
     for line in (header, rule, *rows):
         cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        cells += [
+            cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)
+        ]
         print(f"| {' | '.join(cells)} |" if markdown else "  ".join(cells))

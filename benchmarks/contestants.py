@@ -23,7 +23,9 @@ class Contestant:
     """An index of a peer: its own kind of sketches, and a loop wherever it has no batches."""
 
     index: Any
-    exact = strings = True  # its bands match in all slots or not at all; its keys may be str
+    exact = strings = (
+        True  # its bands match in all slots or not at all; its keys may be str
+    )
 
     def sketches(self, signatures: np.ndarray) -> Sequence[Any]:
         """Return what this contestant takes in place of signatures."""
@@ -46,7 +48,10 @@ class Contestant:
     def similar(self, sketches: Sequence[Any]) -> Any:
         """Return candidates with estimates of the threshold or more, of all sketches: their keys are their places."""
         found = zip(sketches, self.query(sketches), strict=True)
-        return [[(key, s) for key in keys if (s := own.jaccard(sketches[key])) >= THRESHOLD] for own, keys in found]
+        return [
+            [(key, s) for key in keys if (s := own.jaccard(sketches[key])) >= THRESHOLD]
+            for own, keys in found
+        ]
 
     def candidates(self, sketches: Sequence[Any]) -> list[Sequence[int]]:
         return self.query(sketches)
@@ -67,7 +72,9 @@ class Lshfast(Contestant):
         from lshfast import LSHIndex
 
         self.copy = copy
-        self.index = LSHIndex(THRESHOLD, PERMUTATIONS, bands=BANDS, rows_per_band=ROWS, store=store)
+        self.index = LSHIndex(
+            THRESHOLD, PERMUTATIONS, bands=BANDS, rows_per_band=ROWS, store=store
+        )
 
     def sketches(self, signatures: np.ndarray) -> np.ndarray:
         return np.array(signatures)
@@ -99,7 +106,9 @@ class Lshfast(Contestant):
 
 
 class Rensa(Contestant):
-    exact = strings = False  # bands are compared by a hash, and keys are integers of 0 and above
+    exact = strings = (
+        False  # bands are compared by a hash, and keys are integers of 0 and above
+    )
 
     def __init__(self) -> None:
         from rensa import RMinHashLSH
@@ -114,28 +123,39 @@ class Rensa(Contestant):
         from rensa import RMinHash
 
         head = RMinHash(PERMUTATIONS, SEED).__getstate__()[: -5 * PERMUTATIONS]
-        shifts, more = np.arange(32, 64, 7, dtype=np.uint64), np.array([128, 128, 128, 128, 0], np.uint8)
+        shifts, more = (
+            np.arange(32, 64, 7, dtype=np.uint64),
+            np.array([128, 128, 128, 128, 0], np.uint8),
+        )
         made = []
         for first in range(0, len(signatures), PIECE):
-            slots = (signatures[first : first + PIECE, :, None] >> shifts).astype(np.uint8) & 127 | more
+            slots = (signatures[first : first + PIECE, :, None] >> shifts).astype(
+                np.uint8
+            ) & 127 | more
             for state in slots.reshape(len(slots), -1):
                 sketch = RMinHash(PERMUTATIONS, SEED)
                 sketch.__setstate__(head + state.tobytes())
                 made.append(sketch)
         if made[-1].digest() != (signatures[-1] >> np.uint64(32)).tolist():
-            raise RuntimeError("this version of rensa keeps the state of a sketch in another form")
+            raise RuntimeError(
+                "this version of rensa keeps the state of a sketch in another form"
+            )
         return made
 
     def matrix(self, n: int) -> Any:
         from rensa import RMinHash
 
-        tokens = np.random.default_rng(SEED).integers(0, 2**64, TOKENS * n, dtype=np.uint64)
+        tokens = np.random.default_rng(SEED).integers(
+            0, 2**64, TOKENS * n, dtype=np.uint64
+        )
         make = RMinHash.digest_matrix_from_flat_token_hashes
         return make(tokens, np.arange(n + 1) * TOKENS, PERMUTATIONS, SEED)
 
     def insert(self, keys: Sequence[Any], sketches: Sequence[Any]) -> None:
         """Insert a batch in the fastest way: keys in sequence are not passed."""
-        if len(keys) == keys[-1] - keys[0] + 1 and all(a < b for a, b in pairwise(keys)):
+        if len(keys) == keys[-1] - keys[0] + 1 and all(
+            a < b for a, b in pairwise(keys)
+        ):
             self.index.insert_many(sketches, keys[0])
         else:
             self.index.insert_pairs(zip(keys, sketches, strict=True))
@@ -159,7 +179,13 @@ def lean_minhashes(signatures: np.ndarray) -> list[Any]:
     from datasketch import LeanMinHash
 
     halves = ((row >> np.uint64(32)).astype(np.uint32) for row in signatures)
-    return [LeanMinHash(seed=SEED, hashvalues=half, scheme="affine32") for half in halves]
+    return [
+        LeanMinHash(seed=SEED, hashvalues=half, scheme="affine32") for half in halves
+    ]
 
 
-CONTESTANTS: dict[str, Callable[[], Contestant]] = {"lshfast": Lshfast, "rensa": Rensa, "datasketch": Datasketch}
+CONTESTANTS: dict[str, Callable[[], Contestant]] = {
+    "lshfast": Lshfast,
+    "rensa": Rensa,
+    "datasketch": Datasketch,
+}

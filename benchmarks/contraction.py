@@ -22,7 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from contest import in_own_process, print_table
 
-from lshfast.join.external.contraction import BUFFER_RECORD_BYTES, MERGE_SHARE, StarContraction
+from lshfast.join.external.contraction import (
+    BUFFER_RECORD_BYTES,
+    MERGE_SHARE,
+    StarContraction,
+)
 from lshfast.kernels.sets import Components
 
 IN_MEMORY, EXTERNAL = "in memory", "external"
@@ -49,15 +53,21 @@ def links_of(graph: str, links: int, bits: int) -> Iterator[tuple[Numbers, Numbe
     """Yield links over nodes below 2**bits."""
     random = np.random.default_rng(1)
     for at in range(0, 1 << bits, PIECE_LINKS):
-        left = scrambled(np.arange(at, at + PIECE_LINKS, dtype=np.int64), bits)  # each node once
+        left = scrambled(
+            np.arange(at, at + PIECE_LINKS, dtype=np.int64), bits
+        )  # each node once
         left = left[left < links]
         if graph == "groups":
-            left = left[scrambled(left, 32) % 8 != 0]  # a path ends before one node in eight
+            left = left[
+                scrambled(left, 32) % 8 != 0
+            ]  # a path ends before one node in eight
         right = random.integers(0, links, len(left)) if graph == "random" else left + 1
         yield scrambled(left, bits), scrambled(right, bits)
 
 
-def run(name: str, graph: str, links: int, bits: int, cap: int, folder: str) -> dict[str, float]:
+def run(
+    name: str, graph: str, links: int, bits: int, cap: int, folder: str
+) -> dict[str, float]:
     """Find the components, and return the figures of this process."""
     digest, rounds, written = 0, 0, 0
     start = time.process_time()
@@ -90,36 +100,71 @@ def run(name: str, graph: str, links: int, bits: int, cap: int, folder: str) -> 
 def digest_of(nodes: Numbers, labels: Numbers) -> int:
     """Return a sum over nodes that are not their own label."""
     own = nodes != labels
-    words = nodes[own].astype(np.uint64) << np.uint64(32) ^ labels[own].astype(np.uint64)
+    words = nodes[own].astype(np.uint64) << np.uint64(32) ^ labels[own].astype(
+        np.uint64
+    )
     words *= np.uint64(0x9E3779B97F4A7C15)
     return int((words ^ words >> np.uint64(29)).sum(dtype=np.uint64))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--links", type=int, default=100_000_000)
     parser.add_argument("--memory", type=int, default=256, help="the cap in MB")
     parser.add_argument(
-        "--graph", nargs="+", choices=["groups", "random", "path"], default=["groups", "random", "path"]
+        "--graph",
+        nargs="+",
+        choices=["groups", "random", "path"],
+        default=["groups", "random", "path"],
     )
-    parser.add_argument("--folder", help="where files are written; by default the system's folder for temporary files")
-    parser.add_argument("--run", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--folder",
+        help="where files are written; by default the system's folder for temporary files",
+    )
+    parser.add_argument(
+        "--run", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     bits = max(PIECE_LINKS.bit_length() - 1, (options.links + 1).bit_length())
     if options.run:
         name, folder = options.run
-        print(json.dumps(run(name, options.graph[0], options.links, bits, options.memory * MB, folder)))
+        print(
+            json.dumps(
+                run(
+                    name,
+                    options.graph[0],
+                    options.links,
+                    bits,
+                    options.memory * MB,
+                    folder,
+                )
+            )
+        )
         return 0
     different = False
     for graph in options.graph:
         figures = {}
         for name in (IN_MEMORY, EXTERNAL):
             with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-                given = ["--links", str(options.links), "--memory", str(options.memory), "--graph", graph]
-                figures[name] = in_own_process(__file__, [*given, "--run", name, folder], f"{graph}, {name}")
+                given = [
+                    "--links",
+                    str(options.links),
+                    "--memory",
+                    str(options.memory),
+                    "--graph",
+                    graph,
+                ]
+                figures[name] = in_own_process(
+                    __file__, [*given, "--run", name, folder], f"{graph}, {name}"
+                )
         different |= len({found.pop("digest") for found in figures.values()}) > 1
         print(f"{graph}: {options.links:,} links, a cap of {options.memory} MB")
-        lines = [[label, *(f"{found[label]:,.1f}" for found in figures.values())] for label in figures[IN_MEMORY]]
+        lines = [
+            [label, *(f"{found[label]:,.1f}" for found in figures.values())]
+            for label in figures[IN_MEMORY]
+        ]
         print_table(["", *figures], lines, markdown=True)
     if different:
         print("the labels differ", file=sys.stderr)

@@ -26,7 +26,13 @@ import time
 
 import lshfast
 
-OWN_WORDS = {"unrelated": 420, "alike by .9": 20, "alike by .75": 60, "scattered": 400, "short": 16}
+OWN_WORDS = {
+    "unrelated": 420,
+    "alike by .9": 20,
+    "alike by .75": 60,
+    "scattered": 400,
+    "short": 16,
+}
 
 
 def pages(kind: str, count: int) -> list[str]:
@@ -52,7 +58,9 @@ def measure(kind: str, count: int, groups: str, threads: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     threshold = 0.91 if kind == "scattered" else 0.8
-    summary = lshfast.dedup(texts, groups=groups, threads=threads, threshold=threshold).summary
+    summary = lshfast.dedup(
+        texts, groups=groups, threads=threads, threshold=threshold
+    ).summary
     seconds = time.process_time() - start
     added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / count
     print(
@@ -74,19 +82,40 @@ def measure_tiny(count: int, groups: str, threads: int, repeat: int) -> None:
     for _ in range(repeat):
         for exact, taken in seconds.items():
             start = time.process_time()
-            lshfast.dedup(texts, unit="char", size=4, threshold=0.5, exact=exact, groups=groups, threads=threads)
+            lshfast.dedup(
+                texts,
+                unit="char",
+                size=4,
+                threshold=0.5,
+                exact=exact,
+                groups=groups,
+                threads=threads,
+            )
             taken.append(time.process_time() - start)
     bands, join = map(statistics.median, seconds.values())
-    print(f"{count:9,} {groups:<12} bands {bands:8.2f} s  exact {join:8.2f} s  ratio {bands / join:5.2f}", flush=True)
+    print(
+        f"{count:9,} {groups:<12} bands {bands:8.2f} s  exact {join:8.2f} s  ratio {bands / join:5.2f}",
+        flush=True,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--groups", nargs="+", default=["star", "components"])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", choices=OWN_WORDS, nargs="+", default=list(OWN_WORDS)[:3], help="these kinds")
-    parser.add_argument("--kind", choices=OWN_WORDS, help="this kind only, in this process")
+    parser.add_argument(
+        "--only",
+        choices=OWN_WORDS,
+        nargs="+",
+        default=list(OWN_WORDS)[:3],
+        help="these kinds",
+    )
+    parser.add_argument(
+        "--kind", choices=OWN_WORDS, help="this kind only, in this process"
+    )
     parser.add_argument("--tiny", type=int, nargs="*", help="rows of tiny texts")
     parser.add_argument("--repeat", type=int, default=3, help="turns of --tiny")
     options = parser.parse_args()
@@ -100,7 +129,16 @@ def main() -> None:
         return
     for groups in options.groups:
         for kind in options.only:
-            arguments = ["--pages", options.pages, "--groups", groups, "--threads", options.threads, "--kind", kind]
+            arguments = [
+                "--pages",
+                options.pages,
+                "--groups",
+                groups,
+                "--threads",
+                options.threads,
+                "--kind",
+                kind,
+            ]
             subprocess.run([sys.executable, __file__, *map(str, arguments)], check=True)
 
 

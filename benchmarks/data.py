@@ -55,12 +55,18 @@ def write_jsonl(out: Path, documents: Documents) -> int:
     count = 0
     with open(out, "w", encoding="utf-8", newline="\n") as lines:
         for key, text in documents:
-            lines.write(json.dumps({"id": key, "text": text}, ensure_ascii=False) + "\n")
+            lines.write(
+                json.dumps({"id": key, "text": text}, ensure_ascii=False) + "\n"
+            )
             count += 1
     return count
 
 
-def jsonl_of(folder_or_files: str | Path | Iterable[Path], out: Path, suffixes: Sequence[str] = ()) -> int:
+def jsonl_of(
+    folder_or_files: str | Path | Iterable[Path],
+    out: Path,
+    suffixes: Sequence[str] = (),
+) -> int:
     """Make a corpus of a folder (with those below it) or of a list of files.
 
     Files ending in .gz are decompressed, and their suffix is the one before it. Links, empty files and files
@@ -71,14 +77,21 @@ def jsonl_of(folder_or_files: str | Path | Iterable[Path], out: Path, suffixes: 
     return write_jsonl(out, decoded(raw_files(folder_or_files, tuple(suffixes))))
 
 
-def raw_files(files: Iterable[Path], suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+def raw_files(
+    files: Iterable[Path], suffixes: tuple[str, ...]
+) -> Iterator[tuple[str, bytes]]:
     for path in files:
         if path.is_symlink() or not path.is_file():
             continue
         if suffixes and not path.name.removesuffix(".gz").endswith(suffixes):
             continue
         try:
-            yield str(path), gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            yield (
+                str(path),
+                gzip.decompress(path.read_bytes())
+                if path.suffix == ".gz"
+                else path.read_bytes(),
+            )
         except (OSError, EOFError, zlib.error):
             continue
 
@@ -111,7 +124,12 @@ class Planted(NamedTuple):
 
 
 def synthetic(
-    n: int, words: int, duplicates: float, jaccard: Sequence[float], seed: int = 1, size: int = 5
+    n: int,
+    words: int,
+    duplicates: float,
+    jaccard: Sequence[float],
+    seed: int = 1,
+    size: int = 5,
 ) -> Iterator[tuple[str, str, Planted | None]]:
     """Make documents some of which are near-duplicates of earlier ones.
 
@@ -140,9 +158,13 @@ def synthetic(
     if not 0 <= duplicates <= 0.5:
         raise ValueError(f"duplicates must be in [0, .5], not {duplicates}")
     if words < 2 * size:
-        raise ValueError(f"words must be at least {2 * size} for shingles of {size} words, not {words}")
+        raise ValueError(
+            f"words must be at least {2 * size} for shingles of {size} words, not {words}"
+        )
     if not jaccard or not all(0 <= target <= 1 for target in jaccard):
-        raise ValueError(f"jaccard must be one or more similarities in [0, 1], not {list(jaccard)}")
+        raise ValueError(
+            f"jaccard must be one or more similarities in [0, 1], not {list(jaccard)}"
+        )
     rng = np.random.default_rng(seed)
     draw = zipf(rng)
     waiting: list[tuple[str, list[str]]] = []
@@ -155,14 +177,18 @@ def synthetic(
             planted += 1
             yield key, " ".join(copy), counted(original, source, key, copy, size)
         else:
-            document = draw(int(rng.integers(words - words // 2, words + words // 2 + 1)))
+            document = draw(
+                int(rng.integers(words - words // 2, words + words // 2 + 1))
+            )
             if len(waiting) == POOL:
                 waiting.pop(int(rng.integers(POOL)))
             waiting.append((key, document))
             yield key, " ".join(document), None
 
 
-def copies(n_copies: int, n_other: int, words: int, seed: int = 1, distinct: bool = False) -> Documents:
+def copies(
+    n_copies: int, n_other: int, words: int, seed: int = 1, distinct: bool = False
+) -> Documents:
     """Spread copies of one text among other texts of the same length.
 
     ``distinct`` makes the counterpart, in which each copy is a text of its own. The two corpora differ
@@ -184,7 +210,9 @@ def zipf(rng: np.random.Generator) -> Callable[[int], list[str]]:
     vocabulary = [spell(rank) for rank in range(VOCABULARY)]
     cumulative = np.cumsum(1 / (np.arange(VOCABULARY) + 2.7))
     cumulative /= cumulative[-1]
-    return lambda count: [vocabulary[rank] for rank in np.searchsorted(cumulative, rng.random(count))]
+    return lambda count: [
+        vocabulary[rank] for rank in np.searchsorted(cumulative, rng.random(count))
+    ]
 
 
 def spell(rank: int) -> str:
@@ -197,7 +225,9 @@ def spell(rank: int) -> str:
     return word
 
 
-def near_copy(source: list[str], target: float, size: int, rng: np.random.Generator) -> list[str]:
+def near_copy(
+    source: list[str], target: float, size: int, rng: np.random.Generator
+) -> list[str]:
     """Replace single words, ``size`` or more apart, until the shingles left give the target similarity.
 
     A word inside a document is in ``size`` shingles and the word q of its beginning in q + 1, so changing
@@ -216,13 +246,20 @@ def near_copy(source: list[str], target: float, size: int, rng: np.random.Genera
     return copy
 
 
-def counted(original: str, source: list[str], key: str, copy: list[str], size: int) -> Planted:
+def counted(
+    original: str, source: list[str], key: str, copy: list[str], size: int
+) -> Planted:
     """Count what two documents share, from the sets of their word n-grams."""
-    a, b = (set(zip(*(words[start:] for start in range(size)), strict=False)) for words in (source, copy))
+    a, b = (
+        set(zip(*(words[start:] for start in range(size)), strict=False))
+        for words in (source, copy)
+    )
     return Planted(original, key, len(a & b), len(a | b))
 
 
-def write_synthetic(out: Path, truth: Path, documents: Iterable[tuple[str, str, Planted | None]]) -> int:
+def write_synthetic(
+    out: Path, truth: Path, documents: Iterable[tuple[str, str, Planted | None]]
+) -> int:
     """Write a synthetic corpus and the table of its planted pairs."""
     with open(truth, "w", encoding="utf-8", newline="\n") as table:
         table.write("original\tcopy\tshared\tunion\tjaccard\n")
@@ -230,7 +267,10 @@ def write_synthetic(out: Path, truth: Path, documents: Iterable[tuple[str, str, 
         def stream() -> Documents:
             for key, text, planted in documents:
                 if planted:
-                    table.write("\t".join(map(str, planted)) + f"\t{planted.shared / planted.union!r}\n")
+                    table.write(
+                        "\t".join(map(str, planted))
+                        + f"\t{planted.shared / planted.union!r}\n"
+                    )
                 yield key, text
 
         return write_jsonl(out, stream())
@@ -278,13 +318,17 @@ def grouped_signatures(
     def draw(count: int, values: np.ndarray | None = None) -> np.ndarray:
         if values is None:
             return rng.integers(2**60, 2**64 - 1, (count, num_perm), dtype=np.uint64)
-        return np.take_along_axis(values, rng.integers(0, len(values), (count, num_perm)), 0)
+        return np.take_along_axis(
+            values, rng.integers(0, len(values), (count, num_perm)), 0
+        )
 
     values = draw(round(1 / background)) if background else None
     centres, signatures = draw(len(shares), values), draw(shares.size, values)
     places = rng.permutation(shares.size).reshape(shares.shape)
     for own, chosen, centre in zip(places, shares, centres, strict=True):
-        signatures[own] = np.where(rng.random((len(own), num_perm)) < chosen[:, None], centre, signatures[own])
+        signatures[own] = np.where(
+            rng.random((len(own), num_perm)) < chosen[:, None], centre, signatures[own]
+        )
     return signatures, places, centres
 
 
@@ -295,26 +339,39 @@ def nth_agreements(signatures: np.ndarray, queries: np.ndarray, nth: int) -> np.
     bounds = []
     for slots, order, own in zip(columns, orders, wanted, strict=True):
         ordered = slots[order]
-        bounds.append((np.searchsorted(ordered, own), np.searchsorted(ordered, own, side="right")))
+        bounds.append(
+            (np.searchsorted(ordered, own), np.searchsorted(ordered, own, side="right"))
+        )
     found = []
     for query in range(len(queries)):
-        same = [order[low[query] : high[query]] for order, (low, high) in zip(orders, bounds, strict=True)]
+        same = [
+            order[low[query] : high[query]]
+            for order, (low, high) in zip(orders, bounds, strict=True)
+        ]
         agreements = np.bincount(np.concatenate(same), minlength=len(signatures))
         found.append(np.partition(agreements, -nth)[-nth])
     return np.array(found)
 
 
-def band_matches(signatures: np.ndarray, queries: np.ndarray, bands: int, rows: int) -> np.ndarray:
+def band_matches(
+    signatures: np.ndarray, queries: np.ndarray, bands: int, rows: int
+) -> np.ndarray:
     """Return query * n + row, ascending, for all rows that equal that query's in all slots of some band."""
     codes = [np.empty(0, np.int64)]
     for first in range(0, bands * rows, rows):
         band = signatures[:, first : first + rows]
         order = np.argsort(band[:, 0])
         slots, wanted = band[order, 0], band[queries, 0]
-        bounds = np.searchsorted(slots, wanted), np.searchsorted(slots, wanted, side="right")
+        bounds = (
+            np.searchsorted(slots, wanted),
+            np.searchsorted(slots, wanted, side="right"),
+        )
         for query, low, high in zip(queries, *bounds, strict=True):
             same = order[low:high]
-            codes.append(query * len(signatures) + same[np.all(band[same] == band[query], axis=1)])
+            codes.append(
+                query * len(signatures)
+                + same[np.all(band[same] == band[query], axis=1)]
+            )
     return np.unique(np.concatenate(codes))
 
 
@@ -326,23 +383,49 @@ def numbers(text: str) -> list[float]:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Make a corpus for the benchmarks.")
     commands = parser.add_subparsers(dest="command", required=True)
-    folder = commands.add_parser("folder", help="the texts of a folder and of those below it")
+    folder = commands.add_parser(
+        "folder", help="the texts of a folder and of those below it"
+    )
     folder.add_argument("directory", type=Path)
-    folder.add_argument("--suffix", nargs="+", default=[], help="only files that end so (.gz not counted)")
-    licences = commands.add_parser("licensedb", help="the texts of a tar file of licences")
+    folder.add_argument(
+        "--suffix",
+        nargs="+",
+        default=[],
+        help="only files that end so (.gz not counted)",
+    )
+    licences = commands.add_parser(
+        "licensedb", help="the texts of a tar file of licences"
+    )
     licences.add_argument("tarball", type=Path)
-    made = commands.add_parser("synthetic", help="made-up documents with near-duplicates known exactly")
+    made = commands.add_parser(
+        "synthetic", help="made-up documents with near-duplicates known exactly"
+    )
     made.add_argument("--documents", type=int, required=True)
-    made.add_argument("--words", type=int, default=300, help="words a document, on average")
-    made.add_argument("--duplicates", type=float, default=0.1, help="fraction of near-duplicates, to .5")
-    made.add_argument("--jaccard", type=numbers, default=[0.7, 0.8, 0.9], help="to plant, as .7,.8,.9")
+    made.add_argument(
+        "--words", type=int, default=300, help="words a document, on average"
+    )
+    made.add_argument(
+        "--duplicates",
+        type=float,
+        default=0.1,
+        help="fraction of near-duplicates, to .5",
+    )
+    made.add_argument(
+        "--jaccard", type=numbers, default=[0.7, 0.8, 0.9], help="to plant, as .7,.8,.9"
+    )
     made.add_argument("--size", type=int, default=5, help="words a shingle")
-    made.add_argument("--truth", type=Path, required=True, help="table of the planted pairs (TSV)")
+    made.add_argument(
+        "--truth", type=Path, required=True, help="table of the planted pairs (TSV)"
+    )
     same = commands.add_parser("copies", help="many copies of one text among others")
     same.add_argument("--copies", type=int, required=True)
     same.add_argument("--others", type=int, required=True)
     same.add_argument("--words", type=int, default=300)
-    same.add_argument("--distinct", action="store_true", help="the counterpart: as many texts, all different")
+    same.add_argument(
+        "--distinct",
+        action="store_true",
+        help="the counterpart: as many texts, all different",
+    )
     for command in (made, same):
         command.add_argument("--seed", type=int, default=1)
     for command in (folder, licences, made, same):
@@ -353,10 +436,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     elif a.command == "licensedb":
         count = write_jsonl(a.out, decoded(raw_members(a.tarball)))
     elif a.command == "synthetic":
-        documents = synthetic(a.documents, a.words, a.duplicates, a.jaccard, a.seed, a.size)
+        documents = synthetic(
+            a.documents, a.words, a.duplicates, a.jaccard, a.seed, a.size
+        )
         count = write_synthetic(a.out, a.truth, documents)
     else:
-        count = write_jsonl(a.out, copies(a.copies, a.others, a.words, a.seed, a.distinct))
+        count = write_jsonl(
+            a.out, copies(a.copies, a.others, a.words, a.seed, a.distinct)
+        )
     print(f"{a.out}: {count:,} texts, {a.out.stat().st_size / 1e6:,.1f} MB")
 
 

@@ -62,8 +62,12 @@ def index(library: Any, sketches: list[Any], options: dict[str, Any]) -> Figures
         figures["memory, bytes an entry"] = (memory() - before) / len(keys)
     figures["query, calls/s"] = each(lsh.query, sketches)
     if library.__name__.startswith("lshfast"):
-        figures["query with_scores=True, calls/s"] = each(lambda sketch: lsh.query(sketch, with_scores=True), sketches)
-    figures["answers a query"] = sum(len(lsh.query(sketch)) for sketch in sketches[:1000]) / len(sketches[:1000])
+        figures["query with_scores=True, calls/s"] = each(
+            lambda sketch: lsh.query(sketch, with_scores=True), sketches
+        )
+    figures["answers a query"] = sum(
+        len(lsh.query(sketch)) for sketch in sketches[:1000]
+    ) / len(sketches[:1000])
     figures["remove, calls/s"] = each(lsh.remove, keys)
     with lsh.insertion_session() as session:
         insert = each(session.insert, keys, sketches)
@@ -72,12 +76,17 @@ def index(library: Any, sketches: list[Any], options: dict[str, Any]) -> Figures
 
 def forest(library: Any, sketches: list[Any], options: dict[str, Any]) -> Figures:
     made = library.MinHashLSHForest(PERMUTATIONS)
-    build = timed(lambda: (each(made.add, range(len(sketches)), sketches), made.index()))
+    build = timed(
+        lambda: (each(made.add, range(len(sketches)), sketches), made.index())
+    )
     asked = sketches[:2000]
     return {
         "add and index, entries/s": len(sketches) / build,
         f"query of {K}, calls/s": each(lambda sketch: made.query(sketch, K), asked),
-        "found itself": sum(key in made.query(sketch, K) for key, sketch in enumerate(asked)) / len(asked),
+        "found itself": sum(
+            key in made.query(sketch, K) for key, sketch in enumerate(asked)
+        )
+        / len(asked),
     }
 
 
@@ -85,12 +94,22 @@ def run(name: str, part: str, n: int, threshold: float, port: int | None) -> Non
     """Be one contestant, and print its figures as JSON."""
     keep_to_one_cpu()
     library = importlib.import_module(LIBRARIES[name])
-    values = (planted_signatures(n, PERMUTATIONS, SEED) >> np.uint64(32)).astype(np.uint32)
-    sketches = [library.LeanMinHash(seed=SEED, hashvalues=row, scheme="affine32") for row in values]
+    values = (planted_signatures(n, PERMUTATIONS, SEED) >> np.uint64(32)).astype(
+        np.uint32
+    )
+    sketches = [
+        library.LeanMinHash(seed=SEED, hashvalues=row, scheme="affine32")
+        for row in values
+    ]
     options: dict[str, Any] = {"threshold": threshold}
     if part == "redis":
-        options["storage_config"] = {"type": "redis", "redis": {"host": "127.0.0.1", "port": port}}
-    print(json.dumps((forest if part == "forest" else index)(library, sketches, options)))
+        options["storage_config"] = {
+            "type": "redis",
+            "redis": {"host": "127.0.0.1", "port": port},
+        }
+    print(
+        json.dumps((forest if part == "forest" else index)(library, sketches, options))
+    )
 
 
 @contextmanager
@@ -100,8 +119,20 @@ def server() -> Iterator[int]:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
         taken.close()
-        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [
+            "redis-server",
+            "--port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            folder,
+        ]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             for _ in range(200):
                 with socket.socket() as tried:
@@ -115,14 +146,27 @@ def server() -> Iterator[int]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="datasketch_lsh.py", description="Run the drop-in beside the peer's indexes.")
+    parser = argparse.ArgumentParser(
+        prog="datasketch_lsh.py",
+        description="Run the drop-in beside the peer's indexes.",
+    )
     parts = ("memory", "redis", "forest")
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; all by default")
-    parser.add_argument("--n", type=int, default=20_000, help="entries; a tenth of them on Redis")
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(parts)}; all by default"
+    )
+    parser.add_argument(
+        "--n", type=int, default=20_000, help="entries; a tenth of them on Redis"
+    )
     parser.add_argument("--threshold", type=float, default=THRESHOLD)
-    parser.add_argument("--repeat", type=int, default=3, help="turns, whose medians count")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="turns, whose medians count"
+    )
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--run", metavar="NAME", help="one contestant in this process (what the parts start)")
+    parser.add_argument(
+        "--run",
+        metavar="NAME",
+        help="one contestant in this process (what the parts start)",
+    )
     parser.add_argument("--port", type=int, help="of the Redis server")
     a = parser.parse_args(argv)
     if unknown := set(a.parts) - set(parts):
@@ -137,15 +181,26 @@ def main(argv: Sequence[str] | None = None) -> None:
         n = max(a.n // 10, 100) if part == "redis" else a.n
 
         def turn_of(name: str, turn: int, part: str = part, n: int = n) -> Figures:
-            arguments = [part, f"--run={name}", f"--n={n}", f"--threshold={a.threshold}"]
+            arguments = [
+                part,
+                f"--run={name}",
+                f"--n={n}",
+                f"--threshold={a.threshold}",
+            ]
             if part != "redis":
                 return in_own_process(__file__, arguments, f"{part}, {label(name)}")
             with server() as port:
-                return in_own_process(__file__, [*arguments, f"--port={port}"], f"{part}, {label(name)}")
+                return in_own_process(
+                    __file__, [*arguments, f"--port={port}"], f"{part}, {label(name)}"
+                )
 
-        took = take_turns([name for name in LIBRARIES if installed(name)], a.repeat, turn_of)
+        took = take_turns(
+            [name for name in LIBRARIES if installed(name)], a.repeat, turn_of
+        )
         print(f"{part}: {n:,} entries\n")
-        print_table(["", *map(label, took)], [*compared(took, next(iter(took)))], a.markdown)
+        print_table(
+            ["", *map(label, took)], [*compared(took, next(iter(took)))], a.markdown
+        )
         print(flush=True)
 
 

@@ -37,33 +37,74 @@ def calls(tokens: int, rows: int) -> dict[str, tuple[float, Call, dict[str, Call
     words = [b"token-%d" % i for i in range(tokens)]
     many = [[b"token-%d" % (i + row) for i in range(tokens)] for row in range(rows)]
     theirs = datasketch.MinHash()
-    mine = {scheme: ours.MinHash(scheme=scheme) for scheme in ("affine32", "fast", "classic")}
+    mine = {
+        scheme: ours.MinHash(scheme=scheme)
+        for scheme in ("affine32", "fast", "classic")
+    }
     theirs.update_batch(words)
     for sketch in mine.values():
         sketch.update_batch(words)
-    lean_theirs, lean = datasketch.LeanMinHash(theirs), ours.LeanMinHash(mine["affine32"])
+    lean_theirs, lean = (
+        datasketch.LeanMinHash(theirs),
+        ours.LeanMinHash(mine["affine32"]),
+    )
     to_theirs, to_ours = bytearray(lean_theirs.bytesize()), bytearray(lean.bytesize())
     lean_theirs.serialize(to_theirs)
     own = mine["affine32"]
 
     def of_schemes(call: Callable[[ours.MinHash], object]) -> dict[str, Call]:
-        return {scheme: lambda sketch=sketch: call(sketch) for scheme, sketch in mine.items()}
+        return {
+            scheme: lambda sketch=sketch: call(sketch)
+            for scheme, sketch in mine.items()
+        }
 
     def bulk(scheme: str) -> Call:
         return lambda: ours.MinHash.bulk(many, threads=1, scheme=scheme)
 
     return {
         "MinHash()": (1, datasketch.MinHash, {"affine32": ours.MinHash}),
-        "update": (1, lambda: theirs.update(b"token"), of_schemes(lambda sketch: sketch.update(b"token"))),
-        "update_batch": (1, lambda: theirs.update_batch(words), of_schemes(lambda sketch: sketch.update_batch(words))),
-        "bulk": (rows, lambda: datasketch.MinHash.bulk(many), {scheme: bulk(scheme) for scheme in mine}),
-        "jaccard": (1, lambda: theirs.jaccard(theirs), of_schemes(lambda sketch: sketch.jaccard(sketch))),
-        "merge": (1, lambda: theirs.merge(theirs), {"affine32": lambda: own.merge(own)}),
+        "update": (
+            1,
+            lambda: theirs.update(b"token"),
+            of_schemes(lambda sketch: sketch.update(b"token")),
+        ),
+        "update_batch": (
+            1,
+            lambda: theirs.update_batch(words),
+            of_schemes(lambda sketch: sketch.update_batch(words)),
+        ),
+        "bulk": (
+            rows,
+            lambda: datasketch.MinHash.bulk(many),
+            {scheme: bulk(scheme) for scheme in mine},
+        ),
+        "jaccard": (
+            1,
+            lambda: theirs.jaccard(theirs),
+            of_schemes(lambda sketch: sketch.jaccard(sketch)),
+        ),
+        "merge": (
+            1,
+            lambda: theirs.merge(theirs),
+            {"affine32": lambda: own.merge(own)},
+        ),
         "count": (1, theirs.count, {"affine32": own.count}),
         "copy": (1, theirs.copy, {"affine32": own.copy}),
-        "LeanMinHash()": (1, lambda: datasketch.LeanMinHash(theirs), {"affine32": lambda: ours.LeanMinHash(own)}),
-        "lean jaccard": (1, lambda: lean_theirs.jaccard(lean_theirs), {"affine32": lambda: lean.jaccard(lean)}),
-        "lean serialize": (1, lambda: lean_theirs.serialize(to_theirs), {"affine32": lambda: lean.serialize(to_ours)}),
+        "LeanMinHash()": (
+            1,
+            lambda: datasketch.LeanMinHash(theirs),
+            {"affine32": lambda: ours.LeanMinHash(own)},
+        ),
+        "lean jaccard": (
+            1,
+            lambda: lean_theirs.jaccard(lean_theirs),
+            {"affine32": lambda: lean.jaccard(lean)},
+        ),
+        "lean serialize": (
+            1,
+            lambda: lean_theirs.serialize(to_theirs),
+            {"affine32": lambda: lean.serialize(to_ours)},
+        ),
         "lean deserialize": (
             1,
             lambda: datasketch.LeanMinHash.deserialize(to_theirs),
@@ -74,8 +115,12 @@ def calls(tokens: int, rows: int) -> dict[str, tuple[float, Call, dict[str, Call
 
 def main() -> None:
     measures = [*calls(1, 1)]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measures", nargs="*", metavar="measure", help=", ".join(measures))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "measures", nargs="*", metavar="measure", help=", ".join(measures)
+    )
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=7)
@@ -90,7 +135,10 @@ def main() -> None:
         if options.measures and name not in options.measures:
             continue
         entrants = {"datasketch": theirs, **mine}
-        times = {entrant: max(1, round(TURN / max(lasts(call, 3), 1e-9))) for entrant, call in entrants.items()}
+        times = {
+            entrant: max(1, round(TURN / max(lasts(call, 3), 1e-9)))
+            for entrant, call in entrants.items()
+        }
         took: dict[str, list[float]] = {entrant: [] for entrant in entrants}
         for _ in range(options.repeat):
             for entrant, call in entrants.items():
@@ -100,10 +148,16 @@ def main() -> None:
             if scheme not in took:
                 cells.append("-")
                 continue
-            ratio = median(a / b for a, b in zip(took["datasketch"], took[scheme], strict=True))
+            ratio = median(
+                a / b for a, b in zip(took["datasketch"], took[scheme], strict=True)
+            )
             cells.append(f"{show(median(took[scheme]))} ({ratio:.3g})")
         rows.append([name, *cells])
-    print_table(["µs", label("datasketch"), "affine32", "fast", "classic"], rows, options.markdown)
+    print_table(
+        ["µs", label("datasketch"), "affine32", "fast", "classic"],
+        rows,
+        options.markdown,
+    )
 
 
 if __name__ == "__main__":

@@ -38,7 +38,12 @@ from lshfast import TokenSets, exact
 PEER, MADE_UP = "SetSimilaritySearch", "made up"
 SUFFIXES = "lshfast, suffixes=True"
 SHINGLE = 5
-DEFAULT_THRESHOLDS = {"peer": [0.8, 0.9], "baskets": [0.5], "small": [0.9], "containment": [0.5, 0.8, 0.9]}
+DEFAULT_THRESHOLDS = {
+    "peer": [0.8, 0.9],
+    "baskets": [0.5],
+    "small": [0.9],
+    "containment": [0.5, 0.8, 0.9],
+}
 
 
 def sets_of(path: str) -> TokenSets:
@@ -63,17 +68,29 @@ def start_of_peak() -> float:
 def run(name: str, path: str, threshold: float) -> dict[str, float]:
     """Join, and return the figures of one contestant in this process."""
     sets = sets_of(path)
-    lists = [row.tolist() for row in np.split(sets.tokens, sets.offsets[1:-1])] if name == PEER else []
+    lists = (
+        [row.tolist() for row in np.split(sets.tokens, sets.offsets[1:-1])]
+        if name == PEER
+        else []
+    )
     before = start_of_peak()
     start = time.process_time()
     if name == PEER:
         from SetSimilaritySearch import all_pairs
 
-        found = np.fromiter((pair[:2] for pair in all_pairs(lists, similarity_threshold=threshold)), (np.int64, 2))
+        found = np.fromiter(
+            (pair[:2] for pair in all_pairs(lists, similarity_threshold=threshold)),
+            (np.int64, 2),
+        )
     else:
-        pairs = exact.pairs(sets, threshold=threshold, threads=1, suffixes=name == SUFFIXES)
+        pairs = exact.pairs(
+            sets, threshold=threshold, threads=1, suffixes=name == SUFFIXES
+        )
         found = np.stack([pairs["i"], pairs["j"]], axis=1)
-    figures = {"CPU time, s": time.process_time() - start, "memory, MB": (memory("VmHWM") - before) / 1e6}
+    figures = {
+        "CPU time, s": time.process_time() - start,
+        "memory, MB": (memory("VmHWM") - before) / 1e6,
+    }
     codes = np.unique(found.min(axis=1) * len(sets) + found.max(axis=1))
     return figures | {"pairs": len(found), "hash of pairs": zlib.crc32(codes.tobytes())}
 
@@ -90,7 +107,16 @@ def beside_peer(path: str, thresholds: Sequence[float], repeat: int) -> int:
         took = take_turns(["lshfast", SUFFIXES, PEER], repeat, turn)
         print(f"threshold {threshold}")
         print_table(["", *map(label, took)], list(compared(took, "lshfast")), False)
-        failed |= len({(turn["pairs"], turn["hash of pairs"]) for turns in took.values() for turn in turns}) > 1
+        failed |= (
+            len(
+                {
+                    (turn["pairs"], turn["hash of pairs"])
+                    for turns in took.values()
+                    for turn in turns
+                }
+            )
+            > 1
+        )
     if failed:
         print("FAILED: the pairs differ", file=sys.stderr)
     return failed
@@ -104,7 +130,9 @@ def beside_bands(path: str, threshold: float, threads: int, repeat: int) -> None
     for turn in range(repeat):
         for exactly in (False, True) if turn % 2 else (True, False):
             start = time.process_time()
-            found[exactly] = lshfast.pairs(texts, threshold=threshold, threads=threads, exact=exactly)
+            found[exactly] = lshfast.pairs(
+                texts, threshold=threshold, threads=threads, exact=exactly
+            )
             seconds[exactly].append(time.process_time() - start)
     ratio = median(b / a for a, b in zip(seconds[False], seconds[True], strict=True))
     print(
@@ -120,7 +148,9 @@ def baskets(seed: int = 1) -> TokenSets:
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(rng.poisson(rng.gamma(1.34, 6.45, n)))])
     weights = 1 / np.arange(20, items - len(often) + 20) ** 0.95
-    drawn = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(int(offsets[-1]))) + len(often)
+    drawn = np.searchsorted(
+        np.cumsum(weights / weights.sum()), rng.random(int(offsets[-1]))
+    ) + len(often)
     rows, tokens = np.nonzero(rng.random((n, len(often))) < often)
     rows = np.concatenate([rows, np.repeat(np.arange(n), np.diff(offsets))])
     order = np.argsort(rows, kind="stable")
@@ -137,14 +167,19 @@ def zipf_sets(n: int, universe: int, seed: int = 1) -> TokenSets:
     tokens = np.exp(rng.random(int(offsets[-1])) * np.log(universe)).astype(np.uint64)
     for row in rng.choice(n - 1, n // 10, replace=False).tolist():
         size = min(sizes[row], sizes[row + 1])
-        tokens[offsets[row + 1] : offsets[row + 1] + size] = tokens[offsets[row] : offsets[row] + size]
+        tokens[offsets[row + 1] : offsets[row + 1] + size] = tokens[
+            offsets[row] : offsets[row] + size
+        ]
     return TokenSets(offsets, tokens)
 
 
 def half_sets(n: int, universe: int, seed: int = 1) -> TokenSets:
     """Return sets that have each element with probability 1/2."""
     held = np.random.default_rng(seed).random((n, universe)) < 0.5
-    return TokenSets(np.concatenate([[0], np.cumsum(held.sum(axis=1))]), np.nonzero(held)[1].astype(np.uint64))
+    return TokenSets(
+        np.concatenate([[0], np.cumsum(held.sum(axis=1))]),
+        np.nonzero(held)[1].astype(np.uint64),
+    )
 
 
 def made_up(make: Callable[[], TokenSets], threshold: float, threads: int) -> None:
@@ -159,7 +194,9 @@ def made_up(make: Callable[[], TokenSets], threshold: float, threads: int) -> No
     )
 
 
-def contained_sets(ratio: float, threshold: float, pairs: int = 2_000, seed: int = 1) -> list[range]:
+def contained_sets(
+    ratio: float, threshold: float, pairs: int = 2_000, seed: int = 1
+) -> list[range]:
     """Return pairs of ranges: one of 100 elements, and one of `ratio` times as many that has at least some of them."""
     rng = np.random.default_rng(seed)
     shared = rng.integers(round(100 * threshold), 101, pairs).tolist()
@@ -168,7 +205,10 @@ def contained_sets(ratio: float, threshold: float, pairs: int = 2_000, seed: int
     return [
         part
         for at, own in both
-        for part in (range(at, at + 100), range(at + 100 - own, at + 100 - own + round(100 * ratio)))
+        for part in (
+            range(at, at + 100),
+            range(at + 100 - own, at + 100 - own + round(100 * ratio)),
+        )
     ]
 
 
@@ -180,16 +220,28 @@ def by_containment(thresholds: Sequence[float]) -> None:
             shares = []
             for ratio in ratios:
                 sets = contained_sets(ratio, threshold)
-                found = lshfast.pairs(sets, threshold=threshold, measure="containment", exact=exactly)
+                found = lshfast.pairs(
+                    sets, threshold=threshold, measure="containment", exact=exactly
+                )
                 shares.append(len(found) / (len(sets) / 2))
-            print(f"threshold {threshold:g}, {name:<8}", *(f"{share:6.3f}" for share in shares))
+            print(
+                f"threshold {threshold:g}, {name:<8}",
+                *(f"{share:6.3f}" for share in shares),
+            )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["peer", "baskets", "bands", "containment", "zipf", "small", "run"])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "what",
+        choices=["peer", "baskets", "bands", "containment", "zipf", "small", "run"],
+    )
     parser.add_argument("path", nargs="?", default="", metavar="FILE")
-    parser.add_argument("--thresholds", type=lambda text: [*map(float, text.split(","))])
+    parser.add_argument(
+        "--thresholds", type=lambda text: [*map(float, text.split(","))]
+    )
     parser.add_argument("--sets", type=int, default=1_000_000)
     parser.add_argument("--universe", type=int, default=100_000)
     parser.add_argument("--threads", type=int, default=2)

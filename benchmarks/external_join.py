@@ -57,7 +57,9 @@ def parts_of(path: str, bands: int) -> Iterator[npt.NDArray[np.uint64]]:
 
 def digest_of(i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> int:
     """Return a sum over pairs, which does not depend on how they are divided into arrays."""
-    words = (i.astype(np.uint64) << np.uint64(32) | j.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    words = (i.astype(np.uint64) << np.uint64(32) | j.astype(np.uint64)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
     return int((words ^ words >> np.uint64(29)).sum(dtype=np.uint64))
 
 
@@ -88,13 +90,20 @@ def run(name: str, path: str, bands: int, cap: int, folder: str) -> dict[str, fl
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--bands", type=int, default=8)
     parser.add_argument("--memory", type=int, default=512, help="the cap in MB")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--folder", help="where files are written; by default the system's folder for temporary files")
-    parser.add_argument("--run", nargs=3, metavar=("NAME", "KEYS", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--folder",
+        help="where files are written; by default the system's folder for temporary files",
+    )
+    parser.add_argument(
+        "--run", nargs=3, metavar=("NAME", "KEYS", "FOLDER"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     cap = options.memory * MB
     if options.run:
@@ -106,11 +115,22 @@ def main() -> int:
         make_keys(path, options.rows, options.bands)
 
         def run_once(name: str, turn: int) -> dict[str, float]:
-            given = ["--bands", str(options.bands), "--memory", str(options.memory), "--run", name, path, folder]
+            given = [
+                "--bands",
+                str(options.bands),
+                "--memory",
+                str(options.memory),
+                "--run",
+                name,
+                path,
+                folder,
+            ]
             return in_own_process(__file__, given, f"{name}, turn {turn + 1}")
 
         took = take_turns([IN_MEMORY, EXTERNAL], options.repeat, run_once)
-    same = len({figures.pop(DIGEST) for turns in took.values() for figures in turns}) == 1
+    same = (
+        len({figures.pop(DIGEST) for turns in took.values() for figures in turns}) == 1
+    )
     print(f"{options.rows:,} rows, {options.bands} bands, a cap of {options.memory} MB")
     print_table(["", *took], list(compared(took, IN_MEMORY)), markdown=True)
     peak = max(figures["peak memory, MB"] for figures in took[EXTERNAL])

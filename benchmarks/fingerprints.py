@@ -20,11 +20,23 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
-from contest import SEED, Figures, compared, in_own_process, installed, keep_to_one_cpu, label, print_table, take_turns
+from contest import (
+    SEED,
+    Figures,
+    compared,
+    in_own_process,
+    installed,
+    keep_to_one_cpu,
+    label,
+    print_table,
+    take_turns,
+)
 from contest import timed as seconds_of
 
 TURN = 0.5  # seconds that a call is made again for
-Calls = dict[str, tuple[int, Callable[[], object]]]  # the tokens of a call, and the call
+Calls = dict[
+    str, tuple[int, Callable[[], object]]
+]  # the tokens of a call, and the call
 
 
 def with_lshfast(rows: np.ndarray, bits: int, slow: int) -> Calls:
@@ -36,7 +48,10 @@ def with_lshfast(rows: np.ndarray, bits: int, slow: int) -> Calls:
     return {
         "codes": (rows.size, lambda: hasher.sketch(sets, threads=1)),
         "counters": (rows.size, lambda: hasher.counters(sets, threads=1)),
-        "codes of weighted tokens": (rows.size, lambda: hasher.sketch(sets, weights, threads=1)),
+        "codes of weighted tokens": (
+            rows.size,
+            lambda: hasher.sketch(sets, weights, threads=1),
+        ),
     }
 
 
@@ -51,8 +66,16 @@ def with_gaoya(rows: np.ndarray, bits: int, slow: int) -> Calls:
 def with_simhash(rows: np.ndarray, bits: int, slow: int) -> Calls:
     from simhash import Simhash
 
-    texts = [[f"{token:x}".rjust(bits // 8, "0") for token in row] for row in rows[:slow].tolist()]
-    return {"codes": (slow * rows.shape[1], lambda: [Simhash(text, bits, hashfunc=bytes) for text in texts])}
+    texts = [
+        [f"{token:x}".rjust(bits // 8, "0") for token in row]
+        for row in rows[:slow].tolist()
+    ]
+    return {
+        "codes": (
+            slow * rows.shape[1],
+            lambda: [Simhash(text, bits, hashfunc=bytes) for text in texts],
+        )
+    }
 
 
 CONTESTANTS = {"lshfast": with_lshfast, "gaoya": with_gaoya, "simhash": with_simhash}
@@ -72,11 +95,26 @@ def run(name: str, n: int, tokens: int, bits: int, slow: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="fingerprints.py", description="Run lshfast's SimHash beside its peers'.")
+    parser = argparse.ArgumentParser(
+        prog="fingerprints.py", description="Run lshfast's SimHash beside its peers'."
+    )
     parser.add_argument("--n", type=int, default=10_000, help="texts")
-    parser.add_argument("--tokens", type=int, nargs="+", default=[200, 2_000], help="tokens a text")
-    parser.add_argument("--bits", type=int, default=64, choices=(64, 128), help="of a code; gaoya has no others")
-    parser.add_argument("--slow", type=int, default=500, help="texts where tokens are taken one at a time")
+    parser.add_argument(
+        "--tokens", type=int, nargs="+", default=[200, 2_000], help="tokens a text"
+    )
+    parser.add_argument(
+        "--bits",
+        type=int,
+        default=64,
+        choices=(64, 128),
+        help="of a code; gaoya has no others",
+    )
+    parser.add_argument(
+        "--slow",
+        type=int,
+        default=500,
+        help="texts where tokens are taken one at a time",
+    )
     parser.add_argument("--repeat", type=int, default=3, help="turns")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--run", metavar="NAME", help="one contestant in this process")
@@ -87,10 +125,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     for tokens in a.tokens:
 
         def turn_of(name: str, turn: int, tokens: int = tokens) -> Figures:
-            arguments = [f"--run={name}", f"--n={a.n}", f"--tokens={tokens}", f"--bits={a.bits}", f"--slow={a.slow}"]
-            return in_own_process(__file__, arguments, f"{tokens} tokens, {label(name)}")
+            arguments = [
+                f"--run={name}",
+                f"--n={a.n}",
+                f"--tokens={tokens}",
+                f"--bits={a.bits}",
+                f"--slow={a.slow}",
+            ]
+            return in_own_process(
+                __file__, arguments, f"{tokens} tokens, {label(name)}"
+            )
 
-        took = take_turns([name for name in CONTESTANTS if installed(name)], a.repeat, turn_of)
+        took = take_turns(
+            [name for name in CONTESTANTS if installed(name)], a.repeat, turn_of
+        )
         print(f"{a.bits} bits, {a.n:,} texts of {tokens:,} tokens\n")
         print_table(["", *map(label, took)], [*compared(took, "lshfast")], a.markdown)
         print(flush=True)

@@ -50,7 +50,10 @@ from contestants import lean_minhashes
 from data import grouped_signatures, nth_agreements
 
 GROUP = 3  # times k, the signatures of a group
-SETS, WIDEST = 10, 20  # sets planted for a query, and the size of the largest, in times the query's
+SETS, WIDEST = (
+    10,
+    20,
+)  # sets planted for a query, and the size of the largest, in times the query's
 ONES = 1_000  # queries made one at a time
 Answers = list[Sequence[int]]
 
@@ -86,7 +89,10 @@ class LshfastForest(Lshfast):
     def __init__(self, choices: Choices) -> None:
         from lshfast import LSHForest
 
-        self.index, self.k = LSHForest(PERMUTATIONS, recall=choices.own, seed=SEED), choices.k
+        self.index, self.k = (
+            LSHForest(PERMUTATIONS, recall=choices.own, seed=SEED),
+            choices.k,
+        )
 
     def insert(self, entries: Any, sizes: list[int]) -> None:
         self.index.insert(range(len(entries)), entries)
@@ -105,7 +111,11 @@ class DatasketchForest(Contestant):
     def __init__(self, choices: Choices) -> None:
         from datasketch import MinHashLSHForest
 
-        self.index, self.k, self.best = MinHashLSHForest(PERMUTATIONS, choices.trees), choices.k, int(choices.own)
+        self.index, self.k, self.best = (
+            MinHashLSHForest(PERMUTATIONS, choices.trees),
+            choices.k,
+            int(choices.own),
+        )
 
     def insert(self, entries: Any, sizes: list[int]) -> None:
         for key, sketch in enumerate(entries):
@@ -149,7 +159,9 @@ class DatasketchEnsemble(Contestant):
         self.index.index([*zip(range(len(entries)), entries, sizes, strict=True)])
 
     def query(self, sketch: Any, size: int) -> Any:
-        return [*{*self.index.query(sketch, size)}]  # partitions are several indexes, whose answers may repeat
+        return [
+            *{*self.index.query(sketch, size)}
+        ]  # partitions are several indexes, whose answers may repeat
 
 
 class Choices(NamedTuple):
@@ -170,26 +182,47 @@ CONTESTANTS: dict[tuple[str, str], Callable[[Choices], Contestant]] = {
 
 def plant_top(n: int, k: int, queries: int) -> dict[str, np.ndarray]:
     """Plant groups for `top`, and find out how many slots the kth of each query shares with it."""
-    shares = np.random.default_rng(SEED).uniform(0.3, 0.95, (-(-n // (GROUP * k)), GROUP * k))
+    shares = np.random.default_rng(SEED).uniform(
+        0.3, 0.95, (-(-n // (GROUP * k)), GROUP * k)
+    )
     signatures, _, centres = grouped_signatures(shares, PERMUTATIONS, seed=SEED)
     kth = nth_agreements(signatures, centres[:queries], k)
     ones = np.ones(len(signatures), np.int64)
-    return {"signatures": signatures, "queries": centres[:queries], "kth": kth, "sizes": ones, "asked": ones[:queries]}
+    return {
+        "signatures": signatures,
+        "queries": centres[:queries],
+        "kth": kth,
+        "sizes": ones,
+        "asked": ones[:queries],
+    }
 
 
 def plant_contained(n: int, k: int, queries: int) -> dict[str, np.ndarray]:
     """Plant sets for `contained`, and say which hold enough of which query, as query * n + entry."""
     rng = np.random.default_rng(SEED)
-    asked = np.exp(rng.uniform(np.log(50), np.log(5_000), -(-n // SETS))).astype(np.int64)
+    asked = np.exp(rng.uniform(np.log(50), np.log(5_000), -(-n // SETS))).astype(
+        np.int64
+    )
     held = rng.uniform(0.3, 1, (len(asked), SETS))
     common = np.ceil(held * asked[:, None]).astype(np.int64)
-    sizes = np.exp(rng.uniform(np.log(common), np.log(WIDEST * asked[:, None]))).astype(np.int64)
+    sizes = np.exp(rng.uniform(np.log(common), np.log(WIDEST * asked[:, None]))).astype(
+        np.int64
+    )
     similarity = common / (sizes + asked[:, None] - common)
-    signatures, places, centres = grouped_signatures(similarity, PERMUTATIONS, background=0, seed=SEED)
+    signatures, places, centres = grouped_signatures(
+        similarity, PERMUTATIONS, background=0, seed=SEED
+    )
     own, column = np.nonzero(common[:queries] >= THRESHOLD * asked[:queries, None])
-    arrays = {"signatures": signatures, "queries": centres[:queries], "sizes": np.empty(sizes.size, np.int64)}
+    arrays = {
+        "signatures": signatures,
+        "queries": centres[:queries],
+        "sizes": np.empty(sizes.size, np.int64),
+    }
     arrays["sizes"][places] = sizes
-    return arrays | {"asked": asked[:queries], "codes": own * sizes.size + places[own, column]}
+    return arrays | {
+        "asked": asked[:queries],
+        "codes": own * sizes.size + places[own, column],
+    }
 
 
 PLANT = {"top": plant_top, "contained": plant_contained}
@@ -200,11 +233,17 @@ def check(answers: Answers, data: Any, k: int) -> Figures:
     found = np.concatenate([np.asarray(keys, np.int64) for keys in answers])
     query = np.repeat(np.arange(len(answers)), [len(keys) for keys in answers])
     if "kth" in data:
-        right = (data["signatures"][found] == data["queries"][query]).sum(axis=1) >= data["kth"][query]
+        right = (data["signatures"][found] == data["queries"][query]).sum(
+            axis=1
+        ) >= data["kth"][query]
         return {f"recall of the {k}": float(right.sum()) / (k * len(answers))}
     codes, true = query * len(data["signatures"]) + found, data["codes"]
     right = int(np.isin(codes, true).sum())
-    return {"recall": right / len(true), "precision": right / len(codes), "answers a query": len(codes) / len(answers)}
+    return {
+        "recall": right / len(true),
+        "precision": right / len(codes),
+        "answers a query": len(codes) / len(answers),
+    }
 
 
 def again(call: Callable[[], object]) -> float:
@@ -241,20 +280,64 @@ def run(name: str, part: str, folder: Path, choices: Choices) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="forest.py", description="Run lshfast's forest and ensemble beside a peer's.")
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PLANT)}; both by default")
-    parser.add_argument("--n", type=int, default=100_000, help="signatures in the forest")
-    parser.add_argument("--k", type=int, default=10, help="how many of the most similar are asked for")
-    parser.add_argument("--queries", type=int, default=2_000, help="at most; a group of signatures has one")
-    parser.add_argument("--repeat", type=int, default=3, help="turns, whose medians count")
-    parser.add_argument("--recall", type=float, nargs="+", default=[0.9, 0.95], help="of lshfast's forest")
-    parser.add_argument("--best", type=int, nargs="+", default=[1, 2], help="times k that datasketch's is asked for")
+    parser = argparse.ArgumentParser(
+        prog="forest.py",
+        description="Run lshfast's forest and ensemble beside a peer's.",
+    )
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PLANT)}; both by default"
+    )
+    parser.add_argument(
+        "--n", type=int, default=100_000, help="signatures in the forest"
+    )
+    parser.add_argument(
+        "--k", type=int, default=10, help="how many of the most similar are asked for"
+    )
+    parser.add_argument(
+        "--queries",
+        type=int,
+        default=2_000,
+        help="at most; a group of signatures has one",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="turns, whose medians count"
+    )
+    parser.add_argument(
+        "--recall",
+        type=float,
+        nargs="+",
+        default=[0.9, 0.95],
+        help="of lshfast's forest",
+    )
+    parser.add_argument(
+        "--best",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="times k that datasketch's is asked for",
+    )
     parser.add_argument("--trees", type=int, default=8, help="of datasketch's forest")
-    parser.add_argument("--sets", type=int, default=5_000, help="signatures in the ensemble")
-    parser.add_argument("--least", type=float, nargs="+", default=[0.8, 0.6], help="threshold of lshfast's ensemble")
-    parser.add_argument("--folder", type=Path, help="where the data goes, instead of a temporary folder's usual place")
+    parser.add_argument(
+        "--sets", type=int, default=5_000, help="signatures in the ensemble"
+    )
+    parser.add_argument(
+        "--least",
+        type=float,
+        nargs="+",
+        default=[0.8, 0.6],
+        help="threshold of lshfast's ensemble",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where the data goes, instead of a temporary folder's usual place",
+    )
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--run", metavar="NAME", help="one contestant in this process (what the parts start)")
+    parser.add_argument(
+        "--run",
+        metavar="NAME",
+        help="one contestant in this process (what the parts start)",
+    )
     parser.add_argument("--own", type=float, help="its choice")
     a = parser.parse_args(argv)
     if a.run:
@@ -265,7 +348,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     if min(a.n, a.sets) < 1000:
         parser.error(f"--n and --sets must be at least 1000, not {a.n} and {a.sets}")
     forests = {("lshfast", own): f"recall={own}" for own in a.recall}
-    forests |= {("datasketch", own): f"l={a.trees}" + f", best of {own * a.k}" * (own > 1) for own in a.best}
+    forests |= {
+        ("datasketch", own): f"l={a.trees}" + f", best of {own * a.k}" * (own > 1)
+        for own in a.best
+    }
     ensembles = {("lshfast", own): f"threshold {own}" for own in a.least}
     ensembles |= {("datasketch", 0): f"threshold {THRESHOLD}"}
     heads = {"top": forests, "contained": ensembles}
@@ -277,16 +363,33 @@ def main(argv: Sequence[str] | None = None) -> None:
             for what, array in data.items():
                 np.save(folder / part / f"{what}.npy", array)
 
-            def turn_of(entrant: tuple[str, float], turn: int, part: str = part, folder: Path = folder) -> Figures:
-                arguments = [part, f"--run={entrant[0]}", f"--own={entrant[1]}", f"--folder={folder}"]
+            def turn_of(
+                entrant: tuple[str, float],
+                turn: int,
+                part: str = part,
+                folder: Path = folder,
+            ) -> Figures:
+                arguments = [
+                    part,
+                    f"--run={entrant[0]}",
+                    f"--own={entrant[1]}",
+                    f"--folder={folder}",
+                ]
                 arguments += [f"--k={a.k}", f"--trees={a.trees}"]
-                return in_own_process(__file__, arguments, f"{part}, {label(entrant[0])}, {heads[part][entrant]}")
+                return in_own_process(
+                    __file__,
+                    arguments,
+                    f"{part}, {label(entrant[0])}, {heads[part][entrant]}",
+                )
 
             entrants = [entrant for entrant in heads[part] if installed(entrant[0])]
             took = take_turns(entrants, a.repeat, turn_of)
         n, queries = len(data["signatures"]), len(data["queries"])
         print(f"{part}: {n:,} signatures, {queries:,} queries\n")
-        header = ["", *(f"{label(entrant[0])}, {heads[part][entrant]}" for entrant in took)]
+        header = [
+            "",
+            *(f"{label(entrant[0])}, {heads[part][entrant]}" for entrant in took),
+        ]
         print_table(header, [*compared(took, next(iter(took)))], a.markdown)
         print(flush=True)
 

@@ -24,7 +24,10 @@ import lshfast
 def sets_at_a_low_threshold(n: int) -> Callable[[], object]:
     """Sets of few elements, of which most pairs are similar."""
     rng = np.random.default_rng(1)
-    sets = [set(rng.choice(40, rng.integers(2, 14), replace=False).tolist()) for _ in range(n)]
+    sets = [
+        set(rng.choice(40, rng.integers(2, 14), replace=False).tolist())
+        for _ in range(n)
+    ]
     return lambda: lshfast.dedup(sets, threshold=0.05, exact=True, threads=1)
 
 
@@ -38,7 +41,9 @@ def nested_texts(n: int) -> Callable[[], object]:
 def weighted_sets_below_the_threshold(n: int) -> Callable[[], object]:
     """Weighted sets that share 30 of their 35 elements, at a threshold just above their similarity of .75."""
     core = {f"core{number}": 1.0 for number in range(30)}
-    sets = [core | {f"own{row}-{number}": 1.0 for number in range(5)} for row in range(n)]
+    sets = [
+        core | {f"own{row}-{number}": 1.0 for number in range(5)} for row in range(n)
+    ]
     return lambda: lshfast.dedup(sets, kind="weighted", threshold=0.8, threads=1)
 
 
@@ -61,13 +66,17 @@ def vectors_below_the_threshold(n: int) -> Callable[[], object]:
 def vectors_with_a_limit(n: int) -> Callable[[], object]:
     """The same vectors with at most 1,000 candidates each."""
     vectors = around_one_direction(n)
-    return lambda: lshfast.dedup(vectors, threshold=0.95, threads=1, max_candidates=1000)
+    return lambda: lshfast.dedup(
+        vectors, threshold=0.95, threads=1, max_candidates=1000
+    )
 
 
 def pairs_with_a_limit(n: int) -> Callable[[], object]:
     """The pairs of the same vectors, with at most 1,000 candidates each."""
     vectors = around_one_direction(n)
-    return lambda: lshfast.pairs(vectors, threshold=0.95, threads=1, max_candidates=1000)
+    return lambda: lshfast.pairs(
+        vectors, threshold=0.95, threads=1, max_candidates=1000
+    )
 
 
 def points_beyond_the_radius(n: int) -> Callable[[], object]:
@@ -79,7 +88,9 @@ def points_beyond_the_radius(n: int) -> Callable[[], object]:
 def points_with_a_limit(n: int) -> Callable[[], object]:
     """The same points with at most 1,000 candidates each."""
     vectors = around_one_direction(n)
-    return lambda: lshfast.dedup(vectors, measure="euclidean", radius=0.31, threads=1, max_candidates=1000)
+    return lambda: lshfast.dedup(
+        vectors, measure="euclidean", radius=0.31, threads=1, max_candidates=1000
+    )
 
 
 def crowds_with_a_limit(n: int) -> Callable[[], object]:
@@ -88,9 +99,13 @@ def crowds_with_a_limit(n: int) -> Callable[[], object]:
     vectors = rng.standard_normal((n, 64))
     start, size = 0, n // 4
     while size > 1:
-        vectors[start : start + size] = 0.25 * vectors[start : start + size] + rng.standard_normal(64)
+        vectors[start : start + size] = 0.25 * vectors[
+            start : start + size
+        ] + rng.standard_normal(64)
         start, size = start + size, size // 2
-    return lambda: lshfast.dedup(vectors, threshold=0.96, threads=1, max_candidates=1000)
+    return lambda: lshfast.dedup(
+        vectors, threshold=0.96, threads=1, max_candidates=1000
+    )
 
 
 def codes_with_a_limit(n: int) -> Callable[[], object]:
@@ -98,7 +113,9 @@ def codes_with_a_limit(n: int) -> Callable[[], object]:
     rng = np.random.default_rng(1)
     bits = np.argsort(rng.random((n, 256)), axis=1) < 20
     codes = np.packbits(bits, axis=1).view(np.uint64)
-    return lambda: lshfast.dedup(codes, kind="code", radius=26, recall=0.95, threads=1, max_candidates=1000)
+    return lambda: lshfast.dedup(
+        codes, kind="code", radius=26, recall=0.95, threads=1, max_candidates=1000
+    )
 
 
 def equal_points(n: int) -> Callable[[], object]:
@@ -150,10 +167,16 @@ def measure(case: str, n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="How time and memory grow for rows in crowds.")
+    parser = argparse.ArgumentParser(
+        description="How time and memory grow for rows in crowds."
+    )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 4000, 8000])
-    parser.add_argument("--one", action="store_true", help="measure one case and one size in this process")
+    parser.add_argument(
+        "--one",
+        action="store_true",
+        help="measure one case and one size in this process",
+    )
     arguments = parser.parse_args()
     if arguments.one:
         measure(arguments.cases[0], arguments.sizes[0])
@@ -163,10 +186,15 @@ def main() -> None:
         last = None
         for n in arguments.sizes:
             command = [sys.executable, __file__, case, "--one", "--sizes", str(n)]
-            printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            printed = subprocess.run(
+                command, check=True, stdout=subprocess.PIPE, text=True
+            ).stdout
             seconds, megabytes = map(float, printed.split())
             growth = "" if last is None else f"{seconds / last:.1f}"
-            print(f"{case} | {n:,} | {seconds:.2f} | {growth} | {megabytes:.0f}", flush=True)
+            print(
+                f"{case} | {n:,} | {seconds:.2f} | {growth} | {megabytes:.0f}",
+                flush=True,
+            )
             last = seconds
 
 

@@ -29,7 +29,10 @@ def make(path: Path, rows: int, words: int) -> None:
     documents = synthetic(rows, words, 0.3, [0.85, 0.9, 0.95])
     schema = pa.schema({"id": pa.string(), "text": pa.string()})
     with pq.ParquetWriter(path, schema) as writer:
-        while batch := [(key, text) for (key, text, _), _ in zip(documents, range(100_000), strict=False)]:
+        while batch := [
+            (key, text)
+            for (key, text, _), _ in zip(documents, range(100_000), strict=False)
+        ]:
             keys, texts = zip(*batch, strict=True)
             writer.write_table(pa.table({"id": keys, "text": texts}, schema))
 
@@ -66,7 +69,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--words", type=int, default=100)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--one", nargs=2, metavar=("WAY", "FILE"), help="one run of one way")
+    parser.add_argument(
+        "--one", nargs=2, metavar=("WAY", "FILE"), help="one run of one way"
+    )
     given = parser.parse_args()
     if given.one:
         print(*measure(given.one[0], Path(given.one[1])))
@@ -80,7 +85,9 @@ def main() -> None:
         for _ in range(given.runs):
             for way in WAYS:
                 command = [sys.executable, __file__, "--one", way, str(path)]
-                told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+                told = subprocess.run(
+                    command, check=True, capture_output=True, text=True
+                ).stdout.split()
                 seconds[way].append(float(told[-2]))
                 kept.add(int(told[-1]))
         first = statistics.median(seconds[WAYS[0]])

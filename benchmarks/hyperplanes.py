@@ -39,12 +39,16 @@ def of_lshfast(dim: int, bits: int, seed: int, structured: bool = True) -> Coder
     from lshfast.families import Hyperplanes
 
     family = Hyperplanes(dim, seed, structured)
-    return lambda vectors: family.codes(vectors, bits, threads=1).words.view(np.uint8)[:, : -(-bits // 8)]
+    return lambda vectors: family.codes(vectors, bits, threads=1).words.view(np.uint8)[
+        :, : -(-bits // 8)
+    ]
 
 
 def of_numpy(dim: int, bits: int, seed: int) -> Coder:
     matrix = np.random.default_rng(seed).standard_normal((dim, bits), np.float32)
-    return lambda vectors: np.packbits(vectors.astype(np.float32, copy=False) @ matrix > 0, axis=1, bitorder="little")
+    return lambda vectors: np.packbits(
+        vectors.astype(np.float32, copy=False) @ matrix > 0, axis=1, bitorder="little"
+    )
 
 
 def of_faiss(dim: int, bits: int, seed: int) -> Coder:
@@ -77,18 +81,25 @@ def curve(dim: int, bits: int, pairs: int) -> list[list[str]]:
         shares: dict[str, list[np.ndarray]] = {}
         for seed in range(SEEDS):
             for name, code in contestants(dim, bits, seed).items():
-                differ = np.unpackbits(code(a) ^ code(b), axis=1).sum(axis=1, dtype=np.int64)
+                differ = np.unpackbits(code(a) ^ code(b), axis=1).sum(
+                    axis=1, dtype=np.int64
+                )
                 shares.setdefault(name, []).append(1 - differ / bits)
         row = [f"{degrees}°", f"{100 - degrees / 1.8:.2f}"]
         for parts in shares.values():
             every = np.concatenate(parts)
-            row.append(f"{100 * every.mean():.2f} ({100 * every.std() / np.sqrt(len(every)):.2f})")
+            row.append(
+                f"{100 * every.mean():.2f} ({100 * every.std() / np.sqrt(len(every)):.2f})"
+            )
         rows.append(row)
     return rows
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="hyperplanes.py", description="Run lshfast's hyperplanes beside its peers'.")
+    parser = argparse.ArgumentParser(
+        prog="hyperplanes.py",
+        description="Run lshfast's hyperplanes beside its peers'.",
+    )
     parser.add_argument("--n", type=int, default=20_000, help="vectors")
     parser.add_argument("--dim", type=int, default=768, help="coordinates of a vector")
     parser.add_argument("--bits", type=int, default=256, help="bits of a code")
@@ -109,7 +120,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"{a.n:,} vectors of {a.dim:,} coordinates to {a.bits:,} bits\n")
     print_table(["", *map(label_of, took)], [*compared(took, "lshfast")], a.markdown)
     print("\nagreement in per cent\n")
-    print_table(["angle", "1 - angle / pi", *map(label_of, took)], curve(a.dim, a.bits, a.pairs), a.markdown)
+    print_table(
+        ["angle", "1 - angle / pi", *map(label_of, took)],
+        curve(a.dim, a.bits, a.pairs),
+        a.markdown,
+    )
 
 
 def label_of(name: str) -> str:
@@ -118,6 +133,8 @@ def label_of(name: str) -> str:
 
 
 if __name__ == "__main__":
-    if not ONE_THREAD.items() <= os.environ.items():  # numpy and faiss read it when they are imported
+    if (
+        not ONE_THREAD.items() <= os.environ.items()
+    ):  # numpy and faiss read it when they are imported
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
     main()

@@ -88,7 +88,12 @@ def by_dict(texts: list[bytes]) -> npt.NDArray[np.bool_]:
 def methods(n: int) -> dict[str, Callable[[list[bytes]], Any]]:
     """Return each method as a call that returns which texts are copies, or their number."""
     import lshfast
-    from lshfast.join import ItemFilter, count_distinct, find_identical, find_identical_in_batches
+    from lshfast.join import (
+        ItemFilter,
+        count_distinct,
+        find_identical,
+        find_identical_in_batches,
+    )
 
     def copies(first: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         return first != np.arange(len(first))
@@ -99,14 +104,20 @@ def methods(n: int) -> dict[str, Callable[[list[bytes]], Any]]:
 
     def in_batches(texts: list[bytes]) -> npt.NDArray[np.bool_]:
         found = np.zeros(n, bool)
-        found[find_identical_in_batches(lambda: batches(texts), n, threads=1)[:, 0]] = True
+        found[find_identical_in_batches(lambda: batches(texts), n, threads=1)[:, 0]] = (
+            True
+        )
         return found
 
     return {
         "set of texts (Python)": by_dict,
         "set of BLAKE2b, 128 bits (Python)": by_digest,
-        "find_identical, hash": lambda texts: copies(find_identical(texts, method="hash", threads=1)),
-        "find_identical, positions": lambda texts: copies(find_identical(texts, threads=1)),
+        "find_identical, hash": lambda texts: copies(
+            find_identical(texts, method="hash", threads=1)
+        ),
+        "find_identical, positions": lambda texts: copies(
+            find_identical(texts, threads=1)
+        ),
         "ItemFilter": by_filter,
         "find_identical_in_batches": in_batches,
         "count_distinct": lambda texts: count_distinct(batches(texts), threads=1),
@@ -124,7 +135,10 @@ def strings(n: int, repeat: int) -> None:
 
     from lshfast.join import count_distinct, find_identical
 
-    items = [f"item number {number} of the list" for number in np.random.default_rng(SEED).integers(0, n, n)]
+    items = [
+        f"item number {number} of the list"
+        for number in np.random.default_rng(SEED).integers(0, n, n)
+    ]
     series = pl.Series(items)
     column = series.to_arrow()
     calls: dict[str, Callable[[], Any]] = {
@@ -137,7 +151,10 @@ def strings(n: int, repeat: int) -> None:
         "count_distinct, Arrow": lambda: count_distinct(column),
         "polars approx_n_unique": lambda: series.approx_n_unique(),
     }
-    turns = [{name: _processor_time(call) for name, call in calls.items()} for _ in range(repeat + 1)][1:]
+    turns = [
+        {name: _processor_time(call) for name, call in calls.items()}
+        for _ in range(repeat + 1)
+    ][1:]
     print(f"\n{n:,} strings, seconds of processor time")
     for name in calls:
         print(f"{name:34}{median(turn[name] for turn in turns):9.4f}")
@@ -150,19 +167,28 @@ def _processor_time(call: Callable[[], Any]) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="identical.py", description="Compare methods that find duplicates.")
+    parser = argparse.ArgumentParser(
+        prog="identical.py", description="Compare methods that find duplicates."
+    )
     parser.add_argument("--n", type=int, default=50_000, help="texts")
     parser.add_argument("--words", type=int, default=300, help="words a text")
     parser.add_argument("--strings", type=int, default=1_000_000, help="short strings")
-    parser.add_argument("--repeat", type=int, default=5, help="turns, whose medians count")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="turns, whose medians count"
+    )
     parser.add_argument("--markdown", action="store_true")
     a = parser.parse_args(argv)
     if a.n < 100 or a.words < 10 or a.repeat < 1:
-        parser.error("--n must be at least 100, --words at least 10, and --repeat at least 1")
+        parser.error(
+            "--n must be at least 100, --words at least 10, and --repeat at least 1"
+        )
     keep_to_one_cpu()
     texts, calls = corpus(a.n, a.words), methods(a.n)
     nbytes = sum(map(len, texts.texts))
-    turns = [{name: timed(call, texts.fresh()) for name, call in calls.items()} for _ in range(a.repeat)]
+    turns = [
+        {name: timed(call, texts.fresh()) for name, call in calls.items()}
+        for _ in range(a.repeat)
+    ]
     rows = []
     for name, call in calls.items():
         fresh = texts.fresh()
@@ -175,13 +201,28 @@ def main(argv: Sequence[str] | None = None) -> None:
             answers = [f"count: {100 * (found / distinct - 1):+.2f}", "-", "-"]
         else:
             alone = ~texts.exact & ~texts.near
-            answers = [percent(int((found & kind).sum()), int(kind.sum())) for kind in (texts.exact, texts.near, alone)]
+            answers = [
+                percent(int((found & kind).sum()), int(kind.sum()))
+                for kind in (texts.exact, texts.near, alone)
+            ]
         seconds = median(turn[name] for turn in turns)
         rows.append(
-            [name, *answers, f"{seconds / a.n * 1e6:.3g}", show(math.floor(nbytes / seconds / 1e6)), show(memory)]
+            [
+                name,
+                *answers,
+                f"{seconds / a.n * 1e6:.3g}",
+                show(math.floor(nbytes / seconds / 1e6)),
+                show(memory),
+            ]
         )
-    print(f"{a.n:,} texts of {nbytes / a.n:,.0f} bytes; BLAKE2b in C of Python, one CPU\n")
-    print_table(["", "exact %", "near %", "wrong %", "us a text", "MB/s", "bytes a text"], rows, a.markdown)
+    print(
+        f"{a.n:,} texts of {nbytes / a.n:,.0f} bytes; BLAKE2b in C of Python, one CPU\n"
+    )
+    print_table(
+        ["", "exact %", "near %", "wrong %", "us a text", "MB/s", "bytes a text"],
+        rows,
+        a.markdown,
+    )
     if a.strings:
         strings(a.strings, a.repeat)
 

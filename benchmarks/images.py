@@ -32,7 +32,9 @@ from lshfast.images.decoding import decode, quiet_decoder
 from lshfast.images.hashing import hash_type
 
 EDITS: dict[str, Callable[[Image.Image], Image.Image]] = {
-    "resized": lambda image: image.resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS),
+    "resized": lambda image: image.resize(
+        (image.width // 2, image.height // 2), Image.Resampling.LANCZOS
+    ),
     "JPEG 40": lambda image: image,
     "crop 1 %": lambda image: image.crop(_box(image, 0.01, 0.01, 0.99, 0.99)),
     "crop 2 %": lambda image: image.crop(_box(image, 0.02, 0.02, 1.0, 1.0)),
@@ -41,15 +43,22 @@ EDITS: dict[str, Callable[[Image.Image], Image.Image]] = {
 
 
 def _box(image: Image.Image, *shares: float) -> tuple[int, ...]:
-    return tuple(round(share * side) for share, side in zip(shares, image.size * 2, strict=True))
+    return tuple(
+        round(share * side) for share, side in zip(shares, image.size * 2, strict=True)
+    )
 
 
 def picture(number: int, pixels: int, seed: int) -> Image.Image:
     """Make a picture: coloured fields whose strength falls with their frequency, and shapes. Two have one style."""
-    style, own = np.random.default_rng([seed, number // 2]), np.random.default_rng([seed, number, 1])
+    style, own = (
+        np.random.default_rng([seed, number // 2]),
+        np.random.default_rng([seed, number, 1]),
+    )
     ratio = style.uniform(0.6, 1.7)
     width, height = round((pixels * ratio) ** 0.5), round((pixels / ratio) ** 0.5)
-    image = Image.new("RGB", (width, height), tuple(style.integers(60, 200, 3).tolist()))
+    image = Image.new(
+        "RGB", (width, height), tuple(style.integers(60, 200, 3).tolist())
+    )
     for octave in range(1, 7):
         cells = own.normal(0, 1, (2**octave + 1, 2**octave + 1, 3)) * 90 / octave
         layer = Image.fromarray(np.clip(128 + cells, 0, 255).astype(np.uint8))
@@ -63,7 +72,9 @@ def picture(number: int, pixels: int, seed: int) -> Image.Image:
         if own.random() < 0.5:
             draw.ellipse((x - a, y - b, x + a, y + b), fill=colour)
         else:
-            draw.polygon([(x - a, y), (x, y - b), (x + a, y + b * own.random())], fill=colour)
+            draw.polygon(
+                [(x - a, y), (x, y - b), (x + a, y + b * own.random())], fill=colour
+            )
     noise = Image.effect_noise((width, height), 40).convert("RGB")
     return Image.blend(image.filter(ImageFilter.GaussianBlur(1)), noise, 0.08)
 
@@ -85,7 +96,9 @@ def make(folder: str, n: int, pixels: int, seed: int) -> Files:
             image = picture(base, pixels, seed)
         name = ["", *EDITS][edit]
         path = os.path.join(folder, f"{base:06}-{edit}.jpg")
-        (EDITS[name](image) if name else image).save(path, quality=40 if name == "JPEG 40" else 88)
+        (EDITS[name](image) if name else image).save(
+            path, quality=40 if name == "JPEG 40" else 88
+        )
         files.paths.append(path)
         files.edit.append(name)
     return files
@@ -112,7 +125,9 @@ def whole_hashes(paths: Sequence[str], kind: str) -> np.ndarray:
     def one(path: str) -> np.ndarray:
         with Image.open(path) as image:
             if kind == "pdq":
-                return np.asarray(pdqhash.compute(np.asarray(image.convert("RGB")))[0], bool)
+                return np.asarray(
+                    pdqhash.compute(np.asarray(image.convert("RGB")))[0], bool
+                )
             return np.asarray(getattr(imagehash, kind)(image).hash.ravel(), bool)
 
     return np.array([one(path) for path in paths])
@@ -132,7 +147,9 @@ def brute_force(bits: np.ndarray, order: np.ndarray, radius: int) -> np.ndarray:
     return keeper
 
 
-def table_row(name: str, seconds: float, n: int, files: Files, keeper: np.ndarray) -> str:
+def table_row(
+    name: str, seconds: float, n: int, files: Files, keeper: np.ndarray
+) -> str:
     removed = np.flatnonzero(keeper != np.arange(n))
     right = files.picture[keeper[removed]] == files.picture[removed]
     found = np.zeros(n, bool)
@@ -156,17 +173,35 @@ def main() -> None:
         files = make(folder, given.n, given.pixels, given.seed)
         decode_all(files.paths[:10])
         decoding, _ = timed(partial(decode_all, files.paths))
-        print(f"decoding, as lshfast does it, one thread: {1e3 * decoding / given.n:.2f} ms an image\n")
-        print("| | ms an image | precision | " + " | ".join(EDITS) + " |\n|" + "---|" * (3 + len(EDITS)))
+        print(
+            f"decoding, as lshfast does it, one thread: {1e3 * decoding / given.n:.2f} ms an image\n"
+        )
+        print(
+            "| | ms an image | precision | "
+            + " | ".join(EDITS)
+            + " |\n|"
+            + "---|" * (3 + len(EDITS))
+        )
         for kind in given.hashes.split(","):
             radius = hash_type(kind).radius
             for turned in (False, True):
-                work = partial(hash_files, files.paths, hash=kind, orientations=turned, threads=given.threads)
+                work = partial(
+                    hash_files,
+                    files.paths,
+                    hash=kind,
+                    orientations=turned,
+                    threads=given.threads,
+                )
                 seconds, hashes = timed(work, given.threads)
                 assert isinstance(hashes, ImageHashes)
-                more, result = timed(partial(dedup, hashes, threads=given.threads), given.threads)
+                more, result = timed(
+                    partial(dedup, hashes, threads=given.threads), given.threads
+                )
                 name = f"lshfast {kind}{', orientations' if turned else ''}"
-                print(table_row(name, seconds + more, given.n, files, result.keeper), flush=True)
+                print(
+                    table_row(name, seconds + more, given.n, files, result.keeper),
+                    flush=True,
+                )
                 if given.threads == 1 and not turned:
                     share, compared = decoding / seconds, 1e3 * more / given.n
                     blank = int((~result.compared).sum())
@@ -174,7 +209,16 @@ def main() -> None:
             seconds, bits = timed(partial(whole_hashes, files.paths, kind))
             more, keeper = timed(partial(brute_force, bits, order, radius))
             other = "pdqhash" if kind == "pdq" else "imagehash"
-            print(table_row(f"{other} {kind}, whole images", seconds + more, given.n, files, keeper), flush=True)
+            print(
+                table_row(
+                    f"{other} {kind}, whole images",
+                    seconds + more,
+                    given.n,
+                    files,
+                    keeper,
+                ),
+                flush=True,
+            )
             if given.threads == 1:
                 took = f"comparing takes {compared:.3f} ms an image; {blank} were not compared"
                 print(f"<!-- {kind}: {share:.0%} of hashing is decoding; {took} -->")

@@ -70,17 +70,30 @@ class Task(NamedTuple):
         one.insert(one.keys(np.arange(self.n)), sketches)
         return sketches
 
-    def check(self, one: Contestant, removed: Sequence[int] | np.ndarray = ()) -> Figures:
+    def check(
+        self, one: Contestant, removed: Sequence[int] | np.ndarray = ()
+    ) -> Figures:
         """Hold the candidates of some queries against those by brute force, as numbers query * n + key."""
         truth = np.load(self.folder / "truth.npz")
         queries, codes, n = truth["queries"], truth["codes"], int(truth["n"])
         codes = codes[(codes % n < self.n) & ~np.isin(codes % n, removed)]
-        answers = zip(queries, one.candidates(one.sketches(self.signatures[queries])), strict=True)
-        found = np.concatenate([query * n + np.asarray(keys, np.int64) for query, keys in answers])
+        answers = zip(
+            queries, one.candidates(one.sketches(self.signatures[queries])), strict=True
+        )
+        found = np.concatenate(
+            [query * n + np.asarray(keys, np.int64) for query, keys in answers]
+        )
         if one.exact and not np.array_equal(np.sort(found), codes):
-            raise RuntimeError(f"{len(found)} candidates of {len(queries)} queries are not the {len(codes)} there are")
-        missing, wrong = (len(np.setdiff1d(*pair)) for pair in ((codes, found), (found, codes)))
-        return {"recall of the candidates": 1 - missing / len(codes), "wrong candidates a query": wrong / len(queries)}
+            raise RuntimeError(
+                f"{len(found)} candidates of {len(queries)} queries are not the {len(codes)} there are"
+            )
+        missing, wrong = (
+            len(np.setdiff1d(*pair)) for pair in ((codes, found), (found, codes))
+        )
+        return {
+            "recall of the candidates": 1 - missing / len(codes),
+            "wrong candidates a query": wrong / len(queries),
+        }
 
 
 def batch(one: Contestant, task: Task) -> Figures:
@@ -100,9 +113,13 @@ def batch(one: Contestant, task: Task) -> Figures:
         BESIDE: grown / task.n,
     } | task.check(one)
     if isinstance(one, Lshfast):
-        figures["the same by stats(), bytes an item"] = one.index.stats().nbytes / task.n - sketches[0].nbytes
+        figures["the same by stats(), bytes an item"] = (
+            one.index.stats().nbytes / task.n - sketches[0].nbytes
+        )
         copying = Lshfast(copy=True)
-        figures["insert, of a copy of the signatures, items/s"] = task.n / timed(copying.insert, keys, sketches)
+        figures["insert, of a copy of the signatures, items/s"] = task.n / timed(
+            copying.insert, keys, sketches
+        )
     return figures
 
 
@@ -111,7 +128,10 @@ def matrix(one: Contestant, task: Task) -> Figures:
     if isinstance(one, Rensa):
         insert, args = one.index.insert_matrix, [one.matrix(task.n)]
     elif isinstance(one, Lshfast):
-        insert, args = one.insert, [one.keys(np.arange(task.n)), one.sketches(task.signatures)]
+        insert, args = (
+            one.insert,
+            [one.keys(np.arange(task.n)), one.sketches(task.signatures)],
+        )
     else:
         return {}
     before, taken = memory(), timed(insert, *args)
@@ -133,10 +153,15 @@ def single(one: Contestant, task: Task) -> Figures:
             method(sketch)
 
     figures = {}
-    for name, call in (("insert, items/s", insert), ("query, candidates, queries/s", query)):
+    for name, call in (
+        ("insert, items/s", insert),
+        ("query, candidates, queries/s", query),
+    ):
         before = time.process_time()
         figures[name] = task.n / timed(call)
-        figures[f"{call.__name__} one, µs of CPU"] = 1e6 * (time.process_time() - before) / task.n
+        figures[f"{call.__name__} one, µs of CPU"] = (
+            1e6 * (time.process_time() - before) / task.n
+        )
     return figures | task.check(one)
 
 
@@ -144,27 +169,52 @@ def strings(one: Contestant, task: Task) -> Figures:
     """Keys that are strings, in one batch"""
     if not one.strings:
         return {}
-    keys, sketches = [f"document-{row:09}" for row in range(task.n)], one.sketches(task.signatures)
+    keys, sketches = (
+        [f"document-{row:09}" for row in range(task.n)],
+        one.sketches(task.signatures),
+    )
     before, insert = memory(), timed(one.insert, keys, sketches)
     beside = (memory() - before) / task.n
     query = timed(one.query, sketches)
-    return {"insert, items/s": task.n / insert, "query, candidates, queries/s": task.n / query, BESIDE: beside}
+    return {
+        "insert, items/s": task.n / insert,
+        "query, candidates, queries/s": task.n / query,
+        BESIDE: beside,
+    }
 
 
 def remove(one: Contestant, task: Task) -> Figures:
     """A random tenth removed and put back, queries for others before and after"""
     sketches, half = task.fill(one), task.n // 2
-    gone = np.random.default_rng(SEED).choice(np.arange(half, task.n), task.n // 10, replace=False)
-    keys, theirs, others = one.keys(gone), one.sketches(task.signatures[gone]), sketches[:half]
+    gone = np.random.default_rng(SEED).choice(
+        np.arange(half, task.n), task.n // 10, replace=False
+    )
+    keys, theirs, others = (
+        one.keys(gone),
+        one.sketches(task.signatures[gone]),
+        sketches[:half],
+    )
     one.query(others)
-    before, out, after = timed(one.query, others), timed(one.remove, keys), timed(one.query, others)
+    before, out, after = (
+        timed(one.query, others),
+        timed(one.remove, keys),
+        timed(one.query, others),
+    )
     checked = task.check(one, gone)
     back = timed(one.insert, keys, theirs)
-    figures = {"remove, items/s": len(gone) / out, "put back, items/s": len(gone) / back}
-    figures |= {"time to remove / to put back": out / back, "query speed after / before": before / after}
+    figures = {
+        "remove, items/s": len(gone) / out,
+        "put back, items/s": len(gone) / back,
+    }
+    figures |= {
+        "time to remove / to put back": out / back,
+        "query speed after / before": before / after,
+    }
     if isinstance(one, Lshfast):
         again, one.copy = timed(one.remove, keys), True
-        figures["time to remove / to put back a copy"] = again / timed(one.insert, keys, theirs)
+        figures["time to remove / to put back a copy"] = again / timed(
+            one.insert, keys, theirs
+        )
     return figures | checked
 
 
@@ -193,11 +243,15 @@ def churn(one: Contestant, task: Task) -> Figures:
     for rows in np.split(np.arange(task.n), range(BATCH, task.n, BATCH)):
         one.insert(one.keys(rows), one.sketches(task.signatures[rows]))
     # Signatures come round again, but xored with a number of the round.
-    rounds = np.random.default_rng(SEED).integers(0, 2**60, task.churn // task.n + 1, dtype=np.uint64)
+    rounds = np.random.default_rng(SEED).integers(
+        0, 2**60, task.churn // task.n + 1, dtype=np.uint64
+    )
     memories, taken, done = {"memory at the start, MB": memory() / 1e6}, 0.0, 0
     while done < task.churn:
         old = np.arange(done, min(done + BATCH, task.churn))
-        sketches = one.sketches(task.signatures[old % task.n] ^ rounds[old // task.n, None])
+        sketches = one.sketches(
+            task.signatures[old % task.n] ^ rounds[old // task.n, None]
+        )
         keys, old_keys = one.keys(old + task.n), one.keys(old)
         taken += timed(one.insert, keys, sketches) + timed(one.remove, old_keys)
         done += len(old)
@@ -215,13 +269,21 @@ def lmdb(one: Contestant, task: Task) -> Figures:
     batches = [slice(first, first + BATCH) for first in range(0, task.n, BATCH)]
     with closing(LmdbStore(path)) as store:
         one = Lshfast(store)
-        insert = sum(timed(one.insert, keys[part], sketches[part]) for part in batches) + timed(one.index.commit)
+        insert = sum(
+            timed(one.insert, keys[part], sketches[part]) for part in batches
+        ) + timed(one.index.commit)
         query = sum(timed(one.query, sketches[part]) for part in batches)
-        figures = {"insert, items/s": task.n / insert, "query, candidates, queries/s": task.n / query}
+        figures = {
+            "insert, items/s": task.n / insert,
+            "query, candidates, queries/s": task.n / query,
+        }
         return figures | {"on disk, MB": size(path) / 1e6} | task.check(one)
 
 
-PARTS = {part.__name__: part for part in (batch, matrix, single, strings, remove, reopen, churn, lmdb)}
+PARTS = {
+    part.__name__: part
+    for part in (batch, matrix, single, strings, remove, reopen, churn, lmdb)
+}
 
 
 def run(name: str, part: str, task: Task) -> None:
@@ -233,7 +295,13 @@ def run(name: str, part: str, task: Task) -> None:
 
 def start(name: str, part: str, task: Task) -> Figures:
     """Run one contestant in a process of its own."""
-    arguments = [part, f"--run={name}", f"--folder={task.folder}", f"--n={task.n}", f"--churn={task.churn}"]
+    arguments = [
+        part,
+        f"--run={name}",
+        f"--folder={task.folder}",
+        f"--n={task.n}",
+        f"--churn={task.churn}",
+    ]
     return in_own_process(__file__, arguments, f"{part}, {label(name)}")
 
 
@@ -247,12 +315,19 @@ def save_and_reopen(name: str, task: Task, first: bool) -> Figures:
         figures = start(name, "save", own)
     for state, prepare in (("warm", warm), ("cold", chill)):
         if all(map(prepare, files(own.folder / "saved"))):
-            figures |= {f"{what}, {state}, ms": ms for what, ms in start(name, "reopen", own).items()}
+            figures |= {
+                f"{what}, {state}, ms": ms
+                for what, ms in start(name, "reopen", own).items()
+            }
     return figures
 
 
 def files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return (
+        [path]
+        if path.is_file()
+        else [file for file in path.rglob("*") if file.is_file()]
+    )
 
 
 def size(path: Path) -> int:
@@ -275,27 +350,56 @@ def chill(path: Path) -> bool:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         try:
-            return not os.preadv(file.fileno(), [bytearray(1)], path.stat().st_size // 2, os.RWF_NOWAIT)
+            return not os.preadv(
+                file.fileno(), [bytearray(1)], path.stat().st_size // 2, os.RWF_NOWAIT
+            )
         except BlockingIOError:  # it would have to be read from the disk
             return True
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="index.py", description="Run lshfast's index beside its peers.")
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser = argparse.ArgumentParser(
+        prog="index.py", description="Run lshfast's index beside its peers."
+    )
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default"
+    )
     parser.add_argument("--n", type=int, default=1_000_000, help="signatures")
-    parser.add_argument("--repeat", type=int, default=3, help="turns, whose medians count; churn has one")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=3,
+        help="turns, whose medians count; churn has one",
+    )
     parser.add_argument("--peers", type=names, default=[*CONTESTANTS][1:])
-    parser.add_argument("--small", type=int, default=100_000, help="signatures for datasketch")
-    parser.add_argument("--churn", type=int, default=5_000_000, help="items in and out; the full run has 50,000,000")
-    parser.add_argument("--folder", type=Path, help="where the data goes, instead of a temporary folder's usual place")
+    parser.add_argument(
+        "--small", type=int, default=100_000, help="signatures for datasketch"
+    )
+    parser.add_argument(
+        "--churn",
+        type=int,
+        default=5_000_000,
+        help="items in and out; the full run has 50,000,000",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where the data goes, instead of a temporary folder's usual place",
+    )
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--run", metavar="NAME", help="one contestant in this process (what the parts start)")
+    parser.add_argument(
+        "--run",
+        metavar="NAME",
+        help="one contestant in this process (what the parts start)",
+    )
     a = parser.parse_args(argv)
     if a.run:
         run(a.run, a.parts[0], Task(a.folder, a.n, a.churn))
         return
-    for what, given, known in (("parts", a.parts, PARTS), ("peers", a.peers, CONTESTANTS)):
+    for what, given, known in (
+        ("parts", a.parts, PARTS),
+        ("peers", a.peers, CONTESTANTS),
+    ):
         if unknown := set(given) - set(known):
             parser.error(f"unknown {what} {sorted(unknown)}: choose from {list(known)}")
     if min(a.n, a.small) < 1000:
@@ -304,11 +408,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder, small = Path(name), min(a.n, a.small)
         signatures = planted_signatures(a.n, PERMUTATIONS, SEED)
         np.save(folder / "signatures.npy", signatures)
-        queries = np.sort(np.random.default_rng(SEED).choice(small, SAMPLE, replace=False))
+        queries = np.sort(
+            np.random.default_rng(SEED).choice(small, SAMPLE, replace=False)
+        )
         codes = band_matches(signatures, queries, BANDS, ROWS)
         np.savez(folder / "truth.npz", queries=queries, codes=codes, n=a.n)
         del signatures
-        tasks = {name: Task(folder, a.n, a.churn) for name in ("lshfast", *a.peers) if installed(name)}
+        tasks = {
+            name: Task(folder, a.n, a.churn)
+            for name in ("lshfast", *a.peers)
+            if installed(name)
+        }
         if "datasketch" in tasks:
             tasks["datasketch"] = Task(folder, small, a.churn * small // a.n)
         for part in a.parts or PARTS:
@@ -323,11 +433,18 @@ def main(argv: Sequence[str] | None = None) -> None:
 
             def turn_of(name: str, turn: int, part: str = part) -> Figures:
                 task = tasks[name]
-                return save_and_reopen(name, task, turn == 0) if part == "reopen" else start(name, part, task)
+                return (
+                    save_and_reopen(name, task, turn == 0)
+                    if part == "reopen"
+                    else start(name, part, task)
+                )
 
             took = take_turns(entrants, 1 if part == "churn" else a.repeat, turn_of)
             took = {name: figures for name, figures in took.items() if any(figures)}
-            heads = [label(name) + f", {small:,} items" * (name == "datasketch") for name in took]
+            heads = [
+                label(name) + f", {small:,} items" * (name == "datasketch")
+                for name in took
+            ]
             print(f"{PARTS[part].__doc__}: {a.n:,} items\n")
             print_table(["", *heads], [*compared(took, "lshfast")], a.markdown)
             print(flush=True)

@@ -22,7 +22,9 @@ PAIRS = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 CHUNK = 20_000_000
 
 
-def exact_pairs(offsets: np.ndarray, tokens: np.ndarray, threshold: float | Fraction) -> np.ndarray:
+def exact_pairs(
+    offsets: np.ndarray, tokens: np.ndarray, threshold: float | Fraction
+) -> np.ndarray:
     """Find all pairs of rows whose sets of tokens have a Jaccard similarity of at least the threshold.
 
     Parameters
@@ -39,12 +41,20 @@ def exact_pairs(offsets: np.ndarray, tokens: np.ndarray, threshold: float | Frac
     array of (i int64, j int64, similarity float64)
         i < j, sorted by (i, j), equal rows included.
     """
-    ratio = threshold if isinstance(threshold, Fraction) else Fraction(repr(float(threshold)))
+    ratio = (
+        threshold
+        if isinstance(threshold, Fraction)
+        else Fraction(repr(float(threshold)))
+    )
     if not 0 < ratio <= 1:
         raise ValueError(f"threshold must be in (0, 1], not {threshold}")
-    starts, ids = distinct(np.asarray(offsets, dtype=np.int64), np.asarray(tokens, dtype=np.uint64))
+    starts, ids = distinct(
+        np.asarray(offsets, dtype=np.int64), np.asarray(tokens, dtype=np.uint64)
+    )
     if int(np.diff(starts).max(initial=0)) * 2 * ratio.denominator >= 2**62:
-        raise ValueError(f"threshold {threshold} has too many digits for sets of this size")
+        raise ValueError(
+            f"threshold {threshold} has too many digits for sets of this size"
+        )
     label, first = equal_rows(starts, ids)
     starts, ids = rarest_first(*take_rows(starts, ids, first))
     left, right, shared = join(starts, ids, ratio)
@@ -58,12 +68,16 @@ def distinct(offsets: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.nd
     n = len(offsets) - 1
     tokens = tokens[offsets[0] : offsets[-1]]
     universe, ids = np.unique(tokens, return_inverse=True)
-    keys = ids.astype(np.uint64) + np.repeat(np.arange(n, dtype=np.uint64), np.diff(offsets)) * len(universe)
+    keys = ids.astype(np.uint64) + np.repeat(
+        np.arange(n, dtype=np.uint64), np.diff(offsets)
+    ) * len(universe)
     del ids
     keys.sort()
     keys = keys[np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)]]
     bounds = np.arange(n + 1, dtype=np.uint64) * len(universe)
-    return np.searchsorted(keys, bounds).astype(np.int64), (keys % max(1, len(universe))).astype(np.int64)
+    return np.searchsorted(keys, bounds).astype(np.int64), (
+        keys % max(1, len(universe))
+    ).astype(np.int64)
 
 
 def equal_rows(starts: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +94,9 @@ def equal_rows(starts: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndar
     return label, np.array(first, dtype=np.int64)
 
 
-def take_rows(starts: np.ndarray, ids: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def take_rows(
+    starts: np.ndarray, ids: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Copy the named rows into a CSR of their own."""
     at = ranges(starts[rows], starts[rows + 1])
     return np.concatenate(([0], np.cumsum(starts[rows + 1] - starts[rows]))), ids[at]
@@ -91,18 +107,23 @@ def rarest_first(starts: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.nd
     held = np.bincount(ids)
     number = np.empty(len(held), dtype=np.int64)
     number[np.argsort(held, kind="stable")] = np.arange(len(held))
-    keys = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * len(held) + number[ids]
+    keys = (
+        np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * len(held) + number[ids]
+    )
     keys.sort()
     return starts, keys % max(1, len(held))
 
 
-def join(starts: np.ndarray, ids: np.ndarray, ratio: Fraction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def join(
+    starts: np.ndarray, ids: np.ndarray, ratio: Fraction
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Join distinct non-empty sets: the pairs at the threshold and how many tokens they share."""
     num, den = ratio.numerator, ratio.denominator
     sizes = np.diff(starts)
     order = np.argsort(sizes, kind="stable")
-    # Two sets at the threshold share a token among the first |x| - ceil(t |x|) + 1 of each. The smaller one
-    # needs no more than |x| - ceil(2 t / (1 + t) |x|) + 1, since the larger is at least as large.
+    # Two sets at the threshold share a token among the first |x| - ceil(t |x|) + 1 of each. The
+    # smaller one needs no more than |x| - ceil(2 t / (1 + t) |x|) + 1, since the larger is at least
+    # as large.
     probe = sizes + num * sizes // -den + 1
     index = sizes + 2 * num * sizes // -(num + den) + 1
     smallest = np.searchsorted(sizes[order], -(num * sizes[order] // -den))
@@ -112,8 +133,11 @@ def join(starts: np.ndarray, ids: np.ndarray, ratio: Fraction) -> tuple[np.ndarr
         new = np.flatnonzero(np.diff(met, prepend=-1))
         overlap = np.diff(new, append=len(met))
         x, y = order[met[new] % len(order)], order[met[new] // len(order)]
-        # What they share up to the end of the prefix that ends first is known; its set has this much left.
-        rest = np.where(last_index[x] <= last_probe[y], sizes[x] - index[x], sizes[y] - probe[y])
+        # What they share up to the end of the prefix that ends first is known; its set has this
+        # much left.
+        rest = np.where(
+            last_index[x] <= last_probe[y], sizes[x] - index[x], sizes[y] - probe[y]
+        )
         likely = (overlap + rest) * (num + den) >= num * (sizes[x] + sizes[y])
         found.append(confirm(starts, ids, x[likely], y[likely], num, den))
     left, right, shared = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -121,7 +145,11 @@ def join(starts: np.ndarray, ids: np.ndarray, ratio: Fraction) -> tuple[np.ndarr
 
 
 def meetings(
-    starts: np.ndarray, ids: np.ndarray, index: np.ndarray, probe: np.ndarray, smallest: np.ndarray
+    starts: np.ndarray,
+    ids: np.ndarray,
+    index: np.ndarray,
+    probe: np.ndarray,
+    smallest: np.ndarray,
 ) -> Iterator[np.ndarray]:
     """Yield y * n + x for each token that the index prefix of x and the probe prefix of y share.
 
@@ -140,16 +168,26 @@ def meetings(
     before = np.concatenate(([0], np.cumsum(counts)))[probed]
     begin = 0
     while begin < n:
-        end = max(begin + 1, int(np.searchsorted(before, before[begin] + CHUNK, "right")) - 1)
+        end = max(
+            begin + 1, int(np.searchsorted(before, before[begin] + CHUNK, "right")) - 1
+        )
         own = slice(probed[begin], probed[end])
-        met = np.repeat(prober[own], counts[own]) * n + posted[ranges(low[own], low[own] + counts[own])]
+        met = (
+            np.repeat(prober[own], counts[own]) * n
+            + posted[ranges(low[own], low[own] + counts[own])]
+        )
         met.sort()
         yield met
         begin = end
 
 
 def confirm(
-    starts: np.ndarray, ids: np.ndarray, x: np.ndarray, y: np.ndarray, num: int, den: int
+    starts: np.ndarray,
+    ids: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    num: int,
+    den: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count what each x shares with its y, pairs grouped by y, and keep those at the threshold."""
     shared = np.zeros(len(x), dtype=np.int64)
@@ -161,13 +199,17 @@ def confirm(
         mark[own] = True
         rows = x[begin:end]
         hits = mark[ids[ranges(starts[rows], starts[rows + 1])]]
-        shared[begin:end] = np.add.reduceat(hits, np.cumsum(sizes[rows]) - sizes[rows], dtype=np.int64)
+        shared[begin:end] = np.add.reduceat(
+            hits, np.cumsum(sizes[rows]) - sizes[rows], dtype=np.int64
+        )
         mark[own] = False
     keep = shared * (num + den) >= num * (sizes[x] + sizes[y])
     return x[keep], y[keep], shared[keep]
 
 
-def expand(label: np.ndarray, left: np.ndarray, right: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+def expand(
+    label: np.ndarray, left: np.ndarray, right: np.ndarray, similarity: np.ndarray
+) -> np.ndarray:
     """Turn pairs of distinct sets into pairs of rows, and add the pairs of equal rows."""
     rows = np.argsort(label, kind="stable")
     rows = rows[np.count_nonzero(label < 0) :]
@@ -209,7 +251,9 @@ def word_shingles(texts: Iterable[str], size: int) -> tuple[np.ndarray, np.ndarr
     number = WordHashes()
     lengths, parts = [0], [np.empty(0, dtype=np.uint64)]
     for text in texts:
-        words = np.fromiter(map(number.__getitem__, find(text.lower())), dtype=np.uint64)
+        words = np.fromiter(
+            map(number.__getitem__, find(text.lower())), dtype=np.uint64
+        )
         width = min(size, len(words))
         count = len(words) - width + 1 if width else 0
         shingle = np.zeros(count, dtype=np.uint64)
@@ -224,7 +268,9 @@ class WordHashes(dict[str, int]):
     """The 64-bit hash of each word that was asked for."""
 
     def __missing__(self, word: str) -> int:
-        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = hashlib.blake2b(
+            word.encode("utf-8", "surrogatepass"), digest_size=8
+        ).digest()
         self[word] = int.from_bytes(digest, "little")
         return self[word]
 

@@ -69,7 +69,9 @@ def entities(data: DataSet) -> list[int | None]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--dedupe", metavar="PYTHON", required=True)
     parser.add_argument("--labels", type=int, default=50)
@@ -79,26 +81,53 @@ def main() -> int:
     table = []
     for name in given.only.split(","):
         data = SETS[name](given.folder)
-        columns = {key: values for key, values in data.a.items() if key != data.id_column}
-        records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        sent = json.dumps({"records": records, "entities": entities(data), "labels": given.labels})
-        for who, python, script in (("lshfast", sys.executable, LSHFAST), ("dedupe", given.dedupe, DEDUPE)):
+        columns = {
+            key: values for key, values in data.a.items() if key != data.id_column
+        }
+        records = [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+        sent = json.dumps(
+            {"records": records, "entities": entities(data), "labels": given.labels}
+        )
+        for who, python, script in (
+            ("lshfast", sys.executable, LSHFAST),
+            ("dedupe", given.dedupe, DEDUPE),
+        ):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(
-                [python, "-c", script], input=sent, capture_output=True, text=True, env=os.environ | ONE_THREAD
+                [python, "-c", script],
+                input=sent,
+                capture_output=True,
+                text=True,
+                env=os.environ | ONE_THREAD,
             )
             if done.returncode:
                 sys.exit(f"{who} failed:\n{done.stderr[-4000:]}")
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            seconds = (
+                after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            )
             groups = json.loads(done.stdout.splitlines()[-1])
-            found = sorted_pairs(pair for group in groups for pair in combinations(sorted(group), 2))
+            found = sorted_pairs(
+                pair for group in groups for pair in combinations(sorted(group), 2)
+            )
             f1, precision, recall = figures(found, data.true_pairs)
             labels = str(given.labels) if who == "dedupe" else "0"
             table.append(
-                [f"{data.name}: {who}", labels, f"{seconds:.1f}", f"{recall:.3f}", f"{precision:.3f}", f"{f1:.3f}"]
+                [
+                    f"{data.name}: {who}",
+                    labels,
+                    f"{seconds:.1f}",
+                    f"{recall:.3f}",
+                    f"{precision:.3f}",
+                    f"{f1:.3f}",
+                ]
             )
-    print_table(["", "labels", "CPU s", "recall", "precision", "F1"], table, given.markdown)
+    print_table(
+        ["", "labels", "CPU s", "recall", "precision", "F1"], table, given.markdown
+    )
     return 0
 
 

@@ -30,7 +30,17 @@ import lshfast
 TEXTS, TRUTH = "licensedb_texts.tar.gz", "exact_jaccard_pairs_ge0.5_word3gram.tsv.gz"
 SIZE, LEAST_SHINGLES, RECALL = 3, 10, 0.95
 THRESHOLDS = [0.5, 0.6, 0.7, 0.8, 0.9]
-COLUMNS = ["threshold", "bands", "at threshold", "expected", "found", "pairs", "recall", "precision", "wrong J"]
+COLUMNS = [
+    "threshold",
+    "bands",
+    "at threshold",
+    "expected",
+    "found",
+    "pairs",
+    "recall",
+    "precision",
+    "wrong J",
+]
 COLUMNS += ["file pairs", "file recall", "file precision", "words differ", "seconds"]
 Pairs = dict[tuple[int, int], float]
 
@@ -60,7 +70,12 @@ def read(folder: Path) -> Corpus:
     own = lshfast.exact.pairs(sets, threshold=min(THRESHOLDS))
     if not np.array_equal(own, exact_pairs(sets.offsets, sets.tokens, min(THRESHOLDS))):
         sys.exit("FAILED: lshfast.exact and judge.py find different pairs")
-    return Corpus(list(texts), as_dict(own), file, set(np.flatnonzero(counts >= LEAST_SHINGLES).tolist()))
+    return Corpus(
+        list(texts),
+        as_dict(own),
+        file,
+        set(np.flatnonzero(counts >= LEAST_SHINGLES).tolist()),
+    )
 
 
 def as_dict(pairs: np.ndarray) -> Pairs:
@@ -76,7 +91,9 @@ def share(part: int, whole: int) -> float:
 def compare(corpus: Corpus, threshold: float) -> tuple[list[str], bool]:
     """Return a line of the table, and whether the library kept its word."""
     start = time.perf_counter()
-    pairs = lshfast.pairs(corpus.texts, threshold=threshold, size=SIZE, recall=RECALL, copies="all")
+    pairs = lshfast.pairs(
+        corpus.texts, threshold=threshold, size=SIZE, recall=RECALL, copies="all"
+    )
     seconds = time.perf_counter() - start
     found = as_dict(pairs)
     own = {pair: s for pair, s in corpus.own.items() if s >= threshold}
@@ -91,36 +108,71 @@ def compare(corpus: Corpus, threshold: float) -> tuple[list[str], bool]:
     bands = lshfast.choose_bands(threshold, recall=RECALL)
     at_threshold = float(bands.probability(threshold))
     expected = float(np.mean(bands.probability(list(own.values()))))
-    line = [f"{threshold}", f"{bands.bands} x {bands.rows_per_band}", f"{at_threshold:.4f}", f"{expected:.4f}"]
-    line += [f"{len(found):,}", f"{len(own):,}", f"{recall:.4f}", f"{precision:.4f}", f"{wrong}"]
+    line = [
+        f"{threshold}",
+        f"{bands.bands} x {bands.rows_per_band}",
+        f"{at_threshold:.4f}",
+        f"{expected:.4f}",
+    ]
+    line += [
+        f"{len(found):,}",
+        f"{len(own):,}",
+        f"{recall:.4f}",
+        f"{precision:.4f}",
+        f"{wrong}",
+    ]
     line += [f"{len(file):,}", f"{share(len(covered & file), len(file)):.4f}"]
-    line += [f"{share(len(covered & file), len(covered)):.4f}", f"{len(differ)}", f"{seconds:.2f}"]
-    return line, precision == 1 and wrong == 0 and len(pairs) == len(found) and recall >= RECALL
+    line += [
+        f"{share(len(covered & file), len(covered)):.4f}",
+        f"{len(differ)}",
+        f"{seconds:.2f}",
+    ]
+    return line, precision == 1 and wrong == 0 and len(pairs) == len(
+        found
+    ) and recall >= RECALL
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
     """Lay out lines of cells in columns, to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        "  ".join(
+            cell.rjust(width) for cell, width in zip(line, widths, strict=True)
+        ).rstrip()
+        for line in lines
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Recall and precision on the texts of licences.")
-    parser.add_argument("folder", type=Path, metavar="DATA_DIR", help=f"holds {TEXTS} and {TRUTH}")
+    parser = argparse.ArgumentParser(
+        description="Recall and precision on the texts of licences."
+    )
+    parser.add_argument(
+        "folder", type=Path, metavar="DATA_DIR", help=f"holds {TEXTS} and {TRUTH}"
+    )
     folder = parser.parse_args(argv).folder
     for name in (TEXTS, TRUTH):
         if not (folder / name).is_file():
             parser.error(f"{folder / name} is missing")
     corpus = read(folder)
     results = [compare(corpus, threshold) for threshold in THRESHOLDS]
-    print(f"{len(corpus.texts):,} texts, {len(corpus.rows):,} of them with {LEAST_SHINGLES} word {SIZE}-grams or more.")
-    print(f"Recall: {RECALL} promised; what the bands give at the threshold, and over the pairs there are; what came.")
+    print(
+        f"{len(corpus.texts):,} texts, {len(corpus.rows):,} of them with {LEAST_SHINGLES} word {SIZE}-grams or more."
+    )
+    print(
+        f"Recall: {RECALL} promised; what the bands give at the threshold, and over the pairs there are; what came."
+    )
     print(table([COLUMNS, *(line for line, _ in results)]))
-    failed = [threshold for threshold, (_, kept) in zip(THRESHOLDS, results, strict=True) if not kept]
+    failed = [
+        threshold
+        for threshold, (_, kept) in zip(THRESHOLDS, results, strict=True)
+        if not kept
+    ]
     if failed:
-        print(f"FAILED at {', '.join(map(str, failed))}: precision below 1 or recall below {RECALL}", file=sys.stderr)
+        print(
+            f"FAILED at {', '.join(map(str, failed))}: precision below 1 or recall below {RECALL}",
+            file=sys.stderr,
+        )
     return 1 if failed else 0
 
 

@@ -34,7 +34,19 @@ from lshfast.records import LinkResult, dedup_records, match_records
 
 LEAST_COSINE = 0.3
 BLOCK_ROWS = 500  # rows of the first table whose cosines are computed at once
-HEADER = ("data", "rows", "pairs", "ids", "F1", "precision", "recall", "groups", "seconds", "warnings", "TF-IDF")
+HEADER = (
+    "data",
+    "rows",
+    "pairs",
+    "ids",
+    "F1",
+    "precision",
+    "recall",
+    "groups",
+    "seconds",
+    "warnings",
+    "TF-IDF",
+)
 WIDTHS = (18, 15, 8, 5, 6, 9, 6, 6, 8, 8, 6)
 
 Pairs = npt.NDArray[np.int64]
@@ -79,7 +91,10 @@ def read(path: Path) -> Table:
         text = raw.decode("latin-1")
     rows = list(csv.reader(text.splitlines(keepends=True), skipinitialspace=True))
     names = rows[0]
-    return {name: [row[place] if place < len(row) else "" for row in rows[1:]] for place, name in enumerate(names)}
+    return {
+        name: [row[place] if place < len(row) else "" for row in rows[1:]]
+        for place, name in enumerate(names)
+    }
 
 
 def without(table: Table, *names: str) -> Table:
@@ -96,7 +111,9 @@ def same_entity(entities: Iterable[object]) -> Pairs:
     members: dict[object, list[int]] = defaultdict(list)
     for row, entity in enumerate(entities):
         members[entity].append(row)
-    return sorted_pairs(pair for found in members.values() for pair in combinations(found, 2))
+    return sorted_pairs(
+        pair for found in members.values() for pair in combinations(found, 2)
+    )
 
 
 def rows_of(ids: Sequence[str], keys: Iterable[str]) -> list[int]:
@@ -115,21 +132,33 @@ def two_files(name: str, a: Path, b: Path, truth: Path) -> DataSet:
 
 def abt_buy(folder: Path) -> DataSet:
     path = folder / "dedupe_examples"
-    return two_files("Abt-Buy", *(path / f"AbtBuy_jedai_{part}.csv" for part in ("a", "b", "matches")))
+    return two_files(
+        "Abt-Buy",
+        *(path / f"AbtBuy_jedai_{part}.csv" for part in ("a", "b", "matches")),
+    )
 
 
 def amazon_google(folder: Path) -> DataSet:
     path = folder / "amazon_google"
-    return two_files("Amazon-Google", *(path / f"{part}.csv" for part in ("Amazon", "Google", "matches")))
+    return two_files(
+        "Amazon-Google",
+        *(path / f"{part}.csv" for part in ("Amazon", "Google", "matches")),
+    )
 
 
 def dblp_acm(folder: Path) -> DataSet:
     path = folder / "dblp_acm"
-    return two_files("DBLP-ACM", *(path / f"{part}.csv" for part in ("DBLP2", "ACM", "DBLP-ACM_perfectMapping")))
+    return two_files(
+        "DBLP-ACM",
+        *(path / f"{part}.csv" for part in ("DBLP2", "ACM", "DBLP-ACM_perfectMapping")),
+    )
 
 
 def cora(folder: Path) -> DataSet:
-    table, matches = read(folder / "cora" / "cora.csv"), read(folder / "cora" / "matches.csv")
+    table, matches = (
+        read(folder / "cora" / "cora.csv"),
+        read(folder / "cora" / "matches.csv"),
+    )
     first, second = (rows_of(table["Entity Id"], keys) for keys in matches.values())
     pairs = ((min(pair), max(pair)) for pair in zip(first, second, strict=True))
     return DataSet("cora", table, None, "Entity Id", sorted_pairs(pairs))
@@ -137,24 +166,38 @@ def cora(folder: Path) -> DataSet:
 
 def febrl(folder: Path, number: int) -> DataSet:
     """Read a data set of FEBRL. Its ids tell the matches; without the ids, row numbers stand in their place."""
-    tables = [read(path) for path in sorted((folder / "febrl").glob(f"dataset{number}*.csv"))]
+    tables = [
+        read(path) for path in sorted((folder / "febrl").glob(f"dataset{number}*.csv"))
+    ]
     entities = [[key.split("-")[1] for key in table["rec_id"]] for table in tables]
     for table in tables:
         table["rec_id"] = [str(row) for row in range(len(table["rec_id"]))]
     if len(tables) == 1:
-        return DataSet(f"FEBRL {number}", tables[0], None, "rec_id", same_entity(entities[0]))
+        return DataSet(
+            f"FEBRL {number}", tables[0], None, "rec_id", same_entity(entities[0])
+        )
     pairs = sorted_pairs(enumerate(rows_of(entities[1], entities[0])))
     return DataSet(f"FEBRL {number}", tables[0], tables[1], "rec_id", pairs)
 
 
 def restaurants(folder: Path) -> DataSet:
     table = read(folder / "restaurants" / "restaurant-nophone-training.csv")
-    return DataSet("restaurants", without(table, "unique_id"), None, None, same_entity(table["unique_id"]))
+    return DataSet(
+        "restaurants",
+        without(table, "unique_id"),
+        None,
+        None,
+        same_entity(table["unique_id"]),
+    )
 
 
 def chicago(folder: Path) -> DataSet:
-    table = read(folder / "dedupe_examples" / "chicago_early_childhood_with_true_ids.csv")
-    return DataSet("Chicago", without(table, "True Id"), None, "Id", same_entity(table["True Id"]))
+    table = read(
+        folder / "dedupe_examples" / "chicago_early_childhood_with_true_ids.csv"
+    )
+    return DataSet(
+        "Chicago", without(table, "True Id"), None, "Id", same_entity(table["True Id"])
+    )
 
 
 def patstat(folder: Path) -> DataSet:
@@ -162,7 +205,13 @@ def patstat(folder: Path) -> DataSet:
     table = read(folder / "dedupe_examples" / "patstat_input.csv.gz")
     reference = read(folder / "dedupe_examples" / "patstat_reference.csv")
     entity = dict(zip(reference["person_id"], reference["leuven_id"], strict=True))
-    return DataSet("patstat", table, None, "person_id", same_entity(entity[key] for key in table["person_id"]))
+    return DataSet(
+        "patstat",
+        table,
+        None,
+        "person_id",
+        same_entity(entity[key] for key in table["person_id"]),
+    )
 
 
 PUBLIC: dict[str, Callable[[Path], DataSet]] = {
@@ -170,7 +219,10 @@ PUBLIC: dict[str, Callable[[Path], DataSet]] = {
     "Amazon-Google": amazon_google,
     "cora": cora,
     "DBLP-ACM": dblp_acm,
-    **{f"FEBRL {number}": lambda folder, number=number: febrl(folder, number) for number in range(1, 5)},
+    **{
+        f"FEBRL {number}": lambda folder, number=number: febrl(folder, number)
+        for number in range(1, 5)
+    },
     "restaurants": restaurants,
     "Chicago": chicago,
     "patstat": patstat,
@@ -179,10 +231,14 @@ PUBLIC: dict[str, Callable[[Path], DataSet]] = {
 
 def generated(name: str) -> DataSet:
     a, b, truth = GENERATED[name]()
-    return DataSet(name, a, b, "id", same_entity(truth) if b is None else sorted_pairs(truth))
+    return DataSet(
+        name, a, b, "id", same_entity(truth) if b is None else sorted_pairs(truth)
+    )
 
 
-def data_sets(folder: Path | str | None, only: Sequence[str] | None = None) -> Iterator[DataSet]:
+def data_sets(
+    folder: Path | str | None, only: Sequence[str] | None = None
+) -> Iterator[DataSet]:
     """Yield the data sets one after another; each is read or generated when it is needed.
 
     Parameters
@@ -197,7 +253,11 @@ def data_sets(folder: Path | str | None, only: Sequence[str] | None = None) -> I
     wanted = [re.sub(r"\W", "", name).lower() for name in only or [""]]
     for name in names:
         if any(plain[name].startswith(start) for start in wanted):
-            yield PUBLIC[name](Path(folder)) if folder is not None and name in PUBLIC else generated(name)
+            yield (
+                PUBLIC[name](Path(folder))
+                if folder is not None and name in PUBLIC
+                else generated(name)
+            )
 
 
 # ---- figures ----
@@ -205,8 +265,14 @@ def data_sets(folder: Path | str | None, only: Sequence[str] | None = None) -> I
 
 def figures(found: Pairs, true: Pairs) -> tuple[float, float, float]:
     """Return F1, precision and recall of pairs, each pair once in both."""
-    good = len(np.intersect1d(*(pairs[:, 0] << 32 | pairs[:, 1] for pairs in (found, true))))
-    return 2 * good / max(1, len(found) + len(true)), good / max(1, len(found)), good / max(1, len(true))
+    good = len(
+        np.intersect1d(*(pairs[:, 0] << 32 | pairs[:, 1] for pairs in (found, true)))
+    )
+    return (
+        2 * good / max(1, len(found) + len(true)),
+        good / max(1, len(found)),
+        good / max(1, len(true)),
+    )
 
 
 def linked(data: DataSet, with_ids: bool) -> LinkResult:
@@ -221,7 +287,10 @@ def texts(data: DataSet) -> list[list[str]]:
     """Return the records of both tables, or of one, as texts: their common fields, joined by spaces."""
     tables = [data.a] if data.b is None else [data.a, data.b]
     names = [name for name in data.a if name in tables[-1] and name != data.id_column]
-    return [[" ".join(row) for row in zip(*(table[name] for name in names), strict=True)] for table in tables]
+    return [
+        [" ".join(row) for row in zip(*(table[name] for name in names), strict=True)]
+        for table in tables
+    ]
 
 
 def nearest_pairs(data: DataSet) -> Pairs:
@@ -229,11 +298,22 @@ def nearest_pairs(data: DataSet) -> Pairs:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     all_texts = texts(data)
-    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True, dtype=np.float32)
+    vectorizer = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True, dtype=np.float32
+    )
     vectorizer.fit([text for table in all_texts for text in table])
-    first, second = vectorizer.transform(all_texts[0]), vectorizer.transform(all_texts[-1]).T.tocsc()
-    best_b, value_b = np.zeros(first.shape[0], int), np.zeros(first.shape[0], np.float32)
-    best_a, value_a = np.zeros(second.shape[1], int), np.zeros(second.shape[1], np.float32)
+    first, second = (
+        vectorizer.transform(all_texts[0]),
+        vectorizer.transform(all_texts[-1]).T.tocsc(),
+    )
+    best_b, value_b = (
+        np.zeros(first.shape[0], int),
+        np.zeros(first.shape[0], np.float32),
+    )
+    best_a, value_a = (
+        np.zeros(second.shape[1], int),
+        np.zeros(second.shape[1], np.float32),
+    )
     for start in range(0, first.shape[0], BLOCK_ROWS):
         cosines = (first[start : start + BLOCK_ROWS] @ second).toarray()
         rows = np.arange(start, start + len(cosines))
@@ -243,7 +323,9 @@ def nearest_pairs(data: DataSet) -> Pairs:
         place, value = cosines.argmax(0), cosines.max(0)
         better = value > value_a
         best_a[better], value_a[better] = place[better] + start, value[better]
-    rows = np.flatnonzero((best_a[best_b] == np.arange(len(best_b))) & (value_b >= LEAST_COSINE))
+    rows = np.flatnonzero(
+        (best_a[best_b] == np.arange(len(best_b))) & (value_b >= LEAST_COSINE)
+    )
     pairs = np.column_stack([rows, best_b[rows]])
     return pairs if data.b is not None else pairs[pairs[:, 0] < pairs[:, 1]]
 
@@ -252,7 +334,12 @@ def report(data: DataSet, with_ids: bool, baseline: str) -> bool:
     """Link one data set and print its line of the table; return whether the run succeeded."""
     first, second = data.sizes
     rows = f"{first:,}" if data.b is None else f"{first:,} x {second:,}"
-    line = [data.name, rows, f"{len(data.true_pairs):,}", "" if data.id_column is None else "yes" if with_ids else "no"]
+    line = [
+        data.name,
+        rows,
+        f"{len(data.true_pairs):,}",
+        "" if data.id_column is None else "yes" if with_ids else "no",
+    ]
     start = time.perf_counter()
     try:
         found = linked(data, with_ids)
@@ -260,9 +347,14 @@ def report(data: DataSet, with_ids: bool, baseline: str) -> bool:
         print_line([*line, f"failed: {error!r}"])
         return False
     seconds = time.perf_counter() - start
-    line += [f"{value:.3f}" for value in figures(np.column_stack([found.i, found.j]), data.true_pairs)]
+    line += [
+        f"{value:.3f}"
+        for value in figures(np.column_stack([found.i, found.j]), data.true_pairs)
+    ]
     if data.b is None:
-        line.append(f"{figures(same_entity(found.groups().tolist()), data.true_pairs)[0]:.3f}")
+        line.append(
+            f"{figures(same_entity(found.groups().tolist()), data.true_pairs)[0]:.3f}"
+        )
     else:
         line.append("")
     print_line([*line, f"{seconds:.1f}", str(len(found.summary.warnings)), baseline])
@@ -271,23 +363,42 @@ def report(data: DataSet, with_ids: bool, baseline: str) -> bool:
 
 def print_line(cells: Sequence[str]) -> None:
     """Print one line of the table as soon as it is known."""
-    others = (cell.rjust(width) for cell, width in zip(cells[1:], WIDTHS[1:], strict=False))
+    others = (
+        cell.rjust(width) for cell, width in zip(cells[1:], WIDTHS[1:], strict=False)
+    )
     print("  ".join([cells[0].ljust(WIDTHS[0]), *others]), flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", metavar="FOLDER")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of data sets, or their beginnings")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="names of data sets, or their beginnings",
+    )
     parser.add_argument("--baseline", action="store_true", help="add the F1 of TF-IDF")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--ids", action="store_true", help="only the runs with the column of the ids named")
+    which.add_argument(
+        "--ids",
+        action="store_true",
+        help="only the runs with the column of the ids named",
+    )
     which.add_argument("--no-ids", action="store_true", help="only the runs without")
     options = parser.parse_args(argv)
     good = True
     print_line(HEADER)
-    for data in data_sets(None if options.folder == "-" else options.folder, options.only):
-        baseline = f"{figures(nearest_pairs(data), data.true_pairs)[0]:.3f}" if options.baseline else ""
+    for data in data_sets(
+        None if options.folder == "-" else options.folder, options.only
+    ):
+        baseline = (
+            f"{figures(nearest_pairs(data), data.true_pairs)[0]:.3f}"
+            if options.baseline
+            else ""
+        )
         if not options.no_ids or data.id_column is None:
             good &= report(data, True, baseline)
         if not options.ids and data.id_column is not None:

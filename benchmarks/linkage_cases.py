@@ -99,34 +99,58 @@ def people_columns(text: str) -> tuple[int, bool]:
     return int(text.rstrip("f")), text.endswith("f")
 
 
-def two_tables_of_people(letter: str, columns: str, size: int, percent: float, seed: int) -> Tables:
+def two_tables_of_people(
+    letter: str, columns: str, size: int, percent: float, seed: int
+) -> Tables:
     population = POPULATIONS[letter]
     count, families = people_columns(columns)
     names = columns_of(population, count)
-    rng = np.random.default_rng([ord(letter), count, families, size, round(percent * 100), seed])
+    rng = np.random.default_rng(
+        [ord(letter), count, families, size, round(percent * 100), seed]
+    )
     shared = round(size * percent / 100)
     people = draw_people(population, 2 * size - shared, families, rng)
     order = rng.permutation(size)
     a = {name: people[name][:size][order] for name in names}
     both = {name: people[name][:shared] for name in people}
-    copies = copy_people(population, both, names, rng) if shared else {name: people[name][:0] for name in names}
+    copies = (
+        copy_people(population, both, names, rng)
+        if shared
+        else {name: people[name][:0] for name in names}
+    )
     other_order = rng.permutation(size)
-    b = {name: np.concatenate([copies[name], people[name][size:]])[other_order] for name in names}
+    b = {
+        name: np.concatenate([copies[name], people[name][size:]])[other_order]
+        for name in names
+    }
     row_in_a = np.argsort(order)[:shared]
     row_in_b = np.argsort(other_order)[:shared]
     true_pairs = np.column_stack([row_in_a, row_in_b])
-    return Tables(a, b, true_pairs[np.argsort(row_in_a)], {name: population.kinds[name] for name in names})
+    return Tables(
+        a,
+        b,
+        true_pairs[np.argsort(row_in_a)],
+        {name: population.kinds[name] for name in names},
+    )
 
 
-def people_twice(letter: str, columns: str, size: int, percent: float, seed: int) -> Tables:
+def people_twice(
+    letter: str, columns: str, size: int, percent: float, seed: int
+) -> Tables:
     population = POPULATIONS[letter]
     count, families = people_columns(columns)
     names = columns_of(population, count)
-    rng = np.random.default_rng([ord(letter), count, families, size, round(percent * 100), seed, 1])
+    rng = np.random.default_rng(
+        [ord(letter), count, families, size, round(percent * 100), seed, 1]
+    )
     copied = round(size * percent / 100)
     people = draw_people(population, size - copied, families, rng)
     both = {name: people[name][:copied] for name in people}
-    copies = copy_people(population, both, names, rng) if copied else {name: people[name][:0] for name in names}
+    copies = (
+        copy_people(population, both, names, rng)
+        if copied
+        else {name: people[name][:0] for name in names}
+    )
     order = rng.permutation(size)
     place = np.argsort(order)
     a = {name: np.concatenate([people[name], copies[name]])[order] for name in names}
@@ -149,14 +173,19 @@ def as_columns(records: list[Record]) -> Columns:
     return {name: [record[name] for record in records] for name in records[0]}
 
 
-def linked_kind(kind: Kind, size: int, share: float, strength: float, seed: int, one: bool) -> Tables:
+def linked_kind(
+    kind: Kind, size: int, share: float, strength: float, seed: int, one: bool
+) -> Tables:
     """Return two tables of a kind, or one, in which a share of the entities has a second record."""
     draws = Draws(seed)
     shared = round(size * share)
     entities = kind.entities(size if one else 2 * size - shared, draws)
     draws.shuffle(entities)
     first = [(number, record) for number, record in enumerate(entities[:size])]
-    again = [(number, kind.again(record, draws, strength)) for number, record in enumerate(entities[:shared])]
+    again = [
+        (number, kind.again(record, draws, strength))
+        for number, record in enumerate(entities[:shared])
+    ]
     if one:
         rows = first + again
         draws.shuffle(rows)
@@ -167,12 +196,17 @@ def linked_kind(kind: Kind, size: int, share: float, strength: float, seed: int,
             kind.kinds,
         )
     second = again + [
-        (size + number, kind.again(record, draws, strength)) for number, record in enumerate(entities[size:])
+        (size + number, kind.again(record, draws, strength))
+        for number, record in enumerate(entities[size:])
     ]
     draws.shuffle(first)
     draws.shuffle(second)
     place = {number: row for row, (number, _) in enumerate(first)}
-    pairs = linkage.sorted_pairs((place[number], row) for row, (number, _) in enumerate(second) if number in place)
+    pairs = linkage.sorted_pairs(
+        (place[number], row)
+        for row, (number, _) in enumerate(second)
+        if number in place
+    )
     a, b = (as_columns([record for _, record in side]) for side in (first, second))
     return Tables(a, b, pairs, kind.kinds)
 
@@ -190,12 +224,18 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
     again = round(size * percent / 100)
     rows: list[tuple[int, Record]] = []
     for number in range(size - again):
-        first = draws.skewed(words.MEN if draws.chance(0.5) else words.WOMEN, 0.5).title()
+        first = draws.skewed(
+            words.MEN if draws.chance(0.5) else words.WOMEN, 0.5
+        ).title()
         last = draws.skewed(words.SURNAMES, 0.4).title()
         place = min(9, int(draws.expovariate(0.4)))
         kind = draws.choice(words.STREETS).title()
         user = draws.choice(
-            (f"{first}.{last}", f"{first[0]}{last}{draws.randint(1, 99)}", f"{last}{draws.randint(1, 999)}")
+            (
+                f"{first}.{last}",
+                f"{first[0]}{last}{draws.randint(1, 99)}",
+                f"{last}{draws.randint(1, 999)}",
+            )
         )
         number_of_house = draws.randint(1, 180)
         street = draws.choice(words.STARTS).title() + draws.choice(("", "wood", "ton"))
@@ -207,7 +247,9 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
             "Postcode": str(2000 + 211 * place + draws.choice((0, 0, 1, 2))),
             "State": STATES[place],
             "Phone": f"(0{2 + place % 7}) {draws.randint(1000, 9999)} {draws.randint(1000, 9999)}",
-            "Email": f"{user.lower()}@{draws.choice(('example.com', 'mail.example', 'post.example'))}".replace("'", ""),
+            "Email": f"{user.lower()}@{draws.choice(('example.com', 'mail.example', 'post.example'))}".replace(
+                "'", ""
+            ),
             "Customer since": f"{draws.randint(2008, 2024)}-{draws.randint(1, 12):02d}-{draws.randint(1, 28):02d}",
             "Segment": draws.skewed(("Retail", "Wholesale", "Online"), 0.8),
         }
@@ -244,17 +286,28 @@ def messy_customers(derived: bool, percent: float, seed: int = 5) -> Tables:
     }
     table = as_columns([record for _, record in finished])
     return Tables(
-        table, None, linkage.same_entity(number for number, _ in finished), {name: kinds[name] for name in table}
+        table,
+        None,
+        linkage.same_entity(number for number, _ in finished),
+        {name: kinds[name] for name in table},
     )
 
 
 def messy_again(record: Record, draws: Draws) -> Record:
     """Return a customer as entered again, some time later."""
     other = dict(record)
-    for name, rate in (("First Name", 0.2), ("Last Name", 0.2), ("Street", 0.2), ("City", 0.08), ("Email", 0.1)):
+    for name, rate in (
+        ("First Name", 0.2),
+        ("Last Name", 0.2),
+        ("Street", 0.2),
+        ("City", 0.08),
+        ("Email", 0.1),
+    ):
         other[name] = draws.typos(other[name], rate)
     if draws.chance(0.1):
-        other["First Name"] = words.NICKNAMES.get(record["First Name"].lower(), record["First Name"][0]).title()
+        other["First Name"] = words.NICKNAMES.get(
+            record["First Name"].lower(), record["First Name"][0]
+        ).title()
     if draws.chance(0.3):
         street, _, kind = other["Street"].rpartition(" ")
         other["Street"] = f"{street} {words.SHORT.get(kind.lower(), kind)}".strip()
@@ -263,7 +316,9 @@ def messy_again(record: Record, draws: Draws) -> Record:
     if draws.chance(0.15):
         other["Last Name"] = other["Last Name"].upper()
     if draws.chance(0.3):
-        other["Customer since"] = f"{draws.randint(2008, 2024)}-{draws.randint(1, 12):02d}-{draws.randint(1, 28):02d}"
+        other["Customer since"] = (
+            f"{draws.randint(2008, 2024)}-{draws.randint(1, 12):02d}-{draws.randint(1, 28):02d}"
+        )
     return other
 
 
@@ -304,7 +359,12 @@ def with_source_column() -> Tables:
             source.append("crm" if (row in first) != draws.chance(0.1) else "shop")
         else:
             source.append(draws.choice(("crm", "shop")))
-    return Tables({**tables.a, "source": source}, None, tables.true_pairs, {**tables.kinds, "source": "category"})
+    return Tables(
+        {**tables.a, "source": source},
+        None,
+        tables.true_pairs,
+        {**tables.kinds, "source": "category"},
+    )
 
 
 def one_to_many() -> Tables:
@@ -315,12 +375,23 @@ def one_to_many() -> Tables:
     second = []
     for number in range(1000):
         second += [
-            (number, kind.again(entities[number], draws, 1.0)) for _ in range(draws.choice((0, 1, 1, 2, 3, 4, 6)))
+            (number, kind.again(entities[number], draws, 1.0))
+            for _ in range(draws.choice((0, 1, 1, 2, 3, 4, 6)))
         ]
-    second += [(number, kind.again(entities[number], draws, 1.0)) for number in range(1500, 3500)]
+    second += [
+        (number, kind.again(entities[number], draws, 1.0))
+        for number in range(1500, 3500)
+    ]
     draws.shuffle(second)
-    pairs = linkage.sorted_pairs((number, row) for row, (number, _) in enumerate(second) if number < 1500)
-    return Tables(as_columns(entities[:1500]), as_columns([record for _, record in second]), pairs, kind.kinds)
+    pairs = linkage.sorted_pairs(
+        (number, row) for row, (number, _) in enumerate(second) if number < 1500
+    )
+    return Tables(
+        as_columns(entities[:1500]),
+        as_columns([record for _, record in second]),
+        pairs,
+        kind.kinds,
+    )
 
 
 def small_lists(folder: Path, draw: int) -> Tables:
@@ -329,9 +400,17 @@ def small_lists(folder: Path, draw: int) -> Tables:
     draws = Draws(draw)
     chosen = draws.sample(data.true_pairs.tolist(), 20)
     order = draws.sample(range(20), 20)
-    a = {name: [values[i] for i, _ in chosen] for name, values in data.a.items() if name != "id"}
+    a = {
+        name: [values[i] for i, _ in chosen]
+        for name, values in data.a.items()
+        if name != "id"
+    }
     assert data.b is not None
-    b = {name: [data.b[name][chosen[place][1]] for place in order] for name in a if name in data.b}
+    b = {
+        name: [data.b[name][chosen[place][1]] for place in order]
+        for name in a
+        if name in data.b
+    }
     pairs = linkage.sorted_pairs((place, row) for row, place in enumerate(order))
     return Tables(a, b, pairs, {})
 
@@ -349,8 +428,12 @@ def phone_types() -> Tables:
     numbers = rng.integers(2 * 10**9, 9 * 10**9, 300)
     phone_of = rng.integers(2 * 10**9, 9 * 10**9, 300)
     phone_of[tables.true_pairs[:, 1]] = numbers[tables.true_pairs[:, 0]]
-    a = {name: tables.a[name] for name in ("first", "town")} | {"phone": [str(number) for number in numbers.tolist()]}
-    b = {name: tables.b[name] for name in ("first", "town")} | {"phone": phone_of.tolist()}
+    a = {name: tables.a[name] for name in ("first", "town")} | {
+        "phone": [str(number) for number in numbers.tolist()]
+    }
+    b = {name: tables.b[name] for name in ("first", "town")} | {
+        "phone": phone_of.tolist()
+    }
     return Tables(a, b, tables.true_pairs, {})
 
 
@@ -359,8 +442,18 @@ def phone_types() -> Tables:
 
 def public(folder: Path, name: str) -> Tables:
     data = linkage.PUBLIC[name](folder)
-    a = {column: values for column, values in data.a.items() if column != data.id_column}
-    b = None if data.b is None else {column: values for column, values in data.b.items() if column != data.id_column}
+    a = {
+        column: values for column, values in data.a.items() if column != data.id_column
+    }
+    b = (
+        None
+        if data.b is None
+        else {
+            column: values
+            for column, values in data.b.items()
+            if column != data.id_column
+        }
+    )
     kinds = FEBRL_KINDS if name.startswith("FEBRL") else {}
     return Tables(a, b, data.true_pairs, kinds)
 
@@ -387,19 +480,32 @@ def without_duplicates(folder: Path, name: str) -> Tables:
         first[j] = min(first[j], first[i])
     kept = [row for row, least in enumerate(first) if row == least]
     return Tables(
-        {column: [values[row] for row in kept] for column, values in tables.a.items()}, None, NO_PAIRS, tables.kinds
+        {column: [values[row] for row in kept] for column, values in tables.a.items()},
+        None,
+        NO_PAIRS,
+        tables.kinds,
     )
 
 
 def one_side(folder: Path, name: str, side: str) -> Tables:
     """Return one of two public tables, in which hardly any entity is twice."""
     tables = public(folder, name)
-    return Tables(tables.a if side == "a" else tables.b or {}, None, NO_PAIRS, tables.kinds)
+    return Tables(
+        tables.a if side == "a" else tables.b or {}, None, NO_PAIRS, tables.kinds
+    )
 
 
 # ---- all of them ----
 
-ONE_TABLE = ("FEBRL 1", "FEBRL 2", "FEBRL 3", "cora", "restaurants", "Chicago", "patstat")
+ONE_TABLE = (
+    "FEBRL 1",
+    "FEBRL 2",
+    "FEBRL 3",
+    "cora",
+    "restaurants",
+    "Chicago",
+    "patstat",
+)
 TWO_TABLES = ("FEBRL 4", "Abt-Buy", "Amazon-Google", "DBLP-ACM")
 # The kind, rows, share with a second record, strength of errors, and whether there is one table.
 CALIBRATION = {
@@ -427,7 +533,12 @@ def people_case(name: str) -> Case:
     seed = int(rest[1]) if len(rest) > 1 else 1
     draw = two_tables_of_people if what == "people" else people_twice
     target = people_target(columns, int(size), percent)
-    return Case(name, lambda: draw(letter, columns, int(size), percent, seed), target, letter == "C")
+    return Case(
+        name,
+        lambda: draw(letter, columns, int(size), percent, seed),
+        target,
+        letter == "C",
+    )
 
 
 def people_names() -> Iterator[str]:
@@ -438,7 +549,9 @@ def people_names() -> Iterator[str]:
             yield f"twice/{letter}/{columns}{families}/{size}"
         yield f"twice/{letter}/{columns}{families}/20000/0"
     for letter, size, seed in product(
-        "ABC", (20, 100, 500, 2000, 50_000, 100_000, 200_000, 400_000, 1_000_000), (1, 2)
+        "ABC",
+        (20, 100, 500, 2000, 50_000, 100_000, 200_000, 400_000, 1_000_000),
+        (1, 2),
     ):
         yield f"people/{letter}/8/{size}/80/{seed}"
     for letter, size, percent in product("ABC", (20, 100, 500, 2000, 8000), (10, 2, 0)):
@@ -456,17 +569,30 @@ def all_cases(folder: Path | None) -> dict[str, Case]:
         cases.append(
             Case(
                 f"messy/{form}/{percent}",
-                lambda form=form, percent=percent: messy_customers(form == "derived", percent),
+                lambda form=form, percent=percent: messy_customers(
+                    form == "derived", percent
+                ),
                 target,
             )
         )
-    for kinds, sizes, kept_back in ((KINDS, CALIBRATION, False), (KEPT_KINDS, KEPT_CALIBRATION, True)):
+    for kinds, sizes, kept_back in (
+        (KINDS, CALIBRATION, False),
+        (KEPT_KINDS, KEPT_CALIBRATION, True),
+    ):
         for name, kind in kinds.items():
             cases += kind_cases(hyphened(name), kind, sizes[name], kept_back)
     plain = Target(f1=0.98, expected=0.03)
     cases += [
-        Case("input/dummies-30", lambda: with_dummies(30), Target(precision=0.97, recall=0.85)),
-        Case("input/dummies-70", lambda: with_dummies(70), Target(precision=0.95, recall=0.3)),
+        Case(
+            "input/dummies-30",
+            lambda: with_dummies(30),
+            Target(precision=0.97, recall=0.85),
+        ),
+        Case(
+            "input/dummies-70",
+            lambda: with_dummies(70),
+            Target(precision=0.95, recall=0.3),
+        ),
         Case("input/source", with_source_column, plain),
         Case("input/one-to-many", one_to_many, Target(f1=0.9, beside_tfidf=True)),
         Case("input/birds-15", few_birds, Target(f1=0.9)),
@@ -477,12 +603,24 @@ def all_cases(folder: Path | None) -> dict[str, Case]:
     return {case.name: case for case in cases}
 
 
-def kind_cases(name: str, kind: Kind, sizes: tuple[int, float, float, bool], kept_back: bool) -> list[Case]:
+def kind_cases(
+    name: str, kind: Kind, sizes: tuple[int, float, float, bool], kept_back: bool
+) -> list[Case]:
     """Return the cases of a kind: a table without duplicates, and tables with some."""
     size, share, strength, one = sizes
-    none = Case(f"none/{name}", lambda: linked_kind(kind, 2000, 0, 1, 11, True), NO_LINKS, kept_back)
+    none = Case(
+        f"none/{name}",
+        lambda: linked_kind(kind, 2000, 0, 1, 11, True),
+        NO_LINKS,
+        kept_back,
+    )
     target = Target(beside_tfidf=True, expected=0.03)
-    some = Case(f"calibration/{name}", lambda: linked_kind(kind, size, share, strength, 12, one), target, kept_back)
+    some = Case(
+        f"calibration/{name}",
+        lambda: linked_kind(kind, size, share, strength, 12, one),
+        target,
+        kept_back,
+    )
     return [none, some]
 
 
@@ -490,9 +628,21 @@ def public_cases(folder: Path) -> list[Case]:
     cases = []
     for name in (*ONE_TABLE, *TWO_TABLES):
         target = Target(beside_main=True, beside_tfidf=True)
-        cases.append(Case(f"public/{hyphened(name)}", lambda name=name: public(folder, name), target))
+        cases.append(
+            Case(
+                f"public/{hyphened(name)}",
+                lambda name=name: public(folder, name),
+                target,
+            )
+        )
     for name in ONE_TABLE:
-        cases.append(Case(f"none/real-{hyphened(name)}", lambda name=name: without_duplicates(folder, name), NO_LINKS))
+        cases.append(
+            Case(
+                f"none/real-{hyphened(name)}",
+                lambda name=name: without_duplicates(folder, name),
+                NO_LINKS,
+            )
+        )
     for name, side in (*product(TWO_TABLES, "ab"),):
         cases.append(
             Case(
@@ -502,18 +652,34 @@ def public_cases(folder: Path) -> list[Case]:
             )
         )
     for draw in range(1, 6):
-        cases.append(Case(f"input/lists-{draw}", lambda draw=draw: small_lists(folder, draw), Target(f1=0.8)))
+        cases.append(
+            Case(
+                f"input/lists-{draw}",
+                lambda draw=draw: small_lists(folder, draw),
+                Target(f1=0.8),
+            )
+        )
     return cases
 
 
-def chosen_cases(folder: Path | None, patterns: list[str], kept_back: bool) -> list[Case]:
+def chosen_cases(
+    folder: Path | None, patterns: list[str], kept_back: bool
+) -> list[Case]:
     """Return the cases whose names match one of some patterns, as `people/*/3/*` or just `people`."""
     cases = all_cases(folder)
     chosen: dict[str, Case] = {}
     for pattern in patterns:
-        within = [name for name in cases if fnmatch(name, pattern) or name.startswith(pattern + "/")]
+        within = [
+            name
+            for name in cases
+            if fnmatch(name, pattern) or name.startswith(pattern + "/")
+        ]
         matching = [pattern] if pattern in cases else within
         if not matching and pattern.split("/")[0] in ("people", "twice"):
             chosen[pattern] = people_case(pattern)
-        chosen |= {name: cases[name] for name in matching if kept_back or not cases[name].kept_back}
+        chosen |= {
+            name: cases[name]
+            for name in matching
+            if kept_back or not cases[name].kept_back
+        }
     return [*chosen.values()]

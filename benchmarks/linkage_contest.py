@@ -54,7 +54,9 @@ def link_by_lshfast(folder: Path, output: Path, threads: int) -> Result:
     interval = None
     try:
         if (folder / "b.parquet").exists():
-            found = match_records(a, pq.read_table(folder / "b.parquet"), threads=threads)
+            found = match_records(
+                a, pq.read_table(folder / "b.parquet"), threads=threads
+            )
         else:
             found = dedup_records(a, threads=threads)
         i, j, probabilities = found.i, found.j, found.probabilities
@@ -65,11 +67,18 @@ def link_by_lshfast(folder: Path, output: Path, threads: int) -> Result:
     if probabilities is None:
         probabilities = np.full(len(i), np.nan)
     links = pa.table(
-        {"i": np.asarray(i, np.int64), "j": np.asarray(j, np.int64), "p": np.asarray(probabilities, float)}
+        {
+            "i": np.asarray(i, np.int64),
+            "j": np.asarray(j, np.int64),
+            "p": np.asarray(probabilities, float),
+        }
     )
     pq.write_table(links, output)
     if interval is not None:
-        interval = [float(value) for value in np.atleast_1d(np.asarray(interval, float)).tolist()]
+        interval = [
+            float(value)
+            for value in np.atleast_1d(np.asarray(interval, float)).tolist()
+        ]
     return {"warnings": warnings, "refused": refused, "interval": interval}
 
 
@@ -79,14 +88,27 @@ def link_by_tfidf(folder: Path, output: Path, threads: int) -> Result:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    paths = [path for path in (folder / "a.parquet", folder / "b.parquet") if path.exists()]
+    paths = [
+        path for path in (folder / "a.parquet", folder / "b.parquet") if path.exists()
+    ]
     tables = [
-        {name: [str(value or "") for value in values] for name, values in pq.read_table(path).to_pydict().items()}
+        {
+            name: [str(value or "") for value in values]
+            for name, values in pq.read_table(path).to_pydict().items()
+        }
         for path in paths
     ]
-    data = linkage.DataSet("", tables[0], tables[1] if len(tables) > 1 else None, None, np.zeros((0, 2), np.int64))
+    data = linkage.DataSet(
+        "",
+        tables[0],
+        tables[1] if len(tables) > 1 else None,
+        None,
+        np.zeros((0, 2), np.int64),
+    )
     pairs = linkage.nearest_pairs(data)
-    links = pa.table({"i": pairs[:, 0], "j": pairs[:, 1], "p": np.full(len(pairs), np.nan)})
+    links = pa.table(
+        {"i": pairs[:, 0], "j": pairs[:, 1], "p": np.full(len(pairs), np.nan)}
+    )
     pq.write_table(links, output)
     return {}
 
@@ -107,7 +129,9 @@ def cached(case: Any, cache: Path) -> Path:
     tables = case.make()
     for side, columns in (("a", tables.a), ("b", tables.b)):
         if columns is not None:
-            table = pa.table({name: pa.array(list(values)) for name, values in columns.items()})
+            table = pa.table(
+                {name: pa.array(list(values)) for name, values in columns.items()}
+            )
             pq.write_table(table, folder / f"{side}.parquet")
     (folder / "kinds.json").write_text(json.dumps(dict(tables.kinds)))
     np.save(folder / "true.npy", tables.true_pairs)
@@ -165,18 +189,33 @@ def figures(folder: Path, engine: str) -> Result:
 def run_case(case: Any, options: argparse.Namespace) -> Result:
     """Run one case in a process of its own, and return its figures."""
     folder = cached(case, options.cache)
-    result: Result = {"case": case.name, "engine": options.engine, "rows": rows_in(folder)}
+    result: Result = {
+        "case": case.name,
+        "engine": options.engine,
+        "rows": rows_in(folder),
+    }
     links = folder / f"links-{os.getpid()}.parquet"
     paths = [str(folder), str(links)]
     threads = str(options.threads)
     if options.engine == "splink":
         command = [options.python, str(HERE / "linkage_splink.py"), *paths, threads]
     else:
-        command = [sys.executable, __file__, "link", *paths, "--engine", options.engine, "--threads", threads]
+        command = [
+            sys.executable,
+            __file__,
+            "link",
+            *paths,
+            "--engine",
+            options.engine,
+            "--threads",
+            threads,
+        ]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, cwd=HERE)
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (options.seconds, options.seconds + 5))
+        resource.prlimit(
+            process.pid, resource.RLIMIT_CPU, (options.seconds, options.seconds + 5)
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         result["seconds"] = round(time.perf_counter() - start, 2)
@@ -186,7 +225,11 @@ def run_case(case: Any, options: argparse.Namespace) -> Result:
         errors.seek(0)
         if process.returncode:
             message = errors.read().decode(errors="replace")[-1500:]
-            result["failed"] = "too many processor seconds" if process.returncode == -signal.SIGXCPU else message
+            result["failed"] = (
+                "too many processor seconds"
+                if process.returncode == -signal.SIGXCPU
+                else message
+            )
             return result
         result |= json.loads(output.read().splitlines()[-1])
     links.rename(folder / f"links-{options.engine}.parquet")
@@ -206,7 +249,13 @@ def latest(paths: Sequence[Path]) -> dict[str, Result]:
     return results
 
 
-def misses(result: Result, target: Any, first: Result | None, splink: Result | None, tfidf: Result | None) -> str:
+def misses(
+    result: Result,
+    target: Any,
+    first: Result | None,
+    splink: Result | None,
+    tfidf: Result | None,
+) -> str:
     """Return a letter for each target that a result misses."""
     if "failed" in result:
         return "failed"
@@ -223,9 +272,17 @@ def misses(result: Result, target: Any, first: Result | None, splink: Result | N
         least = getattr(target, name)
         if least is not None and (result[name] or 0) < least - 5e-4:
             marks.append(mark)
-    others = (("S", splink, target.beside_splink, 0.002), ("T", tfidf, target.beside_tfidf, 0.0))
+    others = (
+        ("S", splink, target.beside_splink, 0.002),
+        ("T", tfidf, target.beside_tfidf, 0.0),
+    )
     for mark, other, wanted, less in (*others, ("M", first, target.beside_main, 5e-4)):
-        if wanted and other is not None and other.get("f1") is not None and (result["f1"] or 0) < other["f1"] - less:
+        if (
+            wanted
+            and other is not None
+            and other.get("f1") is not None
+            and (result["f1"] or 0) < other["f1"] - less
+        ):
             marks.append(mark)
     expected = result.get("expected")
     if target.expected is not None and expected is not None:
@@ -246,11 +303,28 @@ def cells(result: Result | None, marks: str) -> list[str]:
     if result is None:
         return ["", "", "", "", "", "", "", ""]
     if "failed" in result:
-        return ["failed", "", "", "", "", shown(result.get("cpu"), ".1f"), str(result["peak_mb"]), marks]
-    figures = [shown(result[name]) for name in ("f1", "precision", "recall", "expected")]
+        return [
+            "failed",
+            "",
+            "",
+            "",
+            "",
+            shown(result.get("cpu"), ".1f"),
+            str(result["peak_mb"]),
+            marks,
+        ]
+    figures = [
+        shown(result[name]) for name in ("f1", "precision", "recall", "expected")
+    ]
     links = "refused" if result.get("refused") else f"{result['links']:,}"
     note = f"{marks}{' w' * bool(result.get('warnings'))}"
-    return [*figures, links, shown(result.get("cpu"), ".1f"), str(result["peak_mb"]), note]
+    return [
+        *figures,
+        links,
+        shown(result.get("cpu"), ".1f"),
+        str(result["peak_mb"]),
+        note,
+    ]
 
 
 def table(options: argparse.Namespace) -> int:
@@ -261,7 +335,11 @@ def table(options: argparse.Namespace) -> int:
     tfidf = latest(options.tfidf)
     names = {name for results in (*files, splink) for name in results}
     patterns = options.only or sorted(names)
-    cases = [case for case in chosen_cases(options.data, patterns, True) if case.name in names]
+    cases = [
+        case
+        for case in chosen_cases(options.data, patterns, True)
+        if case.name in names
+    ]
     header = ["case", "true"]
     for path in options.files:
         header += [path.stem[:8], "P", "R", "exp.P", "links", "cpu", "MB", "misses"]
@@ -271,30 +349,57 @@ def table(options: argparse.Namespace) -> int:
     for case in cases:
         theirs = splink.get(case.name)
         nearest = tfidf.get(case.name)
-        some = next((results[case.name] for results in (*files, splink) if "true" in results.get(case.name, {})), {})
-        line = [case.name + (" *" if case.kept_back else ""), shown(some.get("true"), ",")]
+        some = next(
+            (
+                results[case.name]
+                for results in (*files, splink)
+                if "true" in results.get(case.name, {})
+            ),
+            {},
+        )
+        line = [
+            case.name + (" *" if case.kept_back else ""),
+            shown(some.get("true"), ","),
+        ]
         for place, results in enumerate(files):
             result = results.get(case.name)
             first = files[0].get(case.name) if place else None
-            marks = misses(result, case.target, first, theirs, nearest) if result else ""
+            marks = (
+                misses(result, case.target, first, theirs, nearest) if result else ""
+            )
             missed[place] += bool(marks)
             line += cells(result, marks)
         if theirs is None:
             line += [""] * 5
         elif "failed" in theirs:
-            line += ["failed", "", "", shown(theirs.get("cpu"), ".1f"), str(theirs["peak_mb"])]
+            line += [
+                "failed",
+                "",
+                "",
+                shown(theirs.get("cpu"), ".1f"),
+                str(theirs["peak_mb"]),
+            ]
         else:
-            first_figure = shown(theirs["f1"]) if theirs["f1"] is not None else f"{theirs['links']:,}"
+            first_figure = (
+                shown(theirs["f1"])
+                if theirs["f1"] is not None
+                else f"{theirs['links']:,}"
+            )
             line += [first_figure, shown(theirs["precision"]), shown(theirs["recall"])]
             line += [shown(theirs.get("cpu"), ".1f"), str(theirs["peak_mb"])]
         line.append(shown(nearest.get("f1")) if nearest else "")
-        if not options.misses or any(line[9 + 8 * place].strip(" w") for place in range(len(files))):
+        if not options.misses or any(
+            line[9 + 8 * place].strip(" w") for place in range(len(files))
+        ):
             lines.append(line)
     widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
     for line in [header, *lines]:
         parts = [
             line[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+            *(
+                cell.rjust(width)
+                for cell, width in zip(line[1:], widths[1:], strict=True)
+            ),
         ]
         print("  ".join(parts).rstrip())
     for path, count in zip(options.files, missed, strict=True):
@@ -329,7 +434,10 @@ def show_wrong(options: argparse.Namespace) -> int:
             for side, row in ((a, i), (b, j)):
                 print(
                     "   ",
-                    " | ".join(str(value)[:SHOWN_CHARACTERS] for value in side.slice(row, 1).to_pylist()[0].values()),
+                    " | ".join(
+                        str(value)[:SHOWN_CHARACTERS]
+                        for value in side.slice(row, 1).to_pylist()[0].values()
+                    ),
                 )
     return 0
 
@@ -338,24 +446,46 @@ def run(options: argparse.Namespace) -> int:
     from linkage_cases import chosen_cases
 
     for case in chosen_cases(options.data, options.only or ["*"], options.kept_back):
-        if any(int(part) > options.most_rows for part in case.name.split("/") if part.isdigit()):
+        if any(
+            int(part) > options.most_rows
+            for part in case.name.split("/")
+            if part.isdigit()
+        ):
             continue
-        if options.engine == "splink" and not json.loads((cached(case, options.cache) / "kinds.json").read_text()):
+        if options.engine == "splink" and not json.loads(
+            (cached(case, options.cache) / "kinds.json").read_text()
+        ):
             continue
         result = run_case(case, options)
         with options.out.open("a") as file:
             file.write(json.dumps(result) + "\n")
-        marks = misses(result, case.target, None, None, None) if options.engine == "lshfast" else ""
-        print(f"{case.name:34}", "  ".join(f"{cell:>7}" for cell in cells(result, marks)), flush=True)
-        for text in [result.get("failed"), result.get("refused"), *result.get("notes", ())]:
+        marks = (
+            misses(result, case.target, None, None, None)
+            if options.engine == "lshfast"
+            else ""
+        )
+        print(
+            f"{case.name:34}",
+            "  ".join(f"{cell:>7}" for cell in cells(result, marks)),
+            flush=True,
+        )
+        for text in [
+            result.get("failed"),
+            result.get("refused"),
+            *result.get("notes", ()),
+        ]:
             if text:
                 print("    ", text.strip().splitlines()[-1][:200], flush=True)
     return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "linkage-cases")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "linkage-cases"
+    )
     parts = parser.add_subparsers(dest="what", required=True)
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--data", type=Path, help="the folder of the public data sets")
@@ -363,8 +493,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     data.add_argument("--engine", choices=ENGINES, default="lshfast")
     runs = parts.add_parser("run", parents=[data])
     runs.add_argument("--out", type=Path, required=True)
-    runs.add_argument("--seconds", type=int, default=300, help="the most processor seconds of a case")
-    runs.add_argument("--most-rows", type=int, default=40_000, help="leave out cases with larger tables")
+    runs.add_argument(
+        "--seconds", type=int, default=300, help="the most processor seconds of a case"
+    )
+    runs.add_argument(
+        "--most-rows",
+        type=int,
+        default=40_000,
+        help="leave out cases with larger tables",
+    )
     runs.add_argument("--threads", type=int, default=2)
     runs.add_argument("--kept-back", action="store_true")
     runs.add_argument("--python", default=sys.executable, help="that of splink")

@@ -67,16 +67,27 @@ class Draws(random.Random):
 
     def thinned(self, words: Sequence[str], dropped: float) -> list[str]:
         """Return words without some, but at least one."""
-        return [word for word in words if not self.chance(dropped)] or [self.choice(words)]
+        return [word for word in words if not self.chance(dropped)] or [
+            self.choice(words)
+        ]
 
 
-def table_of(records: Sequence[Record], columns: Sequence[str], id_column: str = "id") -> Table:
+def table_of(
+    records: Sequence[Record], columns: Sequence[str], id_column: str = "id"
+) -> Table:
     """Return records as columns, with row numbers as ids. A value that a record does not have is missing."""
     table = {id_column: [str(row) for row in range(len(records))]}
-    return table | {name: [record.get(name, "") for record in records] for name in columns}
+    return table | {
+        name: [record.get(name, "") for record in records] for name in columns
+    }
 
 
-def two_tables(rng: Draws, a: list[Labelled], b: list[Labelled], columns: tuple[list[str], list[str]]) -> Linked:
+def two_tables(
+    rng: Draws,
+    a: list[Labelled],
+    b: list[Labelled],
+    columns: tuple[list[str], list[str]],
+) -> Linked:
     """Shuffle the records of both tables; return the tables and the rows of equal entities."""
     rng.shuffle(a)
     rng.shuffle(b)
@@ -85,7 +96,8 @@ def two_tables(rng: Draws, a: list[Labelled], b: list[Labelled], columns: tuple[
         places[entity].append(row)
     pairs = [(i, j) for j, (entity, _) in enumerate(b) for i in places.get(entity, ())]
     first, second = (
-        table_of([record for _, record in side], names) for side, names in zip((a, b), columns, strict=True)
+        table_of([record for _, record in side], names)
+        for side, names in zip((a, b), columns, strict=True)
     )
     return first, second, pairs
 
@@ -93,4 +105,8 @@ def two_tables(rng: Draws, a: list[Labelled], b: list[Labelled], columns: tuple[
 def one_table(rng: Draws, records: list[Labelled], columns: list[str]) -> Linked:
     """Shuffle the records; return the table and the entity of each row."""
     rng.shuffle(records)
-    return table_of([record for _, record in records], columns), None, [entity for entity, _ in records]
+    return (
+        table_of([record for _, record in records], columns),
+        None,
+        [entity for entity, _ in records],
+    )

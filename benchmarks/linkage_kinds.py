@@ -89,7 +89,10 @@ def people(count: int, draws: Draws) -> list[Record]:
 
 def customers(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
-        first, last = given_name(draws).title(), draws.skewed(words.SURNAMES, 0.4).title()
+        first, last = (
+            given_name(draws).title(),
+            draws.skewed(words.SURNAMES, 0.4).title(),
+        )
         street = f"{draws.randint(1, 200)} {draws.choice(words.STARTS).title()} {draws.choice(words.STREETS).title()}"
         return {
             "Customer": f"{last}, {first}",
@@ -183,7 +186,16 @@ METHODS = [
     "online",
     "optimal",
 ]
-VENUES = ["SIGMOD Conference", "VLDB", "ICDE", "TODS", "VLDB Journal", "SIGMOD Record", "EDBT", "KDD"]
+VENUES = [
+    "SIGMOD Conference",
+    "VLDB",
+    "ICDE",
+    "TODS",
+    "VLDB Journal",
+    "SIGMOD Record",
+    "EDBT",
+    "KDD",
+]
 
 
 def publications(count: int, draws: Draws) -> list[Record]:
@@ -199,7 +211,9 @@ def publications(count: int, draws: Draws) -> list[Record]:
         else:
             method = f"{draws.choice(METHODS).title()} and {draws.choice(METHODS)}"
             name = f"{method} {first} with {draws.choice(words.ADJECTIVES)} {second}"
-        authors = ", ".join(full_name(draws) for _ in range(draws.choice((1, 2, 2, 3, 4))))
+        authors = ", ".join(
+            full_name(draws) for _ in range(draws.choice((1, 2, 2, 3, 4)))
+        )
         return {
             "title": name,
             "authors": authors,
@@ -235,7 +249,13 @@ FORMS_OF_COMPANIES = ("Ltd", "Limited", "GmbH", "Inc.", "plc", "& Sons", "LLP")
 
 def companies(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
-        core = draws.choice((draws.skewed(words.SURNAMES, 0.4), draws.choice(words.TOWNS), draws.choice(words.NOUNS)))
+        core = draws.choice(
+            (
+                draws.skewed(words.SURNAMES, 0.4),
+                draws.choice(words.TOWNS),
+                draws.choice(words.NOUNS),
+            )
+        )
         trade = draws.choice(
             [
                 "engineering",
@@ -267,8 +287,15 @@ def companies(count: int, draws: Draws) -> list[Record]:
 def company_again(record: Record, draws: Draws, strength: float) -> Record:
     parts = record["company"].split()
     if draws.chance(0.5 * strength):
-        parts = [words.SHORT.get(part.lower(), part) for part in parts if part not in ("Ltd", "Limited", "Inc.")]
-    other = errors({"vat": 0.35, "town": 0.1, "founded": 0.4}, {"company": 0.2, "vat": 0.05, "town": 0.05})
+        parts = [
+            words.SHORT.get(part.lower(), part)
+            for part in parts
+            if part not in ("Ltd", "Limited", "Inc.")
+        ]
+    other = errors(
+        {"vat": 0.35, "town": 0.1, "founded": 0.4},
+        {"company": 0.2, "vat": 0.05, "town": 0.05},
+    )
     return other({**record, "company": " ".join(parts).upper()}, draws, strength)
 
 
@@ -289,10 +316,15 @@ def addresses(count: int, draws: Draws) -> list[Record]:
 
 def address_again(record: Record, draws: Draws, strength: float) -> Record:
     street, _, kind = record["street"].rpartition(" ")
-    short = {**record, "street": f"{street} {words.SHORT.get(kind, kind)}"} if draws.chance(0.4) else record
-    return errors({"postcode": 0.1, "county": 0.2}, {"street": 0.15, "town": 0.1, "postcode": 0.05})(
-        short, draws, strength
+    short = (
+        {**record, "street": f"{street} {words.SHORT.get(kind, kind)}"}
+        if draws.chance(0.4)
+        else record
     )
+    return errors(
+        {"postcode": 0.1, "county": 0.2},
+        {"street": 0.15, "town": 0.1, "postcode": 0.05},
+    )(short, draws, strength)
 
 
 def invoices(count: int, draws: Draws) -> list[Record]:
@@ -313,17 +345,38 @@ def invoices(count: int, draws: Draws) -> list[Record]:
 
 
 def invoice_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"client": 0.1, "invoice": 0.1}, {"client": 0.2, "invoice": 0.05})(record, draws, strength)
-    return {**other, "status": draws.choice(("paid", "booked")), "client": other["client"].lower()}
+    other = errors({"client": 0.1, "invoice": 0.1}, {"client": 0.2, "invoice": 0.05})(
+        record, draws, strength
+    )
+    return {
+        **other,
+        "status": draws.choice(("paid", "booked")),
+        "client": other["client"].lower(),
+    }
 
 
 def places(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
         kind = draws.skewed(
-            ["school", "church", "cafe", "hotel", "pharmacy", "museum", "library", "station", "park"], 0.4
+            [
+                "school",
+                "church",
+                "cafe",
+                "hotel",
+                "pharmacy",
+                "museum",
+                "library",
+                "station",
+                "park",
+            ],
+            0.4,
         )
         centre = draws.randrange(25)
-        names = (draws.choice(words.NOUNS), draws.choice(words.TOWNS), f"st {given_name(draws)}")
+        names = (
+            draws.choice(words.NOUNS),
+            draws.choice(words.TOWNS),
+            f"st {given_name(draws)}",
+        )
         return {
             "place": f"{draws.choice(names)} {kind}".title(),
             "kind": kind,
@@ -405,15 +458,23 @@ LATIN_STARTS = [
 
 def birds(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
-        genus = draws.choice(LATIN_STARTS) + draws.choice(["dus", "vus", "co", "ila", "ix", "us", "na", "unda"])
+        genus = draws.choice(LATIN_STARTS) + draws.choice(
+            ["dus", "vus", "co", "ila", "ix", "us", "na", "unda"]
+        )
         species = draws.choice(
             ["alb", "nigr", "flav", "vulgar", "min", "maj", "austral", "bore", "rub"]
         ) + draws.choice(["us", "a", "is", "alis", "or", "icus", "ensis"])
-        parts = (draws.choice(COLOURS), draws.choice(("winged ", "headed ", "", "", "throated ")), draws.choice(BIRDS))
+        parts = (
+            draws.choice(COLOURS),
+            draws.choice(("winged ", "headed ", "", "", "throated ")),
+            draws.choice(BIRDS),
+        )
         return {
             "english": f"{parts[0]} {parts[1]}{parts[2]}",
             "latin": f"{genus} {species}".capitalize(),
-            "family": draws.choice(["Turdidae", "Corvidae", "Laridae", "Anatidae", "Strigidae", "Paridae"]),
+            "family": draws.choice(
+                ["Turdidae", "Corvidae", "Laridae", "Anatidae", "Strigidae", "Paridae"]
+            ),
             "length": str(draws.randint(9, 110)),
             "status": draws.skewed(("LC", "NT", "VU", "EN"), 1.2),
         }
@@ -422,7 +483,10 @@ def birds(count: int, draws: Draws) -> list[Record]:
 
 
 def songs(count: int, draws: Draws) -> list[Record]:
-    albums = [(title(draws), full_name(draws), draws.randint(1965, 2020)) for _ in range(count // 8 + 1)]
+    albums = [
+        (title(draws), full_name(draws), draws.randint(1965, 2020))
+        for _ in range(count // 8 + 1)
+    ]
 
     def draw() -> Record:
         album, artist, year = draws.choice(albums)
@@ -440,9 +504,10 @@ def songs(count: int, draws: Draws) -> list[Record]:
 
 
 def song_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"album": 0.2, "released": 0.3, "genre": 0.5}, {"song": 0.2, "artist": 0.15, "album": 0.1})(
-        record, draws, strength
-    )
+    other = errors(
+        {"album": 0.2, "released": 0.3, "genre": 0.5},
+        {"song": 0.2, "artist": 0.15, "album": 0.1},
+    )(record, draws, strength)
     minutes, _, seconds = record["length"].partition(":")
     length = int(minutes) * 60 + int(seconds) + draws.choice((-1, 0, 0, 1, 2))
     other["length"] = f"{length // 60}:{length % 60:02d}"
@@ -455,14 +520,22 @@ KINDS: dict[str, Kind] = {
     "people": Kind(
         people,
         errors(
-            {"birthday": 0.06, "town": 0.1, "job": 0.2, "joined": 0.3}, {"name": 0.3, "birthday": 0.08, "town": 0.08}
+            {"birthday": 0.06, "town": 0.1, "job": 0.2, "joined": 0.3},
+            {"name": 0.3, "birthday": 0.08, "town": 0.08},
         ),
-        {"name": "name", "birthday": "date", "town": "town", "job": "category", "joined": "date"},
+        {
+            "name": "name",
+            "birthday": "date",
+            "town": "town",
+            "job": "category",
+            "joined": "date",
+        },
     ),
     "customers": Kind(
         customers,
         errors(
-            {"Street": 0.1, "Phone": 0.2, "Since": 0.2}, {"Customer": 0.25, "Street": 0.25, "City": 0.1, "Phone": 0.1}
+            {"Street": 0.1, "Phone": 0.2, "Since": 0.2},
+            {"Customer": 0.25, "Street": 0.25, "City": 0.1, "Phone": 0.1},
         ),
         {
             "Customer": "name",
@@ -476,20 +549,40 @@ KINDS: dict[str, Kind] = {
     "products": Kind(
         products,
         product_again,
-        {"title": "text", "model": "code", "maker": "category", "category": "category", "price": "number"},
+        {
+            "title": "text",
+            "model": "code",
+            "maker": "category",
+            "category": "category",
+            "price": "number",
+        },
     ),
     "publications": Kind(
-        publications, publication_again, {"title": "text", "authors": "text", "venue": "category", "year": "category"}
+        publications,
+        publication_again,
+        {"title": "text", "authors": "text", "venue": "category", "year": "category"},
     ),
     "companies": Kind(
         companies,
         company_again,
-        {"company": "text", "town": "town", "sector": "category", "vat": "code", "founded": "category"},
+        {
+            "company": "text",
+            "town": "town",
+            "sector": "category",
+            "vat": "code",
+            "founded": "category",
+        },
     ),
     "addresses": Kind(
         addresses,
         address_again,
-        {"number": "number", "street": "street", "town": "town", "postcode": "postcode", "county": "category"},
+        {
+            "number": "number",
+            "street": "street",
+            "town": "town",
+            "postcode": "postcode",
+            "county": "category",
+        },
     ),
     "invoices": Kind(
         invoices,
@@ -506,12 +599,27 @@ KINDS: dict[str, Kind] = {
     "places": Kind(
         places,
         place_again,
-        {"place": "text", "kind": "category", "latitude": "number", "longitude": "number", "town": "town"},
+        {
+            "place": "text",
+            "kind": "category",
+            "latitude": "number",
+            "longitude": "number",
+            "town": "town",
+        },
     ),
     "birds": Kind(
         birds,
-        errors({"family": 0.3, "length": 0.2, "status": 0.3}, {"english": 0.3, "latin": 0.2, "length": 0.1}),
-        {"english": "text", "latin": "text", "family": "category", "length": "number", "status": "category"},
+        errors(
+            {"family": 0.3, "length": 0.2, "status": 0.3},
+            {"english": 0.3, "latin": 0.2, "length": 0.1},
+        ),
+        {
+            "english": "text",
+            "latin": "text",
+            "family": "category",
+            "length": "number",
+            "status": "category",
+        },
     ),
     "songs": Kind(
         songs,

@@ -25,7 +25,10 @@ def books(count: int, draws: Draws) -> list[Record]:
 
 
 def book_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"isbn": 0.4, "publisher": 0.3, "pages": 0.3}, {"title": 0.2, "author": 0.15, "isbn": 0.02})
+    other = errors(
+        {"isbn": 0.4, "publisher": 0.3, "pages": 0.3},
+        {"title": 0.2, "author": 0.15, "isbn": 0.02},
+    )
     again = other(record, draws, strength)
     if draws.chance(0.4):
         again["author"] = ", ".join(reversed(again["author"].rsplit(" ", 1)))
@@ -38,12 +41,16 @@ def book_again(record: Record, draws: Draws, strength: float) -> Record:
 
 def vehicles(count: int, draws: Draws) -> list[Record]:
     models = [
-        (brand, f"{draws.choice('ABCGSX')}{draws.randint(1, 9)}00") for brand in words.SURNAMES[:20] for _ in range(6)
+        (brand, f"{draws.choice('ABCGSX')}{draws.randint(1, 9)}00")
+        for brand in words.SURNAMES[:20]
+        for _ in range(6)
     ]
 
     def draw() -> Record:
         brand, model = draws.skewed(models, 0.5)
-        serial = "".join(draws.choice("ABCDEFGHJKLMNPRSTUVWXYZ0123456789") for _ in range(8))
+        serial = "".join(
+            draws.choice("ABCDEFGHJKLMNPRSTUVWXYZ0123456789") for _ in range(8)
+        )
         return {
             "vin": f"W{brand[:2].upper()}{model}{serial}",
             "plate": f"{draws.choice('ABKMS')}{draws.choice('ABEF')} {draws.randint(1000, 9999)}",
@@ -58,10 +65,14 @@ def vehicles(count: int, draws: Draws) -> list[Record]:
 
 
 def vehicle_again(record: Record, draws: Draws, strength: float) -> Record:
-    again = errors({"plate": 0.1, "vin": 0.1, "colour": 0.2}, {"vin": 0.12, "plate": 0.08})(record, draws, strength)
+    again = errors(
+        {"plate": 0.1, "vin": 0.1, "colour": 0.2}, {"vin": 0.12, "plate": 0.08}
+    )(record, draws, strength)
     again["mileage"] = str(int(record["mileage"]) + draws.randint(0, 30_000))
     if draws.chance(0.25 * strength):
-        again["plate"] = f"{draws.choice('ABKMS')}{draws.choice('ABEF')} {draws.randint(1000, 9999)}"
+        again["plate"] = (
+            f"{draws.choice('ABKMS')}{draws.choice('ABEF')} {draws.randint(1000, 9999)}"
+        )
     return again
 
 
@@ -82,17 +93,25 @@ def patients(count: int, draws: Draws) -> list[Record]:
 
 
 def patient_again(record: Record, draws: Draws, strength: float) -> Record:
-    again = errors({"zip": 0.1, "insurance": 0.2}, {"patient": 0.25, "dob": 0.08, "zip": 0.1})(record, draws, strength)
-    again["mrn"] = record["mrn"] if draws.chance(0.3) else str(draws.randint(100000, 999999))
+    again = errors(
+        {"zip": 0.1, "insurance": 0.2}, {"patient": 0.25, "dob": 0.08, "zip": 0.1}
+    )(record, draws, strength)
+    again["mrn"] = (
+        record["mrn"] if draws.chance(0.3) else str(draws.randint(100000, 999999))
+    )
     return again
 
 
 def hotels(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
         city = draws.skewed(words.CITIES, 0.6)
-        name = draws.choice(("Hotel {}", "The {} Inn", "{} Palace", "{} Lodge", "Grand {}", "{} Suites"))
+        name = draws.choice(
+            ("Hotel {}", "The {} Inn", "{} Palace", "{} Lodge", "Grand {}", "{} Suites")
+        )
         return {
-            "hotel": name.format(draws.choice(words.NOUNS if draws.chance(0.6) else words.TOWNS).title()),
+            "hotel": name.format(
+                draws.choice(words.NOUNS if draws.chance(0.6) else words.TOWNS).title()
+            ),
             "city": city,
             "street": f"{draws.choice(words.STARTS)} {draws.choice(words.STREETS)} {draws.randint(1, 220)}",
             "stars": str(draws.randint(2, 5)),
@@ -104,7 +123,10 @@ def hotels(count: int, draws: Draws) -> list[Record]:
 
 
 def hotel_again(record: Record, draws: Draws, strength: float) -> Record:
-    again = errors({"street": 0.15, "telephone": 0.4, "rooms": 0.3}, {"hotel": 0.2, "street": 0.2, "city": 0.05})
+    again = errors(
+        {"street": 0.15, "telephone": 0.4, "rooms": 0.3},
+        {"hotel": 0.2, "street": 0.2, "city": 0.05},
+    )
     other = again(record, draws, strength)
     if draws.chance(0.3 * strength):
         other["hotel"] += f" {record['city'].title()}"
@@ -115,14 +137,20 @@ def stops(count: int, draws: Draws) -> list[Record]:
     def draw() -> Record:
         town = draws.choice(words.TOWNS[:30])
         where = draws.choice(
-            (draws.choice(words.NOUNS), f"{draws.choice(words.SURNAMES)} {draws.choice(words.STREETS)}")
+            (
+                draws.choice(words.NOUNS),
+                f"{draws.choice(words.SURNAMES)} {draws.choice(words.STREETS)}",
+            )
         )
         return {
             "stop": f"{town}, {where}".title(),
             "lat": f"{51.2 + (hash_of(town) % 40) / 20 + draws.gauss(0, 0.02):.5f}",
             "lon": f"{-1.5 + (hash_of(town) % 37) / 18 + draws.gauss(0, 0.03):.5f}",
             "zone": str(1 + hash_of(town) % 6),
-            "lines": " ".join(str(line) for line in sorted(draws.sample(range(1, 80), draws.randint(1, 4)))),
+            "lines": " ".join(
+                str(line)
+                for line in sorted(draws.sample(range(1, 80), draws.randint(1, 4)))
+            ),
         }
 
     return distinct(count, draw)
@@ -134,7 +162,11 @@ def hash_of(text: str) -> int:
 
 def stop_again(record: Record, draws: Draws, strength: float) -> Record:
     other = errors({"lines": 0.2, "zone": 0.1}, {"stop": 0.25})(record, draws, strength)
-    other["stop"] = other["stop"].replace(" Street", " St").replace(", ", " " if draws.chance(0.5) else ", ")
+    other["stop"] = (
+        other["stop"]
+        .replace(" Street", " St")
+        .replace(", ", " " if draws.chance(0.5) else ", ")
+    )
     for name in ("lat", "lon"):
         other[name] = f"{float(record[name]) + draws.gauss(0, 0.0004 * strength):.5f}"
     return other
@@ -153,7 +185,9 @@ def packages(count: int, draws: Draws) -> list[Record]:
             "package": name,
             "summary": about,
             "maintainer": full_name(draws),
-            "licence": draws.skewed(("MIT", "Apache-2.0", "BSD-3-Clause", "GPL-3.0"), 0.8),
+            "licence": draws.skewed(
+                ("MIT", "Apache-2.0", "BSD-3-Clause", "GPL-3.0"), 0.8
+            ),
             "version": f"{draws.randint(0, 9)}.{draws.randint(0, 20)}.{draws.randint(0, 9)}",
             "homepage": f"https://{draws.choice(('code', 'git'))}.example/{draws.choice(words.SURNAMES)}/{name}",
         }
@@ -162,23 +196,35 @@ def packages(count: int, draws: Draws) -> list[Record]:
 
 
 def package_again(record: Record, draws: Draws, strength: float) -> Record:
-    again = errors({"homepage": 0.3, "maintainer": 0.3, "licence": 0.2}, {"summary": 0.2, "maintainer": 0.1})
+    again = errors(
+        {"homepage": 0.3, "maintainer": 0.3, "licence": 0.2},
+        {"summary": 0.2, "maintainer": 0.1},
+    )
     other = again(record, draws, strength)
     if draws.chance(0.4 * strength):
         other["package"] = draws.choice(("py{}", "{}2", "lib{}", "python-{}")).format(
             record["package"].replace("-", "_")
         )
-    other["version"] = f"{draws.randint(0, 9)}.{draws.randint(0, 20)}.{draws.randint(0, 9)}"
+    other["version"] = (
+        f"{draws.randint(0, 9)}.{draws.randint(0, 20)}.{draws.randint(0, 9)}"
+    )
     return other
 
 
 def events(count: int, draws: Draws) -> list[Record]:
-    venues = [f"{draws.choice(words.TOWNS)} {draws.choice(('hall', 'arena', 'theatre'))}".title() for _ in range(40)]
+    venues = [
+        f"{draws.choice(words.TOWNS)} {draws.choice(('hall', 'arena', 'theatre'))}".title()
+        for _ in range(40)
+    ]
 
     def draw() -> Record:
         return {
             "event": draws.choice(
-                (title(draws), f"{full_name(draws)} live", f"{draws.choice(words.NOUNS)} festival".title())
+                (
+                    title(draws),
+                    f"{full_name(draws)} live",
+                    f"{draws.choice(words.NOUNS)} festival".title(),
+                )
             ),
             "venue": draws.skewed(venues, 0.5),
             "date": f"2024-{draws.randint(1, 12):02d}-{draws.randint(1, 28):02d}",
@@ -190,9 +236,13 @@ def events(count: int, draws: Draws) -> list[Record]:
 
 
 def event_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"venue": 0.1, "price": 0.3, "start": 0.2}, {"event": 0.2, "venue": 0.15})(record, draws, strength)
+    other = errors(
+        {"venue": 0.1, "price": 0.3, "start": 0.2}, {"event": 0.2, "venue": 0.15}
+    )(record, draws, strength)
     if draws.chance(0.3 * strength):
-        other["event"] = other["event"].upper() + draws.choice((" - sold out", " (extra show)", " 2024"))
+        other["event"] = other["event"].upper() + draws.choice(
+            (" - sold out", " (extra show)", " 2024")
+        )
     return other
 
 
@@ -214,12 +264,18 @@ def schools(count: int, draws: Draws) -> list[Record]:
 
 
 def school_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"number": 0.4, "founded": 0.3, "head": 0.2}, {"school": 0.2, "town": 0.05})(record, draws, strength)
+    other = errors(
+        {"number": 0.4, "founded": 0.3, "head": 0.2}, {"school": 0.2, "town": 0.05}
+    )(record, draws, strength)
     other["pupils"] = str(int(int(record["pupils"]) * draws.uniform(0.9, 1.1)))
     if draws.chance(0.3 * strength):
-        other["head"] = f"{draws.choice(('Mr', 'Ms', 'Dr'))} {draws.skewed(words.SURNAMES, 0.3).title()}"
+        other["head"] = (
+            f"{draws.choice(('Mr', 'Ms', 'Dr'))} {draws.skewed(words.SURNAMES, 0.3).title()}"
+        )
     if draws.chance(0.3):
-        other["school"] = other["school"].replace("Primary School", "PS").replace("High School", "HS")
+        other["school"] = (
+            other["school"].replace("Primary School", "PS").replace("High School", "HS")
+        )
     return other
 
 
@@ -230,7 +286,9 @@ def medicines(count: int, draws: Draws) -> list[Record]:
             ["azol", "ipril", "olol", "amide", "ocin", "statin", "idone", "oxine"]
         )
         maker = f"{draws.choice(words.SURNAMES[:25])} pharma".title()
-        for strength in draws.sample((5, 10, 20, 25, 40, 50, 100, 200, 500), draws.randint(1, 4)):
+        for strength in draws.sample(
+            (5, 10, 20, 25, 40, 50, 100, 200, 500), draws.randint(1, 4)
+        ):
             for pack in draws.sample((10, 20, 28, 30, 50, 100), draws.randint(1, 2)):
                 form = draws.skewed(("tablets", "capsules", "oral solution"), 1.0)
                 record = {
@@ -246,11 +304,17 @@ def medicines(count: int, draws: Draws) -> list[Record]:
 
 
 def medicine_again(record: Record, draws: Draws, strength: float) -> Record:
-    other = errors({"code": 0.4, "maker": 0.2, "substance": 0.1}, {"product": 0.2, "code": 0.03})(
-        record, draws, strength
-    )
+    other = errors(
+        {"code": 0.4, "maker": 0.2, "substance": 0.1}, {"product": 0.2, "code": 0.03}
+    )(record, draws, strength)
     if draws.chance(0.5):
-        other["product"] = other["product"].replace(" mg", "mg").replace("tablets", "tab").replace(",", "").lower()
+        other["product"] = (
+            other["product"]
+            .replace(" mg", "mg")
+            .replace("tablets", "tab")
+            .replace(",", "")
+            .lower()
+        )
     return other
 
 
@@ -305,7 +369,15 @@ KEPT_KINDS: dict[str, Kind] = {
         },
     ),
     "stops": Kind(
-        stops, stop_again, {"stop": "text", "lat": "number", "lon": "number", "zone": "category", "lines": "text"}
+        stops,
+        stop_again,
+        {
+            "stop": "text",
+            "lat": "number",
+            "lon": "number",
+            "zone": "category",
+            "lines": "text",
+        },
     ),
     "packages": Kind(
         packages,
@@ -322,12 +394,25 @@ KEPT_KINDS: dict[str, Kind] = {
     "events": Kind(
         events,
         event_again,
-        {"event": "text", "venue": "text", "date": "category", "start": "category", "price": "category"},
+        {
+            "event": "text",
+            "venue": "text",
+            "date": "category",
+            "start": "category",
+            "price": "category",
+        },
     ),
     "schools": Kind(
         schools,
         school_again,
-        {"school": "text", "town": "town", "head": "name", "pupils": "ignore", "founded": "category", "number": "code"},
+        {
+            "school": "text",
+            "town": "town",
+            "head": "name",
+            "pupils": "ignore",
+            "founded": "category",
+            "number": "code",
+        },
     ),
     "medicines": Kind(
         medicines,
@@ -343,7 +428,10 @@ KEPT_KINDS: dict[str, Kind] = {
     ),
     "people of two errors": Kind(
         patients,
-        errors({"mrn": 0.5, "dob": 0.15, "zip": 0.2}, {"patient": 0.6, "dob": 0.2, "zip": 0.2, "mrn": 0.1}),
+        errors(
+            {"mrn": 0.5, "dob": 0.15, "zip": 0.2},
+            {"patient": 0.6, "dob": 0.2, "zip": 0.2, "mrn": 0.1},
+        ),
         {
             "mrn": "code",
             "patient": "name",

@@ -28,7 +28,9 @@ def wrong_date(rng: Draws, value: date) -> str:
     if kind == 0 and value.day <= 12:
         return value.replace(month=value.day, day=value.month).isoformat()
     if kind == 1:
-        return value.replace(year=value.year + rng.choice((-10, -1, 1, 10)), day=min(value.day, 28)).isoformat()
+        return value.replace(
+            year=value.year + rng.choice((-10, -1, 1, 10)), day=min(value.day, 28)
+        ).isoformat()
     if kind == 2:
         return value.replace(day=rng.randint(1, 28)).isoformat()
     return value.replace(month=rng.randint(1, 12), day=min(value.day, 28)).isoformat()
@@ -44,29 +46,53 @@ def fake_people() -> Linked:
         surname = rng.skewed(words.COMMON_SURNAMES, 0.5)
         born, city = day(rng, 1970, 2015), rng.skewed(words.CITIES, 1.3)
         user = rng.choice(
-            (f"{given}.{surname}", f"{given[0]}{surname}", f"{given}{rng.randint(1, 999)}", f"{given}{surname[0]}")
+            (
+                f"{given}.{surname}",
+                f"{given[0]}{surname}",
+                f"{given}{rng.randint(1, 999)}",
+                f"{given}{surname[0]}",
+            )
         )
         place = f"{rng.choice(words.COMMON_SURNAMES)}.{rng.choice(('com', 'org', 'net', 'biz', 'info'))}"
-        email = f"{user}{rng.choice(('', str(rng.randint(1, 99))))}@{place}".replace("'", "")
-        for number in range(rng.choices((1, 2, 3, 4, 5, 6), (18, 10, 12, 20, 20, 20))[0]):
+        email = f"{user}{rng.choice(('', str(rng.randint(1, 99))))}@{place}".replace(
+            "'", ""
+        )
+        for number in range(
+            rng.choices((1, 2, 3, 4, 5, 6), (18, 10, 12, 20, 20, 20))[0]
+        ):
             bad = 1.0 if number else 0.1
             record = {
                 "first_name": words.NICKNAMES.get(given, given[:3]) if rng.chance(0.06 * bad) else given,
                 "surname": surname, "dob": wrong_date(rng, born) if rng.chance(0.42 * bad) else born.isoformat(),
                 "city": city, "email": email,
             }  # fmt: skip
-            for name, error in (("first_name", 0.3), ("surname", 0.3), ("city", 0.3), ("email", 0.25)):
+            for name, error in (
+                ("first_name", 0.3),
+                ("surname", 0.3),
+                ("city", 0.3),
+                ("email", 0.25),
+            ):
                 record[name] = rng.typos(record[name], error * bad)
             if rng.chance(0.1 * bad):
-                record["first_name"], record["surname"] = record["surname"], record["first_name"]
-            for name, missing in (("first_name", 0.2), ("surname", 0.2), ("city", 0.22), ("email", 0.24)):
+                record["first_name"], record["surname"] = (
+                    record["surname"],
+                    record["first_name"],
+                )
+            for name, missing in (
+                ("first_name", 0.2),
+                ("surname", 0.2),
+                ("city", 0.22),
+                ("email", 0.24),
+            ):
                 if rng.chance(missing):
                     record[name] = ""
             for name in ("first_name", "surname", "city"):
                 record[name] = record[name].title()
             records.append((entity, record))
         entity += 1
-    return one_table(rng, records[:1000], ["first_name", "surname", "dob", "city", "email"])
+    return one_table(
+        rng, records[:1000], ["first_name", "surname", "dob", "city", "email"]
+    )
 
 
 def fake_postcode(rng: Draws, area: int) -> str:
@@ -85,30 +111,59 @@ def historical_people() -> Linked:
     while len(records) < 20000:
         man = rng.chance(0.8)
         given = rng.skewed(words.MEN if man else words.WOMEN, 0.9)
-        middle = rng.skewed(words.MEN if man else words.WOMEN, 0.9) if rng.chance(0.4) else ""
+        middle = (
+            rng.skewed(words.MEN if man else words.WOMEN, 0.9)
+            if rng.chance(0.4)
+            else ""
+        )
         surname = rng.skewed(words.SURNAMES, 0.5)
         honour = rng.choice(("sir ", "", "", "", "", "", "", "", "", "rev. "))
         born, area = day(rng, 1600, 1900), int(len(places) * rng.random() ** 1.5)
-        postcode, occupation = fake_postcode(rng, area), rng.skewed(words.OCCUPATIONS, 0.7)
-        noble = rng.choice(("baron", "earl", "viscount", "baronet")) if rng.chance(0.25) else ""
+        postcode, occupation = (
+            fake_postcode(rng, area),
+            rng.skewed(words.OCCUPATIONS, 0.7),
+        )
+        noble = (
+            rng.choice(("baron", "earl", "viscount", "baronet"))
+            if rng.chance(0.25)
+            else ""
+        )
         sibling = rng.chance(0.12)  # relatives with the same surname and place follow
         for number in range(min(20, 1 + int(rng.expovariate(1 / 8)))):
             bad = rng.choice((0.5, 1.2, 2.0)) if number else 0.3
             first, last = given, surname
             if rng.chance(0.2 * bad):
-                first = rng.choice((words.NICKNAMES.get(given, given[0]), given[0] + ".", middle or given))
+                first = rng.choice(
+                    (
+                        words.NICKNAMES.get(given, given[0]),
+                        given[0] + ".",
+                        middle or given,
+                    )
+                )
             first, last = rng.typos(first, 0.07 * bad), rng.typos(last, 0.1 * bad)
             if noble and rng.chance(0.6):
                 last = rng.choice(
-                    (places[area], f"{rng.choice(ORDINALS)} {noble} of {places[area]}", f"{last} of {places[area]}")
+                    (
+                        places[area],
+                        f"{rng.choice(ORDINALS)} {noble} of {places[area]}",
+                        f"{last} of {places[area]}",
+                    )
                 )
             if not man and rng.chance(0.06):
                 last = rng.skewed(words.SURNAMES, 0.5)
             second = "" if rng.chance(0.4 * bad) else middle
-            full = " ".join(filter(None, (honour.strip() if rng.chance(0.6) else "", first, second, last)))
+            full = " ".join(
+                filter(
+                    None,
+                    (honour.strip() if rng.chance(0.6) else "", first, second, last),
+                )
+            )
             if rng.chance(0.04):
                 full = f"{last}, {first}"
-            born_here, code = born.isoformat(), fake_postcode(rng, area) if rng.chance(0.3 * bad) else postcode
+            born_here, code = (
+                born.isoformat(),
+                fake_postcode(rng, area) if rng.chance(0.3 * bad) else postcode,
+            )
             if rng.chance(0.22 * bad):
                 born_here = f"{born.year}-01-01"
             elif rng.chance(0.08 * bad):
@@ -138,7 +193,16 @@ def historical_people() -> Linked:
                 }  # fmt: skip
                 records.append((entity, record))
             entity += 1
-    columns = ["full_name", "first_name", "surname", "dob", "birth_place", "postcode_fake", "gender", "occupation"]
+    columns = [
+        "full_name",
+        "first_name",
+        "surname",
+        "dob",
+        "birth_place",
+        "postcode_fake",
+        "gender",
+        "occupation",
+    ]
     return one_table(rng, records[:20000], columns)
 
 
@@ -147,11 +211,16 @@ def people_with_derived_columns() -> Linked:
     rng, size, shared = Draws(23), 20000, 10000
     draws = np.random.default_rng(23)
     people = People(draws)
-    every = {name: values.tolist() for name, values in people.draw(2 * size - shared, draws).items()}
+    every = {
+        name: values.tolist()
+        for name, values in people.draw(2 * size - shared, draws).items()
+    }
     moved = {name: values.tolist() for name, values in people.draw(size, draws).items()}
     home = ("street_number", "address_1", "suburb", "postcode", "state")
     count = len(every["surname"])
-    every["given_name"] = [rng.skewed(words.MEN + words.WOMEN, 0.6) for _ in range(count)]
+    every["given_name"] = [
+        rng.skewed(words.MEN + words.WOMEN, 0.6) for _ in range(count)
+    ]
     for row in range(1, count):
         if rng.chance(0.2):  # a relative of the person before, in the same household
             for name in (*home, "surname"):
@@ -165,15 +234,27 @@ def people_with_derived_columns() -> Linked:
             values |= {name: moved[name][number % size] for name in home}
         if rng.chance(0.12 * bad):
             given = values["given_name"]
-            values["given_name"] = rng.choice((given[0], words.NICKNAMES.get(given, given[:4]), given[0] + "."))
+            values["given_name"] = rng.choice(
+                (given[0], words.NICKNAMES.get(given, given[:4]), given[0] + ".")
+            )
         if second and rng.chance(0.04):
             values["surname"] = rng.choice(every["surname"])
-        for name, error in (("given_name", 0.12), ("surname", 0.15), ("address_1", 0.2), ("suburb", 0.15)):
+        for name, error in (
+            ("given_name", 0.12),
+            ("surname", 0.15),
+            ("address_1", 0.2),
+            ("suburb", 0.15),
+        ):
             values[name] = rng.typos(values[name], error * bad)
         if rng.chance(0.3 * bad):
             street, _, kind = values["address_1"].rpartition(" ")
             values["address_1"] = f"{street} {words.SHORT.get(kind, kind)}".strip()
-        for name, missing in (("given_name", 0.05), ("suburb", 0.08), ("postcode", 0.1), ("street_number", 0.05)):
+        for name, missing in (
+            ("given_name", 0.05),
+            ("suburb", 0.08),
+            ("postcode", 0.1),
+            ("street_number", 0.05),
+        ):
             if rng.chance(missing * bad):
                 values[name] = ""
         born = values["date_of_birth"]
@@ -185,7 +266,13 @@ def people_with_derived_columns() -> Linked:
         phone = f"04{Draws(number).randrange(10**8):08d}"
         if rng.chance(0.25 * bad):
             phone = f"04{rng.randrange(10**8):08d}"
-        whole = (values["street_number"], values["address_1"], values["suburb"], values["state"], values["postcode"])
+        whole = (
+            values["street_number"],
+            values["address_1"],
+            values["suburb"],
+            values["state"],
+            values["postcode"],
+        )
         return {
             "given_name": values["given_name"], "surname": values["surname"],
             "full_name": f"{values['given_name']} {values['surname']}".strip(),
@@ -213,14 +300,19 @@ def payments() -> Linked:
         if rng.chance(0.25):
             amount = float(rng.choice((10, 20, 25, 50, 100, 150, 200, 250, 500, 1000)))
         what = rng.skewed(words.PAYMENTS, 0.7)
-        given, surname = rng.skewed(words.MEN + words.WOMEN, 0.6), rng.skewed(words.COMMON_SURNAMES, 0.6)
+        given, surname = (
+            rng.skewed(words.MEN + words.WOMEN, 0.6),
+            rng.skewed(words.COMMON_SURNAMES, 0.6),
+        )
         name, code = f"{given} {surname}", f"{rng.randint(1000, 99999)}"
         kind = rng.random()
         if kind < 0.3:
             branch = rng.choice(("", "london", "online", "uk", rng.choice(words.TOWNS)))
             memo = f"{rng.skewed(words.SHOPS, 0.7)} {branch}".strip()
         elif kind < 0.6:
-            memo = rng.choice((f"{what} {name}", f"{name} {what}", f"{surname} {given[0]} {what}"))
+            memo = rng.choice(
+                (f"{what} {name}", f"{name} {what}", f"{surname} {given[0]} {what}")
+            )
         elif kind < 0.68:
             memo = f"{what} {rng.choice(('ref', 'no', 'inv'))} {code}"
         else:
@@ -241,7 +333,9 @@ def payments() -> Linked:
         if change < 0.3:
             told = memo[: rng.randint(4, 10)].strip()
         elif change < 0.6:
-            parts = rng.thinned([words.SHORT.get(part, part) for part in memo.split()], 0.3)
+            parts = rng.thinned(
+                [words.SHORT.get(part, part) for part in memo.split()], 0.3
+            )
             rng.shuffle(parts)
             told = " ".join(parts)
         elif change < 0.75:
@@ -249,7 +343,11 @@ def payments() -> Linked:
         elif change < 0.9:
             told = rng.choice((what, rng.choice(words.PAYMENTS), "bgc"))
         later = sent + timedelta(rng.choices(range(6), (12, 28, 24, 16, 12, 8))[0])
-        first = {"transaction_date": sent.isoformat(), "amount": f"{amount:.2f}", "memo": memo.upper()}
+        first = {
+            "transaction_date": sent.isoformat(),
+            "amount": f"{amount:.2f}",
+            "memo": memo.upper(),
+        }
         second = {
             "transaction_date": later.isoformat(),
             "amount": f"{received:.2f}",

@@ -77,13 +77,19 @@ class Population:
     swapped: tuple[str, str]
     home: tuple[str, ...]
     family: tuple[str, ...]
-    derive: Callable[[Columns, np.random.Generator], None] = field(default=lambda columns, rng: None)
+    derive: Callable[[Columns, np.random.Generator], None] = field(
+        default=lambda columns, rng: None
+    )
 
 
-def zipf_places(count: int, size: int, rng: np.random.Generator, power: float, offset: float = 0) -> Column:
+def zipf_places(
+    count: int, size: int, rng: np.random.Generator, power: float, offset: float = 0
+) -> Column:
     """Draw numbers below `count` with frequencies (k + 1 + offset) ** -power."""
     weights = (np.arange(1, count + 1) + offset) ** -float(power)
-    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(0, count - 1)
+    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(
+        0, count - 1
+    )
 
 
 def as_column(values: Sequence[str]) -> Column:
@@ -192,7 +198,9 @@ def wrong_date(value: str, draws: Draws) -> str:
     if kind == 0 and day.day <= 12 and day.day != day.month:
         return day.replace(month=day.day, day=day.month).isoformat()
     if kind == 1:
-        return day.replace(year=day.year + draws.choice((-10, -1, 1, 10)), day=min(day.day, 28)).isoformat()
+        return day.replace(
+            year=day.year + draws.choice((-10, -1, 1, 10)), day=min(day.day, 28)
+        ).isoformat()
     if kind == 2:
         return (day + timedelta(draws.choice((-2, -1, 1, 2, 10)))).isoformat()
     return day.replace(day=draws.randint(1, 28)).isoformat()
@@ -200,7 +208,18 @@ def wrong_date(value: str, draws: Draws) -> str:
 
 def misread(value: str, draws: Draws) -> str:
     """Change a text as optical character recognition does."""
-    confusions = {"o": "0", "l": "1", "m": "rn", "e": "c", "h": "b", "i": "l", "s": "5", "n": "u", "a": "o", "t": "f"}
+    confusions = {
+        "o": "0",
+        "l": "1",
+        "m": "rn",
+        "e": "c",
+        "h": "b",
+        "i": "l",
+        "s": "5",
+        "n": "u",
+        "a": "o",
+        "t": "f",
+    }
     places = [place for place, letter in enumerate(value) if letter in confusions]
     if not places:
         return draws.typo(value)
@@ -245,7 +264,9 @@ SYLLABLES = [
 STREET_KINDS = ("street", "road", "lane", "way")
 
 
-def syllable_words(count: int, rng: np.random.Generator, lengths: Sequence[int] = (2, 2, 3)) -> Column:
+def syllable_words(
+    count: int, rng: np.random.Generator, lengths: Sequence[int] = (2, 2, 3)
+) -> Column:
     """Return different words of two or three syllables."""
     distinct: dict[str, None] = {}
     while len(distinct) < count:
@@ -265,7 +286,9 @@ def draw_syllable_people(size: int, rng: np.random.Generator) -> Columns:
     towns = syllable_words(int(200 * growth), rng)
     streets = syllable_words(int(2000 * growth), rng)
     town = zipf_places(len(towns), size, rng, 1, 4)
-    postcodes = as_column([f"{number:05d}" for number in (10_000 + 7 * np.arange(len(towns))).tolist()])
+    postcodes = as_column(
+        [f"{number:05d}" for number in (10_000 + 7 * np.arange(len(towns))).tolist()]
+    )
     numbers = as_column([str(number) for number in rng.integers(1, 120, size).tolist()])
     kind = as_column(STREET_KINDS)[rng.integers(0, len(STREET_KINDS), size)]
     return {
@@ -274,10 +297,14 @@ def draw_syllable_people(size: int, rng: np.random.Generator) -> Columns:
         "born": dates(size, rng, 1940, 2009),
         "town": towns[town],
         "postcode": postcodes[town],
-        "street": joined(streets[rng.integers(0, len(streets), size)], " ", kind, " ", numbers),
+        "street": joined(
+            streets[rng.integers(0, len(streets), size)], " ", kind, " ", numbers
+        ),
         "phone": digits(size, rng, "0##-#######"),
         "email": joined(
-            syllable_words(50, rng)[rng.integers(0, 50, size)], digits(size, rng, "#####"), "@mail.example"
+            syllable_words(50, rng)[rng.integers(0, 50, size)],
+            digits(size, rng, "#####"),
+            "@mail.example",
         ),
     }
 
@@ -323,11 +350,19 @@ SYLLABLE_PEOPLE = Population(
 LONG_SURNAMES = linkage_words.SURNAMES + [
     start + middle + end
     for end, (start, middle) in product(
-        ("s", "er", "ton", "ley", "son"), product(linkage_words.STARTS[:40], linkage_words.STARTS[20:50])
+        ("s", "er", "ton", "ley", "son"),
+        product(linkage_words.STARTS[:40], linkage_words.STARTS[20:50]),
     )
     if start != middle
 ]
-DOMAINS = ("gmail.example", "gmail.example", "hotmail.example", "yahoo.example", "bt.example", "work.example")
+DOMAINS = (
+    "gmail.example",
+    "gmail.example",
+    "hotmail.example",
+    "yahoo.example",
+    "bt.example",
+    "work.example",
+)
 
 
 def draw_customers(size: int, rng: np.random.Generator) -> Columns:
@@ -336,10 +371,22 @@ def draw_customers(size: int, rng: np.random.Generator) -> Columns:
     surnames = as_column(LONG_SURNAMES)
     towns = as_column(linkage_words.CITIES + linkage_words.TOWNS)
     town = zipf_places(len(towns), size, rng, 0.8)
-    streets = as_column([f"{name} {kind}" for name in linkage_words.SURNAMES[:600] for kind in linkage_words.STREETS])
-    numbers = as_column([str(number) for number in (1 + rng.geometric(0.02, size)).tolist()])
-    area = as_column([f"{letters[:2]}{1 + k % 20}" for k, letters in enumerate(towns.tolist())])
-    unit = as_column([f" {a}{b}{c}" for a, b, c in product("123456789", "abdefgh", "jlnpqrs")])
+    streets = as_column(
+        [
+            f"{name} {kind}"
+            for name in linkage_words.SURNAMES[:600]
+            for kind in linkage_words.STREETS
+        ]
+    )
+    numbers = as_column(
+        [str(number) for number in (1 + rng.geometric(0.02, size)).tolist()]
+    )
+    area = as_column(
+        [f"{letters[:2]}{1 + k % 20}" for k, letters in enumerate(towns.tolist())]
+    )
+    unit = as_column(
+        [f" {a}{b}{c}" for a, b, c in product("123456789", "abdefgh", "jlnpqrs")]
+    )
     return {
         "firstname": given[order][zipf_places(len(given), size, rng, 0.6)],
         "surname": surnames[zipf_places(len(surnames), size, rng, 0.7, 5)],
@@ -360,7 +407,11 @@ def derive_customers(columns: Columns, rng: np.random.Generator) -> None:
     forms = rng.integers(0, 4, size).tolist()
     users = []
     for first, last, form, end in zip(
-        columns["firstname"].tolist(), columns["surname"].tolist(), forms, ends, strict=True
+        columns["firstname"].tolist(),
+        columns["surname"].tolist(),
+        forms,
+        ends,
+        strict=True,
     ):
         last = last.replace("'", "")
         if form == 0:
@@ -389,7 +440,16 @@ CUSTOMERS = Population(
         3: ("firstname", "surname", "dob"),
         4: ("firstname", "surname", "dob", "city"),
         6: ("firstname", "surname", "dob", "city", "postcode", "address"),
-        8: ("firstname", "surname", "dob", "city", "postcode", "address", "mobile", "email"),
+        8: (
+            "firstname",
+            "surname",
+            "dob",
+            "city",
+            "postcode",
+            "address",
+            "mobile",
+            "email",
+        ),
     },
     {
         "firstname": "given",
@@ -452,8 +512,34 @@ REGISTER_STARTS = [
     "Urb",
     "Vaň",
 ]
-REGISTER_MIDDLES = ("", "áč", "ot", "ek", "in", "ov", "ul", "íč", "ar", "os", "až", "ad")
-REGISTER_ENDS = ("ák", "ka", "ek", "ík", "ný", "ský", "an", "a", "ec", "oš", "el", "íček")
+REGISTER_MIDDLES = (
+    "",
+    "áč",
+    "ot",
+    "ek",
+    "in",
+    "ov",
+    "ul",
+    "íč",
+    "ar",
+    "os",
+    "až",
+    "ad",
+)
+REGISTER_ENDS = (
+    "ák",
+    "ka",
+    "ek",
+    "ík",
+    "ný",
+    "ský",
+    "an",
+    "a",
+    "ec",
+    "oš",
+    "el",
+    "íček",
+)
 GIVEN_STEMS = [
     "Jan",
     "Petr",
@@ -497,43 +583,65 @@ REGISTER_STREETS = [
 
 
 def draw_register(size: int, rng: np.random.Generator) -> Columns:
-    surnames = ["".join(parts) for parts in product(REGISTER_STARTS, REGISTER_MIDDLES, REGISTER_ENDS)]
-    surnames += [f"{a}-{b}" for a, b in zip(surnames[::3], surnames[7::5], strict=False)]
+    surnames = [
+        "".join(parts)
+        for parts in product(REGISTER_STARTS, REGISTER_MIDDLES, REGISTER_ENDS)
+    ]
+    surnames += [
+        f"{a}-{b}" for a, b in zip(surnames[::3], surnames[7::5], strict=False)
+    ]
     surname_column = as_column(surnames)[rng.permutation(len(surnames))]
     male = as_column(["".join(parts) for parts in product(GIVEN_STEMS, GIVEN_MALE)])
     female = as_column(["".join(parts) for parts in product(GIVEN_STEMS, GIVEN_FEMALE)])
     woman = rng.random(size) < 0.5
     place = zipf_places(len(male), size, rng, 0.9, 3)
     towns = as_column(
-        ["".join(parts) for parts in product(REGISTER_STARTS, ("ov", "ice", "ín", "any"), ("", " nad Labem"))]
+        [
+            "".join(parts)
+            for parts in product(
+                REGISTER_STARTS, ("ov", "ice", "ín", "any"), ("", " nad Labem")
+            )
+        ]
     )
     town = zipf_places(len(towns), size, rng, 0.9)
     district = (town * 3 + rng.integers(0, 3, size)) % 900
     streets = as_column(
-        [*REGISTER_STREETS, *(f"{a}ova" for a in REGISTER_STARTS), *(f"{a}ská" for a in surnames[:200:3])]
+        [
+            *REGISTER_STREETS,
+            *(f"{a}ova" for a in REGISTER_STARTS),
+            *(f"{a}ská" for a in surnames[:200:3]),
+        ]
     )
     born = dates(size, rng, 1925, 2015)
     codes = digits(size, rng, "####")
     identity = [
         f"{value[2:4]}{int(value[5:7]) + 50 * is_woman:02d}{value[8:]}/{code}"
-        for value, is_woman, code in zip(born.tolist(), woman.tolist(), codes.tolist(), strict=True)
+        for value, is_woman, code in zip(
+            born.tolist(), woman.tolist(), codes.tolist(), strict=True
+        )
     ]
     return {
         "surname": surname_column[zipf_places(len(surnames), size, rng, 0.6, 10)],
         "given": np.where(woman, female[place], male[place]),
         "sex": np.where(woman, "F", "M").astype(object),
         "birth_date": born,
-        "postcode": as_column([f"{100 + number} {number % 97:02d}" for number in district.tolist()]),
+        "postcode": as_column(
+            [f"{100 + number} {number % 97:02d}" for number in district.tolist()]
+        ),
         "town": towns[town],
         "street": streets[zipf_places(len(streets), size, rng, 0.5)],
-        "house": as_column([str(number) for number in (1 + rng.geometric(0.03, size)).tolist()]),
+        "house": as_column(
+            [str(number) for number in (1 + rng.geometric(0.03, size)).tolist()]
+        ),
         "telephone": digits(size, rng, "+420 ### ### ###"),
         "national_id": as_column(identity),
     }
 
 
 def strip_accents(value: str, draws: Draws) -> str:
-    return value.translate(str.maketrans("áčďéěíňóřšťúůýžÁČŘŠŽÚÍ", "acdeeinorstuuyzACRSZUI"))
+    return value.translate(
+        str.maketrans("áčďéěíňóřšťúůýžÁČŘŠŽÚÍ", "acdeeinorstuuyzACRSZUI")
+    )
 
 
 def hear_wrong(value: str, draws: Draws) -> str:
@@ -559,11 +667,19 @@ def swap_day_and_month(value: str, draws: Draws) -> str:
     if value.count("-") != 2:
         return value
     year, month, day = value.split("-")
-    return f"{year}-{day}-{month}" if int(day) <= 12 and day != month else wrong_date(value, draws)
+    return (
+        f"{year}-{day}-{month}"
+        if int(day) <= 12 and day != month
+        else wrong_date(value, draws)
+    )
 
 
 def wrong_year(value: str, draws: Draws) -> str:
-    return f"{int(value[:4]) + draws.choice((-100, -10, -2, -1, 1, 2, 10))}{value[4:]}" if value else value
+    return (
+        f"{int(value[:4]) + draws.choice((-100, -10, -2, -1, 1, 2, 10))}{value[4:]}"
+        if value
+        else value
+    )
 
 
 REGISTER = Population(
@@ -571,7 +687,16 @@ REGISTER = Population(
     {
         3: ("surname", "given", "birth_date"),
         4: ("surname", "given", "birth_date", "town"),
-        8: ("surname", "given", "sex", "birth_date", "postcode", "town", "street", "house"),
+        8: (
+            "surname",
+            "given",
+            "sex",
+            "birth_date",
+            "postcode",
+            "town",
+            "street",
+            "house",
+        ),
         10: (
             "surname",
             "given",
@@ -630,7 +755,9 @@ POPULATIONS = {"A": SYLLABLE_PEOPLE, "B": CUSTOMERS, "C": REGISTER}
 # ---- families and copies ----
 
 
-def make_families(people: Columns, shared: Sequence[str], rng: np.random.Generator) -> None:
+def make_families(
+    people: Columns, shared: Sequence[str], rng: np.random.Generator
+) -> None:
     """Let people live with the person before them, and share columns."""
     size = len(next(iter(people.values())))
     head = np.arange(size)
@@ -651,7 +778,9 @@ def columns_of(population: Population, count: int) -> tuple[str, ...]:
     return population.columns.get(count, population.columns[8])
 
 
-def draw_people(population: Population, size: int, families: bool, rng: np.random.Generator) -> Columns:
+def draw_people(
+    population: Population, size: int, families: bool, rng: np.random.Generator
+) -> Columns:
     """Draw people in random order; with families, most live with relatives."""
     people = population.draw(size, rng)
     if families:
@@ -661,7 +790,12 @@ def draw_people(population: Population, size: int, families: bool, rng: np.rando
     return {name: values[order] for name, values in people.items()}
 
 
-def copy_people(population: Population, people: Columns, names: Sequence[str], rng: np.random.Generator) -> Columns:
+def copy_people(
+    population: Population,
+    people: Columns,
+    names: Sequence[str],
+    rng: np.random.Generator,
+) -> Columns:
     """Return copies of people with errors in the named columns."""
     size = len(people[names[0]])
     draws = Draws(int(rng.integers(0, 2**62)))
@@ -673,7 +807,12 @@ def copy_people(population: Population, people: Columns, names: Sequence[str], r
             copies[name][moved] = people[name][homes]
     scale = len(names) if len(names) < 5 else 8
     errors = [error for error in population.errors if error.column in names]
-    weights = np.array([1.0 * error.weight * (TOTAL_LOSS[scale] if error.total else 1) for error in errors])
+    weights = np.array(
+        [
+            1.0 * error.weight * (TOTAL_LOSS[scale] if error.total else 1)
+            for error in errors
+        ]
+    )
     weights /= weights.sum()
     counts = rng.choice(len(ERROR_COUNTS[scale]), size, p=ERROR_COUNTS[scale])
     for turn in range(1, len(ERROR_COUNTS[scale])):
@@ -685,5 +824,8 @@ def copy_people(population: Population, people: Columns, names: Sequence[str], r
                 values[row] = error.change(values[row], draws)
     swapped = np.flatnonzero(rng.random(size) < 0.02 * TOTAL_LOSS[scale])
     first, second = population.swapped
-    copies[first][swapped], copies[second][swapped] = copies[second][swapped], copies[first][swapped]
+    copies[first][swapped], copies[second][swapped] = (
+        copies[second][swapped],
+        copies[first][swapped],
+    )
     return copies

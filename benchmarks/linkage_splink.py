@@ -24,7 +24,11 @@ import splink
 import splink.comparison_library as cl
 from splink import DuckDBAPI, Linker, SettingsCreator, block_on
 
-SINGLE = ("phone", "email", "code")  # kinds whose equal values are rare enough for a rule of their own
+SINGLE = (
+    "phone",
+    "email",
+    "code",
+)  # kinds whose equal values are rare enough for a rule of their own
 MOST_BLOCK_PAIRS = 30_000_000  # of one blocking rule
 MOST_TRAINING_PAIRS = 10_000_000
 THRESHOLD = 0.5
@@ -36,14 +40,18 @@ def comparisons(kinds: dict[str, str]) -> list[Any]:
     chosen = []
     if "given" in by_kind and "surname" in by_kind:
         names = cl.ForenameSurnameComparison(
-            by_kind["given"], by_kind["surname"], forename_surname_concat_col_name="whole_name"
+            by_kind["given"],
+            by_kind["surname"],
+            forename_surname_concat_col_name="whole_name",
         )
         chosen.append(names)
     for name, kind in kinds.items():
         if kind in ("given", "surname") and "given" in by_kind and "surname" in by_kind:
             continue
         if kind in ("given", "surname", "name"):
-            chosen.append(cl.NameComparison(name).configure(term_frequency_adjustments=True))
+            chosen.append(
+                cl.NameComparison(name).configure(term_frequency_adjustments=True)
+            )
         elif kind == "date":
             chosen.append(cl.DateOfBirthComparison(name, input_is_string=True))
         elif kind == "email":
@@ -51,20 +59,35 @@ def comparisons(kinds: dict[str, str]) -> list[Any]:
         elif kind in ("phone", "code"):
             chosen.append(cl.DamerauLevenshteinAtThresholds(name, [1, 2]))
         elif kind == "postcode":
-            chosen.append(cl.LevenshteinAtThresholds(name, [1]).configure(term_frequency_adjustments=True))
+            chosen.append(
+                cl.LevenshteinAtThresholds(name, [1]).configure(
+                    term_frequency_adjustments=True
+                )
+            )
         elif kind == "town":
-            chosen.append(cl.JaroWinklerAtThresholds(name, [0.9]).configure(term_frequency_adjustments=True))
+            chosen.append(
+                cl.JaroWinklerAtThresholds(name, [0.9]).configure(
+                    term_frequency_adjustments=True
+                )
+            )
         elif kind in ("street", "text"):
             chosen.append(cl.JaroWinklerAtThresholds(name, [0.92, 0.8]))
         elif kind in ("category", "number"):
-            chosen.append(cl.ExactMatch(name).configure(term_frequency_adjustments=True))
+            chosen.append(
+                cl.ExactMatch(name).configure(term_frequency_adjustments=True)
+            )
     return chosen
 
 
 class Blocks:
     """Candidates for blocking rules, and how many pairs each has."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, tables: list[str], kinds: dict[str, str]) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        tables: list[str],
+        kinds: dict[str, str],
+    ) -> None:
         self.connection = connection
         self.tables = tables
         self.kinds = kinds
@@ -72,7 +95,10 @@ class Blocks:
     def pairs(self, columns: tuple[str, ...]) -> float:
         keys = ", ".join(columns)
         known = " and ".join(f"{name} is not null" for name in columns)
-        counts = [f"(select {keys}, count(*) n from {table} where {known} group by all)" for table in self.tables]
+        counts = [
+            f"(select {keys}, count(*) n from {table} where {known} group by all)"
+            for table in self.tables
+        ]
         if len(counts) == 1:
             query = f"select sum(n * (n - 1) / 2) from {counts[0]}"
         else:
@@ -81,7 +107,10 @@ class Blocks:
 
     def least_prior(self) -> float:
         """Return the prior of one match among all pairs."""
-        sizes = [self.connection.execute(f"select count(*) from {table}").fetchall()[0][0] for table in self.tables]
+        sizes = [
+            self.connection.execute(f"select count(*) from {table}").fetchall()[0][0]
+            for table in self.tables
+        ]
         return 1 / max(2, sizes[0] * sizes[-1])
 
     def rules(self) -> list[tuple[str, ...]]:
@@ -89,7 +118,11 @@ class Blocks:
         singles = [(name,) for name, kind in self.kinds.items() if kind in SINGLE]
         chosen = [rule for rule in singles if self.pairs(rule) <= MOST_BLOCK_PAIRS / 10]
         taken = {name for rule in chosen for name in rule}
-        useful = [name for name in self.kinds if name not in taken and self.kinds[name] != "category"]
+        useful = [
+            name
+            for name in self.kinds
+            if name not in taken and self.kinds[name] != "category"
+        ]
         if self.of_kind("given") and self.of_kind("surname"):
             pairs = list(combinations(self.of_kind("given", "surname", "date"), 2))
             pairs += product(self.of_kind("surname"), self.of_kind("street")[:1])
@@ -97,16 +130,27 @@ class Blocks:
         else:
             pairs = list(combinations(useful, 2))
         chosen += [rule for rule in pairs if self.pairs(rule) <= MOST_BLOCK_PAIRS]
-        chosen += [(name,) for name in useful if self.kinds[name] == "date" and self.pairs((name,)) <= 100_000]
+        chosen += [
+            (name,)
+            for name in useful
+            if self.kinds[name] == "date" and self.pairs((name,)) <= 100_000
+        ]
         return chosen or [(name,) for name in useful]
 
     def of_kind(self, *kinds: str) -> list[str]:
-        return [name for kind in kinds for name, other in self.kinds.items() if other == kind]
+        return [
+            name
+            for kind in kinds
+            for name, other in self.kinds.items()
+            if other == kind
+        ]
 
     def training(self) -> list[tuple[str, ...]]:
         """Return two rules for EM: names, and what else tells a person."""
         names = tuple(self.of_kind("given", "surname", "name", "text")[:2])
-        others = self.of_kind("date", "code", "phone", "email", "postcode", "street", "town", "number")
+        others = self.of_kind(
+            "date", "code", "phone", "email", "postcode", "street", "town", "number"
+        )
         rules = [names] if names else []
         for name in others:
             if self.pairs((name,)) <= MOST_TRAINING_PAIRS or len(others) == 1:
@@ -119,7 +163,11 @@ class Blocks:
         """Return deterministic rules for the prior."""
         names = tuple(self.of_kind("given", "surname", "name")[:2])
         others = self.of_kind("date", "phone", "email", "code")
-        rules = [(*names, name) for name in others] if names else list(combinations(others, 2))
+        rules = (
+            [(*names, name) for name in others]
+            if names
+            else list(combinations(others, 2))
+        )
         return rules or [tuple(self.kinds)]
 
 
@@ -128,10 +176,14 @@ def plain(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def prepared(folder: Path, kinds: dict[str, str], connection: duckdb.DuckDBPyConnection) -> list[str]:
+def prepared(
+    folder: Path, kinds: dict[str, str], connection: duckdb.DuckDBPyConnection
+) -> list[str]:
     """Load the tables, with missing values as null, row numbers as ids, and the whole name."""
     by_kind = {kind: name for name, kind in kinds.items()}
-    columns = ", ".join(f"nullif(trim(\"{name}\"), '') as {plain(name)}" for name in kinds)
+    columns = ", ".join(
+        f"nullif(trim(\"{name}\"), '') as {plain(name)}" for name in kinds
+    )
     if "given" in by_kind and "surname" in by_kind:
         columns += f", nullif(trim(\"{by_kind['given']}\" || ' ' || \"{by_kind['surname']}\"), '') as whole_name"
     tables = []
@@ -168,13 +220,17 @@ def link(folder: Path, output: Path, threads: int) -> dict[str, Any]:
     certain = blocks.certain()
     if any(blocks.pairs(rule) for rule in certain):
         rules_of_prior = [block_on(*rule) for rule in certain]
-        linker.training.estimate_probability_two_random_records_match(rules_of_prior, recall=0.7)
+        linker.training.estimate_probability_two_random_records_match(
+            rules_of_prior, recall=0.7
+        )
     else:  # splink fails with a prior of zero
         notes.append("no pair agrees in the deterministic rules")
     linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
     for rule in blocks.training():
         try:
-            linker.training.estimate_parameters_using_expectation_maximisation(block_on(*rule))
+            linker.training.estimate_parameters_using_expectation_maximisation(
+                block_on(*rule)
+            )
         except Exception as error:  # no pairs agree
             notes.append(f"EM {rule}: {error}")
     found = linker.inference.predict(threshold_match_probability=THRESHOLD)
@@ -182,10 +238,21 @@ def link(folder: Path, output: Path, threads: int) -> dict[str, Any]:
     query = f"select unique_id_l i, unique_id_r j, match_probability p, match_weight w from {name}"
     if len(tables) == 2:
         best = "row_number() over (partition by {} order by w desc, i, j) = 1"
-        query = f"select * from ({query}) qualify {best.format('i')} and {best.format('j')}"
+        query = (
+            f"select * from ({query}) qualify {best.format('i')} and {best.format('j')}"
+        )
     links = connection.sql(f"select i, j, p from ({query})").to_arrow_table()
-    pq.write_table(links.cast(pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])), output)
-    return {"version": splink.__version__, "rules": [" + ".join(rule) for rule in rules], "notes": notes}
+    pq.write_table(
+        links.cast(
+            pa.schema([("i", pa.int64()), ("j", pa.int64()), ("p", pa.float64())])
+        ),
+        output,
+    )
+    return {
+        "version": splink.__version__,
+        "rules": [" + ".join(rule) for rule in rules],
+        "notes": notes,
+    }
 
 
 def main() -> int:

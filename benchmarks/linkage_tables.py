@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkage_draws import Linked, Table
-from linkage_people import fake_people, historical_people, payments, people_with_derived_columns
-from linkage_works import film_titles, one_disc_database, rewritten_sentences, two_film_databases, two_shops
+from linkage_people import (
+    fake_people,
+    historical_people,
+    payments,
+    people_with_derived_columns,
+)
+from linkage_works import (
+    film_titles,
+    one_disc_database,
+    rewritten_sentences,
+    two_film_databases,
+    two_shops,
+)
 
 __all__ = ["GENERATED", "Linked", "Table"]
 

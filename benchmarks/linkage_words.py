@@ -53,7 +53,9 @@ STARTS = (
 ).split()
 SURNAME_ENDS = "ley ton ford well field wood worth by man son land more den stone bury ridge".split()
 TOWN_ENDS = "ham ton bridge bourne stead wick mouth combe hampton pool cester minster dale port hurst gate".split()
-SURNAMES = COMMON_SURNAMES + [start + end for end, start in product(SURNAME_ENDS, STARTS)]
+SURNAMES = COMMON_SURNAMES + [
+    start + end for end, start in product(SURNAME_ENDS, STARTS)
+]
 CITIES = (
     "london;birmingham;leeds;manchester;liverpool;sheffield;bristol;glasgow;leicester;edinburgh;newcastle upon tyne;"
     "cardiff;coventry;bradford;nottingham;kingston upon hull;stoke-on-trent;wolverhampton;plymouth;derby;southampton;"
@@ -106,22 +108,34 @@ FILM_GENRES = [
     *"Documentary Western War History Music Musical Sport Biography".split(),
     "Science Fiction",
 ]
-OTHER_GENRES = {"Science Fiction": "Sci-Fi", "Musical": "Music", "Biography": "History", "Animation": "Cartoon"}
+OTHER_GENRES = {
+    "Science Fiction": "Sci-Fi",
+    "Musical": "Music",
+    "Biography": "History",
+    "Animation": "Cartoon",
+}
 EPISODES = (
     "Pilot;The Wedding;Homecoming;The Trial;Finale;The Visitor;Christmas Special;Blackout;Reunion;The Letter;Fallout;"
     "The Storm;Family Matters;The Hunt;Aftermath;The Choice;Ghosts;Judgment Day;The Party;Trust"
 ).split(";")
 
-DISC_CATEGORIES = "rock misc folk jazz classical blues newage reggae soundtrack country data".split()
+DISC_CATEGORIES = (
+    "rock misc folk jazz classical blues newage reggae soundtrack country data".split()
+)
 DISC_GENRES = (
     "Rock;Pop;Folk;Jazz;Classical;Blues;Electronic;Hip-Hop;Soundtrack;Country;Metal;Punk;Indie;Alternative;Reggae;"
     "Schlager;Ambient;Techno;Trance;Soul"
 ).split(";")
-COMPOSERS = "Bach;Mozart;Beethoven;Schubert;Brahms;Haydn;Vivaldi;Chopin;Dvorak;Tchaikovsky;Handel;Mahler".split(";")
-FORMS = "Symphony;Piano Concerto;String Quartet;Sonata;Violin Concerto;Mass;Suite;Trio".split(";")
-MOVEMENTS = (
-    "Allegro;Adagio;Andante;Presto;Menuetto;Scherzo;Largo;Rondo;Allegretto;Finale;Vivace;Andante con moto".split(";")
+COMPOSERS = "Bach;Mozart;Beethoven;Schubert;Brahms;Haydn;Vivaldi;Chopin;Dvorak;Tchaikovsky;Handel;Mahler".split(
+    ";"
 )
+FORMS = "Symphony;Piano Concerto;String Quartet;Sonata;Violin Concerto;Mass;Suite;Trio".split(
+    ";"
+)
+MOVEMENTS = (
+    "Allegro;Adagio;Andante;Presto;Menuetto;Scherzo;Largo;Rondo;Allegretto;Finale;Vivace;"
+    "Andante con moto"
+).split(";")
 SERIES = (
     "Bravo Hits;Now That's What I Call Music;Kuschelrock;The Best of the 80s;Greatest Hits;Club Sounds;Future Trance;"
     "Christmas Songs;Love Songs;The Dome;Cafe Lounge;Movie Themes;Rock Anthems;Summer Party"
@@ -134,7 +148,10 @@ BRANDS = (
     "Bosch Whirlpool Braun Krups Cuisinart Dyson"
 ).split()
 GOODS = {
-    "ink cartridge": ("printers", ("black", "cyan", "magenta", "yellow", "tri-color", "photo black")),
+    "ink cartridge": (
+        "printers",
+        ("black", "cyan", "magenta", "yellow", "tri-color", "photo black"),
+    ),
     "toner cartridge": ("printers", ("black", "cyan", "magenta", "yellow")),
     "laser printer": ("printers", ("600 dpi", "1200 dpi", "2400 dpi")),
     "usb flash drive": ("storage", ("2gb", "4gb", "8gb", "16gb", "32gb", "64gb")),
@@ -163,7 +180,9 @@ SHOPS = (
     "tesco;sainsburys;amazon;asda;shell;boots;argos;costa coffee;british gas;thames water;vodafone;sky digital;"
     "trainline;uber;netflix;paypal;waterstones;halfords;greggs;john lewis"
 ).split(";")
-PAYMENTS = "payment;salary;rent;invoice;refund;card payment;standing order;transfer;direct debit;loan;fees".split(";")
+PAYMENTS = "payment;salary;rent;invoice;refund;card payment;standing order;transfer;direct debit;loan;fees".split(
+    ";"
+)
 
 SYNONYMS = {
     "return": "give back", "returns": "gives", "create": "make", "method": "function", "given": "specified",

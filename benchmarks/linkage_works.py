@@ -27,7 +27,11 @@ def person(rng: Draws) -> str:
 
 def title(rng: Draws) -> str:
     """Return the title of a work."""
-    adjective, noun, other = rng.skewed(words.ADJECTIVES, 0.5), rng.skewed(words.NOUNS, 0.5), rng.choice(words.NOUNS)
+    adjective, noun, other = (
+        rng.skewed(words.ADJECTIVES, 0.5),
+        rng.skewed(words.NOUNS, 0.5),
+        rng.choice(words.NOUNS),
+    )
     name, town = person(rng), rng.choice(words.CITIES + words.TOWNS)
     found = rng.choice(
         [
@@ -45,7 +49,12 @@ def family(rng: Draws, first: str) -> Iterator[tuple[str, int]]:
     """Yield titles of a film's sequels and remakes, each with the years since."""
     noun = rng.choice(words.NOUNS).title()
     for number in range(rng.choice((1, 1, 1, 2, 3))):
-        forms = (f"{first} {number + 2}", f"{first} {ROMAN[number]}", f"{first}: The {noun}", f"Return of {first}")
+        forms = (
+            f"{first} {number + 2}",
+            f"{first} {ROMAN[number]}",
+            f"{first}: The {noun}",
+            f"Return of {first}",
+        )
         yield (
             first if rng.chance(0.5) else rng.choice(forms),
             rng.randint(1, 4) if rng.chance(0.4) else rng.randint(5, 40),
@@ -60,7 +69,9 @@ def films(count: int, rng: Draws, in_families: float) -> list[dict[str, Any]]:
             "title": title(rng),
             "year": 2019 - int(rng.expovariate(1 / 18)) % 95,
             "names": [person(rng) for _ in range(rng.choice((1, 1, 1, 2, 3)))],
-            "genres": [rng.skewed(words.FILM_GENRES) for _ in range(rng.choice((1, 2, 3)))],
+            "genres": [
+                rng.skewed(words.FILM_GENRES) for _ in range(rng.choice((1, 2, 3)))
+            ],
             "facts": [person(rng).split()[0], rng.choice(words.CITIES).title()]
             + [rng.choice(words.NOUNS) for _ in range(4)],
         }
@@ -70,7 +81,12 @@ def films(count: int, rng: Draws, in_families: float) -> list[dict[str, Any]]:
             for name, years in family(rng, film["title"]):
                 same = film["names"] if rng.chance(0.3) else [person(rng)]
                 facts = film["facts"][:2] + [rng.choice(words.NOUNS) for _ in range(4)]
-                again = {"title": name, "year": film["year"] + years, "names": same, "facts": facts}
+                again = {
+                    "title": name,
+                    "year": film["year"] + years,
+                    "names": same,
+                    "facts": facts,
+                }
                 found.append(film | again | {"plot": description(rng, facts)})
     return found[:count]
 
@@ -85,7 +101,10 @@ def description(rng: Draws, facts: list[str]) -> str:
         f"The story of {told[0]}, {told[1]} and a {noun} that {rng.choice(words.VERBS)} everything",
         f"After the {noun}, {told[0]} must face {told[1]} in this {adjective} tale",
     )
-    more = "".join(f", with {fact} {rng.choice(words.VERBS)} a {rng.choice(words.NOUNS)}" for fact in told[2:])
+    more = "".join(
+        f", with {fact} {rng.choice(words.VERBS)} a {rng.choice(words.NOUNS)}"
+        for fact in told[2:]
+    )
     return rng.choice(forms) + more + "."
 
 
@@ -108,7 +127,11 @@ def film_view(rng: Draws, film: dict[str, Any], second: bool) -> Record:
     """Return the record of a film in one of two databases."""
     if "born" in film:  # a person
         first, last = film["names"][0].split(" ", 1)
-        name = f"{first} {rng.choice('ABCDEJLMRST')}. {last}" if rng.chance(0.12) else film["names"][0]
+        name = (
+            f"{first} {rng.choice('ABCDEJLMRST')}. {last}"
+            if rng.chance(0.12)
+            else film["names"][0]
+        )
         year = "" if rng.chance(0.35) else str(film["born"])
         return {"name": rng.typos(name, 0.1 if second else 0.03), "year": year}
     names, genres, plot = rng.thinned(film["names"], 0.15), film["genres"], film["plot"]
@@ -118,13 +141,17 @@ def film_view(rng: Draws, film: dict[str, Any], second: bool) -> Record:
         plot = " ".join(rng.thinned(plot.split(), 0.15))
     if second:
         rng.shuffle(names)
-        genres = [words.OTHER_GENRES.get(genre, genre) for genre in rng.thinned(genres, 0.3)]
+        genres = [
+            words.OTHER_GENRES.get(genre, genre) for genre in rng.thinned(genres, 0.3)
+        ]
     year = film["year"] + (rng.choice((-1, 1, 1)) if second and rng.chance(0.12) else 0)
     return {
         "title": retitled(rng, film["title"], 0.8) if second else film["title"],
         "name": "" if rng.chance(0.5 if second else 0.35) else ", ".join(names),
         "year": "" if rng.chance(0.25 if second else 0.08) else str(year),
-        "genre": "" if rng.chance(0.3) else ("|" if second else ", ").join(dict.fromkeys(genres)),
+        "genre": ""
+        if rng.chance(0.3)
+        else ("|" if second else ", ").join(dict.fromkeys(genres)),
         "description": "" if rng.chance(0.25 if second else 0.4) else plot,
         "runtime": str(rng.randint(60, 180)),
         "language": rng.skewed(("en", "fr", "de", "es", "it", "ja"), 1.5),
@@ -137,9 +164,15 @@ def two_film_databases() -> Linked:
     every = films(6600, rng, 0.3)
     for _ in range(1400):  # episodes, whose titles are often the same
         other = films(1, rng, 0)[0]
-        episode = {"title": rng.choice(words.EPISODES), "facts": other["facts"], "plot": other["plot"]}
+        episode = {
+            "title": rng.choice(words.EPISODES),
+            "facts": other["facts"],
+            "plot": other["plot"],
+        }
         every.append(rng.choice(every[:6600]) | episode)
-    every += [{"names": [person(rng)], "born": rng.randint(1900, 1995)} for _ in range(1000)]
+    every += [
+        {"names": [person(rng)], "born": rng.randint(1900, 1995)} for _ in range(1000)
+    ]
     order = rng.sample(range(len(every)), len(every))
     a = [(number, film_view(rng, every[number], False)) for number in order[:5000]]
     b = [(number, film_view(rng, every[number], True)) for number in order[3000:9000]]
@@ -153,7 +186,13 @@ def film_titles() -> Linked:
     every = films(28000, rng, 0.12)
     order = rng.sample(range(len(every)), len(every))
     a = [
-        (number, {"title": every[number]["title"], "director": ", ".join(every[number]["names"])})
+        (
+            number,
+            {
+                "title": every[number]["title"],
+                "director": ", ".join(every[number]["names"]),
+            },
+        )
         for number in order[:27000]
     ]
     b: list[Labelled] = []
@@ -161,10 +200,14 @@ def film_titles() -> Linked:
         film = every[number]
         name = retitled(rng, film["title"], 0.7)
         if rng.chance(0.12):
-            name += rng.choice((" (film)", " (film)", f" ({film['year']} film)", f" ({film['year']})"))
+            name += rng.choice(
+                (" (film)", " (film)", f" ({film['year']} film)", f" ({film['year']})")
+            )
         if rng.chance(0.05):
             name = name.split(":")[0].split(", ")[0]
-        b.append((number, {"title": name, "release": str(film["year"]), "abstract": ""}))
+        b.append(
+            (number, {"title": name, "release": str(film["year"]), "abstract": ""})
+        )
     return two_tables(rng, a, b, (["title", "director"], ["title", "release"]))
 
 
@@ -181,30 +224,57 @@ def discs(count: int, rng: Draws) -> list[dict[str, Any]]:
     while len(found) < count:
         kind, year = rng.random(), str(rng.randint(1965, 2004))
         genre = rng.skewed(words.DISC_GENRES, 0.7)
-        disc = {"category": rng.skewed(words.DISC_CATEGORIES, 1.0), "genre": genre, "year": year}
+        disc = {
+            "category": rng.skewed(words.DISC_CATEGORIES, 1.0),
+            "genre": genre,
+            "year": year,
+        }
         if kind < 0.009:
             name = rng.choice(("Unknown Title", "", "New Disc", "Untitled", "Audio CD"))
             artist = rng.choice(("Unknown Artist", "", "Unknown", "Various"))
-            form = rng.choice(("Track {}", "Track {:02d}", "Audio Track {:02d}", "Titel {}"))
+            form = rng.choice(
+                ("Track {}", "Track {:02d}", "Audio Track {:02d}", "Titel {}")
+            )
             tracks = [form.format(number + 1) for number in range(rng.randint(3, 18))]
             found.append(
-                {"category": rng.choice(("misc", "data", "rock")), "artist": artist, "title": name, "tracks": tracks}
+                {
+                    "category": rng.choice(("misc", "data", "rock")),
+                    "artist": artist,
+                    "title": name,
+                    "tracks": tracks,
+                }
             )
         elif kind < 0.12:
             series, hits = rng.skewed(words.SERIES, 0.5), tracks_of(rng, 40)
             for number in range(1, rng.choice((1, 2, 2, 3))):
-                name = f"{series} {rng.randint(1, 40)}" + (f" (CD {number})" if rng.chance(0.6) else "")
-                mixed = [f"{person(rng)} / {song}" for song in rng.sample(hits, rng.randint(14, 20))]
+                name = f"{series} {rng.randint(1, 40)}" + (
+                    f" (CD {number})" if rng.chance(0.6) else ""
+                )
+                mixed = [
+                    f"{person(rng)} / {song}"
+                    for song in rng.sample(hits, rng.randint(14, 20))
+                ]
                 found.append(
-                    disc | {"artist": rng.choice(("Various", "Various Artists", "VA")), "title": name, "tracks": mixed}
+                    disc
+                    | {
+                        "artist": rng.choice(("Various", "Various Artists", "VA")),
+                        "title": name,
+                        "tracks": mixed,
+                    }
                 )
         elif kind < 0.2:
             composer, form = rng.skewed(words.COMPOSERS, 0.4), rng.choice(words.FORMS)
             key = f"in {rng.choice('ABCDEFG')} {rng.choice(('major', 'minor'))}, Op. {rng.randint(1, 130)}"
             name = f"{form} No. {rng.randint(1, 9)} {key}"
             for _ in range(rng.choice((1, 1, 2))):  # recordings by other performers
-                parts = [f"{name}: {part}" for part in rng.sample(words.MOVEMENTS, rng.randint(3, 4))]
-                more = [f"{form} No. {rng.randint(1, 9)}: {part}" for part in rng.sample(words.MOVEMENTS, 4)]
+                parts = [
+                    f"{name}: {part}"
+                    for part in rng.sample(words.MOVEMENTS, rng.randint(3, 4))
+                ]
+                more = [
+                    f"{form} No. {rng.randint(1, 9)}: {part}"
+                    for part in rng.sample(words.MOVEMENTS, 4)
+                ]
                 artist = composer if rng.chance(0.5) else f"{composer} - {person(rng)}"
                 found.append(
                     disc
@@ -223,11 +293,24 @@ def discs(count: int, rng: Draws) -> list[dict[str, Any]]:
             found.append(disc | {"artist": artist, "title": name, "tracks": songs[:12]})
             for _ in range(rng.choice((0, 0, 0, 0, 1, 1, 2))):
                 name = rng.choice(
-                    ("Greatest Hits", "The Best Of", "Live", f"{name} (Disc 2)", f"{name} Live", title(rng))
+                    (
+                        "Greatest Hits",
+                        "The Best Of",
+                        "Live",
+                        f"{name} (Disc 2)",
+                        f"{name} Live",
+                        title(rng),
+                    )
                 )
                 chosen = rng.sample(songs, rng.randint(9, 16))
                 found.append(
-                    disc | {"artist": artist, "title": name, "tracks": chosen, "year": str(rng.randint(1965, 2004))}
+                    disc
+                    | {
+                        "artist": artist,
+                        "title": name,
+                        "tracks": chosen,
+                        "year": str(rng.randint(1965, 2004)),
+                    }
                 )
     return found[:count]
 
@@ -241,7 +324,9 @@ def entered_again(rng: Draws, disc: dict[str, Any]) -> dict[str, Any]:
         artist = rng.choice(("Various", "", disc["title"]))
     name = retitled(rng, name, 1.0)
     if rng.chance(0.2):
-        name += rng.choice((" (Remastered)", " [Import]", " CD1", f" ({disc.get('year', 1999)})"))
+        name += rng.choice(
+            (" (Remastered)", " [Import]", " CD1", f" ({disc.get('year', 1999)})")
+        )
     tracks = [rng.typos(track, 0.15) for track in tracks]
     if rng.chance(0.2):
         tracks = [f"{number + 1:02d} {track}" for number, track in enumerate(tracks)]
@@ -265,15 +350,21 @@ def one_disc_database() -> Linked:
     every = discs(9400, rng)
     entered = [*enumerate(every)]
     named = [number for number, disc in entered if not disc["tracks"][0].endswith("1")]
-    entered += [(number, entered_again(rng, every[number])) for number in rng.sample(named, 300)]
+    entered += [
+        (number, entered_again(rng, every[number])) for number in rng.sample(named, 300)
+    ]
     records: list[Labelled] = []
     for number, disc in entered:
-        record = {name: str(value) for name, value in disc.items()} | {"tracks": " | ".join(disc["tracks"])}
+        record = {name: str(value) for name, value in disc.items()} | {
+            "tracks": " | ".join(disc["tracks"])
+        }
         for name, missing in (("genre", 0.35), ("year", 0.4)):
             if rng.chance(missing):
                 record[name] = ""
         records.append((number, record))
-    return one_table(rng, records, ["artist", "title", "category", "genre", "year", "tracks"])
+    return one_table(
+        rng, records, ["artist", "title", "category", "genre", "year", "tracks"]
+    )
 
 
 # ---- products ----
@@ -285,11 +376,15 @@ def products(count: int, rng: Draws) -> list[dict[str, Any]]:
     while len(found) < count:
         brand, noun = rng.skewed(words.BRANDS, 0.7), rng.choice([*words.GOODS])
         category, variants = words.GOODS[noun]
-        letters = "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXZ") for _ in range(rng.randint(2, 4)))
+        letters = "".join(
+            rng.choice("ABCDEFGHJKLMNPRSTUVWXZ") for _ in range(rng.randint(2, 4))
+        )
         digits, series = rng.randint(10, 9999), rng.choice(words.NOUNS).title()
         price = rng.lognormvariate(3.6, 1.0)
         extras = rng.sample([*words.SELLING, *words.ADJECTIVES], 4)
-        for place, variant in enumerate(rng.sample(variants, rng.choice((1, 1, 1, 2, 3)))):
+        for place, variant in enumerate(
+            rng.sample(variants, rng.choice((1, 1, 1, 2, 3)))
+        ):
             ending = rng.choice(("", "BK", "W", "US", "A")) if rng.chance(0.4) else ""
             found.append(
                 {
@@ -311,7 +406,9 @@ def product_view(rng: Draws, product: dict[str, Any], second: bool) -> Record:
     if rng.chance(0.85):
         parts.append(product["series"])
     if product["pack"] > 1 and rng.chance(0.7):
-        parts.append(f"{product['pack']} pack" if second else f"pack of {product['pack']}")
+        parts.append(
+            f"{product['pack']} pack" if second else f"pack of {product['pack']}"
+        )
     rng.shuffle(parts)
     if second and rng.chance(0.12):
         parts = [part for part in parts if part != product["variant"]]
@@ -322,9 +419,15 @@ def product_view(rng: Draws, product: dict[str, Any], second: bool) -> Record:
     category = product["category"]
     return {
         "title": rng.typos(name.lower() if second else name, 0.1),
-        "brand": "" if rng.chance(0.2 if second else 0.05) else brand.lower() if second else brand,
+        "brand": ""
+        if rng.chance(0.2 if second else 0.05)
+        else brand.lower()
+        if second
+        else brand,
         "modelno": "" if rng.chance(0.45 if second else 0.15) else shown,
-        "category": f"{rng.choice(('electronics', 'accessories', 'computers'))} - {category}" if second else category,
+        "category": f"{rng.choice(('electronics', 'accessories', 'computers'))} - {category}"
+        if second
+        else category,
         "price": "" if rng.chance(0.25 if second else 0.02) else f"{price:.2f}",
     }
 
@@ -350,7 +453,11 @@ def sentences(count: int) -> list[str]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 text = " ".join((ast.get_docstring(node) or "").split())
-                found |= dict.fromkeys(part for part in re.split(r"(?<=\.) ", text) if 6 <= len(part.split()) <= 30)
+                found |= dict.fromkeys(
+                    part
+                    for part in re.split(r"(?<=\.) ", text)
+                    if 6 <= len(part.split()) <= 30
+                )
         if len(found) > 1.2 * count:
             break
     return [*found][:count]
@@ -359,15 +466,23 @@ def sentences(count: int) -> list[str]:
 def rewritten(rng: Draws, text: str) -> str:
     """Return a sentence with words left out, exchanged, added, shortened, and replaced by synonyms."""
     strength = rng.uniform(0.1, 1.0)
-    found = [words.SYNONYMS.get(word, word) if rng.chance(strength) else word for word in text.split()]
+    found = [
+        words.SYNONYMS.get(word, word) if rng.chance(strength) else word
+        for word in text.split()
+    ]
     found = rng.thinned(found, 0.4 * strength)
     for _ in range(int(len(found) * 0.3 * strength)):
         at = rng.randrange(len(found))
         other = min(at + rng.randint(1, 3), len(found) - 1)
         found[at], found[other] = found[other], found[at]
     for _ in range(int(len(found) * 0.25 * strength)):
-        found.insert(rng.randrange(len(found)), rng.choice(words.NOUNS if rng.chance(0.5) else words.ADJECTIVES))
-    found = [words.SHORT.get(word, word) if rng.chance(strength) else word for word in found]
+        found.insert(
+            rng.randrange(len(found)),
+            rng.choice(words.NOUNS if rng.chance(0.5) else words.ADJECTIVES),
+        )
+    found = [
+        words.SHORT.get(word, word) if rng.chance(strength) else word for word in found
+    ]
     return " ".join(rng.typos(word, 0.12 * strength) for word in found)
 
 
@@ -378,5 +493,8 @@ def rewritten_sentences() -> Linked:
     order = rng.sample(range(len(every)), len(every))
     part = len(every) * 10 // 13
     a = [(number, {"text": every[number]}) for number in order[:part]]
-    b = [(number, {"text": rewritten(rng, every[number])}) for number in order[len(every) - part :]]
+    b = [
+        (number, {"text": rewritten(rng, every[number])})
+        for number in order[len(every) - part :]
+    ]
     return two_tables(rng, a, b, (["text"], ["text"]))

@@ -91,16 +91,22 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 
 def mixtures(n: int, topics: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return n points of length about 1."""
-    weights = rng.standard_gamma(SHAPE, (n, len(topics))).astype(np.float32) + np.float32(1e-9)
+    weights = rng.standard_gamma(SHAPE, (n, len(topics))).astype(
+        np.float32
+    ) + np.float32(1e-9)
     points = weights @ topics
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     for start in range(0, n, 10_000):
         part = points[start : start + 10_000]
-        part += rng.standard_normal(part.shape, np.float32) * np.float32(NOISE / np.sqrt(part.shape[1]))
+        part += rng.standard_normal(part.shape, np.float32) * np.float32(
+            NOISE / np.sqrt(part.shape[1])
+        )
     return np.ascontiguousarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
-def nearest(points: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def nearest(
+    points: np.ndarray, queries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the places and the angles of the nearest points, and a sample of the angles of all."""
     products = queries @ points.T
     places = np.argpartition(-products, NEAREST, axis=1)[:, :NEAREST]
@@ -116,7 +122,10 @@ def recall_of(found: Sequence[Sequence[int]], places: np.ndarray) -> float:
 def lists_of(index: NearNeighbors, queries: np.ndarray) -> Answers:
     def lists() -> list[list[int]]:
         found = index.query(queries, NEAREST, threads=1)
-        return [found.keys[low:high].tolist() for low, high in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+        return [
+            found.keys[low:high].tolist()
+            for low, high in zip(found.offsets[:-1], found.offsets[1:], strict=True)
+        ]
 
     return lists
 
@@ -130,12 +139,26 @@ def with_lshfast(method: Literal["codes", "tables"]) -> Peer:
             found = 0.0
             while found < recall:
                 promise = next(promised)
-                options: Any = {"dim": dim, "n": n, "sample": sample, "recall": promise, "method": method}
+                options: Any = {
+                    "dim": dim,
+                    "n": n,
+                    "sample": sample,
+                    "recall": promise,
+                    "method": method,
+                }
                 index = NearNeighbors("angle", radius, **options)
-                seconds = cpu_seconds(lambda index=index: index.insert(range(n), world.points, threads=1))
+                seconds = cpu_seconds(
+                    lambda index=index: index.insert(range(n), world.points, threads=1)
+                )
                 lists = lists_of(index, world.queries)
                 found = recall_of(lists(), world.places)
-            yield Made(f"promised {promise:g} within {radius:.3f}", lists, found, index.stats().nbytes / n, seconds)
+            yield Made(
+                f"promised {promise:g} within {radius:.3f}",
+                lists,
+                found,
+                index.stats().nbytes / n,
+                seconds,
+            )
 
     return run
 
@@ -167,9 +190,14 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
     faiss.omp_set_num_threads(1)
     n, dim = world.points.shape
     lists_count = int(4 * np.sqrt(n))
-    index = faiss.index_factory(dim, f"IVF{lists_count},RaBitQ{RABITQ_BITS}", faiss.METRIC_INNER_PRODUCT)
+    index = faiss.index_factory(
+        dim, f"IVF{lists_count},RaBitQ{RABITQ_BITS}", faiss.METRIC_INNER_PRODUCT
+    )
     seconds = cpu_seconds(
-        lambda: (index.train(world.points[:: max(1, n // (64 * lists_count))]), index.add(world.points))
+        lambda: (
+            index.train(world.points[:: max(1, n // (64 * lists_count))]),
+            index.add(world.points),
+        )
     )
 
     def lists() -> Any:
@@ -180,7 +208,11 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
         found = recall_of(lists(), world.places)
         for _ in [recall for recall in recalls if recall <= found]:
             yield Made(
-                f"nprobe {nprobe}", at(index, "nprobe", nprobe, lists), found, dim * RABITQ_BITS / 8 + 12, seconds
+                f"nprobe {nprobe}",
+                at(index, "nprobe", nprobe, lists),
+                found,
+                dim * RABITQ_BITS / 8 + 12,
+                seconds,
             )
         recalls = [recall for recall in recalls if recall > found]
         if not recalls:
@@ -212,12 +244,36 @@ def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
     def lists() -> Any:
         return index.knn_query(world.queries, NEAREST, num_threads=1)[0].tolist()
 
-    for ef in (10, 11, 12, 13, 15, 17, 20, 23, 26, 30, 35, 40, 50, 60, 80, 120, 160, 240, 320):
+    for ef in (
+        10,
+        11,
+        12,
+        13,
+        15,
+        17,
+        20,
+        23,
+        26,
+        30,
+        35,
+        40,
+        50,
+        60,
+        80,
+        120,
+        160,
+        240,
+        320,
+    ):
         index.set_ef(ef)
         found = recall_of(lists(), world.places)
         for _ in [recall for recall in recalls if recall <= found]:
             yield Made(
-                f"ef {ef}", lambda ef=ef: (index.set_ef(ef), lists())[1], found, 4 * dim + 16 * 2 * 4 * 1.1, seconds
+                f"ef {ef}",
+                lambda ef=ef: (index.set_ef(ef), lists())[1],
+                found,
+                4 * dim + 16 * 2 * 4 * 1.1,
+                seconds,
             )
         recalls = [recall for recall in recalls if recall > found]
         if not recalls:
@@ -245,21 +301,40 @@ PEERS: dict[str, tuple[str, Peer]] = {
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="neighbors.py", description="Near neighbours by angle, beside hnswlib and faiss."
+        prog="neighbors.py",
+        description="Near neighbours by angle, beside hnswlib and faiss.",
     )
     parser.add_argument("--n", type=int, default=200_000, help="points")
     parser.add_argument("--dim", type=int, default=768)
     parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--recall", type=float, nargs="+", default=[0.9, 0.95, 0.99], help="of the ten nearest")
+    parser.add_argument(
+        "--recall",
+        type=float,
+        nargs="+",
+        default=[0.9, 0.95, 0.99],
+        help="of the ten nearest",
+    )
     parser.add_argument("--repeat", type=int, default=3, help="turns")
-    parser.add_argument("--with", dest="peers", nargs="+", default=["codes", "hnswlib", "rabitq"], choices=[*PEERS])
-    parser.add_argument("--graphs", type=Path, help="folder in which graphs of hnswlib are kept between runs")
+    parser.add_argument(
+        "--with",
+        dest="peers",
+        nargs="+",
+        default=["codes", "hnswlib", "rabitq"],
+        choices=[*PEERS],
+    )
+    parser.add_argument(
+        "--graphs",
+        type=Path,
+        help="folder in which graphs of hnswlib are kept between runs",
+    )
     a = parser.parse_args(argv)
     global GRAPHS
     GRAPHS = a.graphs
     keep_to_one_cpu()
     rng = np.random.default_rng(1)
-    topics = rng.standard_normal((TOPICS, a.dim)).astype(np.float32) / np.float32(np.sqrt(a.dim))
+    topics = rng.standard_normal((TOPICS, a.dim)).astype(np.float32) / np.float32(
+        np.sqrt(a.dim)
+    )
     points, queries, other = (mixtures(n, topics, rng) for n in (a.n, a.queries, 200))
     world = World(points, queries, other, nearest(points, queries)[0])
     made: dict[str, list[Made]] = {}
@@ -269,14 +344,18 @@ def main(argv: Sequence[str] | None = None) -> None:
             made[name] = [*peer(world, sorted(a.recall))]
             print(f"{name}: built in {made[name][0].seconds:.2f} s", flush=True)
     for i, recall in enumerate(sorted(a.recall)):
-        took: dict[str, list[float]] = {name: [] for name, found in made.items() if i < len(found)}
+        took: dict[str, list[float]] = {
+            name: [] for name, found in made.items() if i < len(found)
+        }
         for _ in range(a.repeat):
             for name in took:
                 took[name].append(cpu_seconds(made[name][i].lists) / a.queries)
         print(f"recall {recall:g}, {a.n:,} x {a.dim}:")
         for name in took:
             one, first = made[name][i], took[next(iter(took))]
-            ratio = median(theirs / own for theirs, own in zip(took[name], first, strict=True))
+            ratio = median(
+                theirs / own for theirs, own in zip(took[name], first, strict=True)
+            )
             print(
                 f"  {name:<8} recall {one.recall:.3f}  {1 / median(took[name]):9,.0f} queries/s  "
                 f"{ratio:5.2f} times the time of the first  {one.size:7,.0f} bytes a point  "

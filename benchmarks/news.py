@@ -25,23 +25,43 @@ def articles(words: int) -> list[list[str]]:
     pieces = []
     for name in sorted(topics):
         found = re.findall(r"[A-Za-z]+[.,;:]?", topics[name])
-        pieces += [found[at : at + words] for at in range(0, len(found) - words + 1, words)]
+        pieces += [
+            found[at : at + words] for at in range(0, len(found) - words + 1, words)
+        ]
     texts = [" ".join(piece) for piece in pieces]
-    different = lshfast.dedup(texts, size=3, threshold=0.05, exact=True, groups="components").keep
-    return [piece for piece, keep in zip(pieces, different.tolist(), strict=True) if keep]
+    different = lshfast.dedup(
+        texts, size=3, threshold=0.05, exact=True, groups="components"
+    ).keep
+    return [
+        piece for piece, keep in zip(pieces, different.tolist(), strict=True) if keep
+    ]
 
 
-def menu(generator: np.random.Generator, vocabulary: list[str], stops: list[str], words: int, every: int) -> str:
+def menu(
+    generator: np.random.Generator,
+    vocabulary: list[str],
+    stops: list[str],
+    words: int,
+    every: int,
+) -> str:
     """Return `words` words, of which each `every`-th is a stop word."""
     drawn = [str(word) for word in generator.choice(vocabulary, words)]
-    drawn[::every] = [str(word) for word in generator.choice(stops, len(drawn[::every]))]
+    drawn[::every] = [
+        str(word) for word in generator.choice(stops, len(drawn[::every]))
+    ]
     return " ".join(drawn)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=300, help="of an article, and of a frame")
-    parser.add_argument("--frames", type=int, default=5, help="in which each article is printed")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--words", type=int, default=300, help="of an article, and of a frame"
+    )
+    parser.add_argument(
+        "--frames", type=int, default=5, help="in which each article is printed"
+    )
     options = parser.parse_args()
     generator, stops = np.random.default_rng(1), list(stop_words_of("english").words)
     pieces = articles(options.words)
@@ -50,18 +70,28 @@ def main() -> None:
     vocabulary = sorted(set(words) - stop_set)
     share = sum(word in stop_set for word in words) / len(words)
     half = len(pieces) // 2
-    print(f"{half} articles of {options.words} words, {share:.0%} of them stop words; {options.frames} frames each")
+    print(
+        f"{half} articles of {options.words} words, {share:.0%} of them stop words; {options.frames} frames each"
+    )
     sites = {
         f"menus, a stop word in {every}": [
-            menu(generator, vocabulary, stops, options.words, every) for _ in range(options.frames)
+            menu(generator, vocabulary, stops, options.words, every)
+            for _ in range(options.frames)
         ]
         for every in (5, 7, 14)
     }
-    sites["whole sentences"] = [" ".join(piece) for piece in pieces[half : half + options.frames]]
-    print(f"{'frames':<26}{'shingles':<10}" + "".join(f"{f'at {threshold}':>18}" for threshold in THRESHOLDS))
+    sites["whole sentences"] = [
+        " ".join(piece) for piece in pieces[half : half + options.frames]
+    ]
+    print(
+        f"{'frames':<26}{'shingles':<10}"
+        + "".join(f"{f'at {threshold}':>18}" for threshold in THRESHOLDS)
+    )
     print(f"{'':<36}" + f"{'recall precision':>18}" * len(THRESHOLDS))
     for name, frames in sites.items():
-        pages = [f"{frame}\n{' '.join(piece)}" for piece in pieces[:half] for frame in frames]
+        pages = [
+            f"{frame}\n{' '.join(piece)}" for piece in pieces[:half] for frame in frames
+        ]
         of_one_article = options.frames * (options.frames - 1) // 2 * half
         for unit, size in (("stopword", 3), ("word", 3)):
             figures = ""

@@ -18,17 +18,25 @@ import time
 from pathlib import Path
 
 
-def measure(corpus: Path, options: list[str], page: bool, folder: Path) -> tuple[float, float, float]:
+def measure(
+    corpus: Path, options: list[str], page: bool, folder: Path
+) -> tuple[float, float, float]:
     """Run once; return processor seconds, seconds, and the peak of resident memory in MB."""
     outputs = ["-o", str(folder / "kept.jsonl"), "--overwrite", "--quiet"]
     outputs += ["--html", str(folder / "page.html")] if page else []
     start = time.perf_counter()
-    run = subprocess.Popen([sys.executable, "-m", "lshfast", "dedup", str(corpus), *outputs, *options])
+    run = subprocess.Popen(
+        [sys.executable, "-m", "lshfast", "dedup", str(corpus), *outputs, *options]
+    )
     _, status, used = os.wait4(run.pid, 0)
     run.returncode = os.waitstatus_to_exitcode(status)
     if run.returncode:
         sys.exit(run.returncode)
-    return used.ru_utime + used.ru_stime, time.perf_counter() - start, used.ru_maxrss / 1e3
+    return (
+        used.ru_utime + used.ru_stime,
+        time.perf_counter() - start,
+        used.ru_maxrss / 1e3,
+    )
 
 
 def main() -> None:
@@ -41,17 +49,25 @@ def main() -> None:
     for options in [[], *([["--memory", given.memory]] if given.memory else [])]:
         with tempfile.TemporaryDirectory(dir=given.corpus.parent) as name:
             took: dict[bool, list[tuple[float, float, float]]] = {False: [], True: []}
-            measure(given.corpus, options, True, Path(name))  # what is read once is then in memory
+            measure(
+                given.corpus, options, True, Path(name)
+            )  # what is read once is then in memory
             for _ in range(given.repeat):
                 for page in took:
                     took[page].append(measure(given.corpus, options, page, Path(name)))
         medians = {
-            page: [statistics.median(column) for column in zip(*runs, strict=True)] for page, runs in took.items()
+            page: [statistics.median(column) for column in zip(*runs, strict=True)]
+            for page, runs in took.items()
         }
         for page, figures in medians.items():
             shown = "".join(f"{figure:>10.2f}" for figure in figures)
-            print(f"{' '.join(options) or 'no cap':<10}{'page' if page else '':>8}{shown}")
-        ratios = (with_page / without for without, with_page in zip(medians[False], medians[True], strict=True))
+            print(
+                f"{' '.join(options) or 'no cap':<10}{'page' if page else '':>8}{shown}"
+            )
+        ratios = (
+            with_page / without
+            for without, with_page in zip(medians[False], medians[True], strict=True)
+        )
         print(f"{'':<10}{'ratio':>8}{''.join(f'{ratio:>10.3f}' for ratio in ratios)}")
 
 

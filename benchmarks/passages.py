@@ -62,7 +62,9 @@ class Corpus:
             if kind < 0.2 and self.numbers:
                 source = self.numbers[int(rng.integers(len(self.numbers)))]
                 start = int(rng.integers(len(source) - 60))
-                numbers = np.insert(numbers, at, source[start : start + int(rng.integers(60, 400))])
+                numbers = np.insert(
+                    numbers, at, source[start : start + int(rng.integers(60, 400))]
+                )
             elif kind > 0.95:
                 numbers = np.insert(numbers, at, boilerplates[int(rng.integers(20))])
             self.add(numbers)
@@ -95,7 +97,9 @@ def equal_runs(numbers: list[np.ndarray], length: int) -> tuple[np.ndarray, np.n
     whole = np.concatenate([np.append(row.astype(np.int64), -1) for row in numbers])
     ends = np.flatnonzero(whole < 0)
     rank, size = whole.copy(), 1
-    room = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(len(whole))  # words up to the end of the text
+    room = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(
+        len(whole)
+    )  # words up to the end of the text
     while size < length:
         step = min(size, length - size)
         other = np.full(len(rank), -1, np.int64)
@@ -109,7 +113,9 @@ def equal_runs(numbers: list[np.ndarray], length: int) -> tuple[np.ndarray, np.n
 
 def check(corpus: Corpus, length: int) -> None:
     """Compare the passages and the later copies of a corpus with those that follow from its equal runs."""
-    found = find_within(corpus.batches(), make_passage_plan(length, "word", None, 1), Clock())
+    found = find_within(
+        corpus.batches(), make_passage_plan(length, "word", None, 1), Clock()
+    )
     rank, ends = equal_runs(corpus.numbers, length)
     order = np.argsort(rank, kind="stable")
     order = order[rank[order] >= 0]
@@ -133,7 +139,9 @@ def check(corpus: Corpus, length: int) -> None:
     assert begins == set(listed), "passages differ"
     pairs = sum(int(n) for n in spans["units"] - length + 1)
     assert pairs == len(matches), "lengths differ"
-    print(f"check on {corpus.nbytes / 1e6:.0f} MB: {len(spans):,} passages equal those of a suffix array")
+    print(
+        f"check on {corpus.nbytes / 1e6:.0f} MB: {len(spans):,} passages equal those of a suffix array"
+    )
 
 
 def suffix_array(corpus: Corpus) -> Callable[[], object]:
@@ -176,26 +184,47 @@ def search_corpus(corpus: Corpus, plan: PassagePlan) -> FoundPassages:
     return find_within(corpus.batches(), plan, Clock())
 
 
-def measure_corpus(corpus: Corpus, length: int, threads: list[int], repeat: int) -> bool:
+def measure_corpus(
+    corpus: Corpus, length: int, threads: list[int], repeat: int
+) -> bool:
     """Search a corpus for its passages; return whether the target is reached."""
     good = True
     for count in threads:
-        times = timed(partial(search_corpus, corpus, make_passage_plan(length, "word", 16, count)), repeat)
+        times = timed(
+            partial(
+                search_corpus, corpus, make_passage_plan(length, "word", 16, count)
+            ),
+            repeat,
+        )
         found = times.made
         assert isinstance(found, FoundPassages)
         what = f"corpus, {length} words, {count} threads, {len(found.spans):,} passages"
         good &= rate(what, corpus.nbytes / 1e6, times) >= CORPUS_RATE
-        print("   " + ", ".join(f"{name} {stage.seconds:.2f} s" for name, stage in found.stages.items()))
+        print(
+            "   "
+            + ", ".join(
+                f"{name} {stage.seconds:.2f} s" for name, stage in found.stages.items()
+            )
+        )
     return good
 
 
-def search_stream(corpus: Corpus, megabytes: float, held: list[str], plan: PassagePlan) -> FoundPassages:
+def search_stream(
+    corpus: Corpus, megabytes: float, held: list[str], plan: PassagePlan
+) -> FoundPassages:
     clock = Clock()
-    return find_against(corpus.batches(megabytes), hold_texts([Texts(held)], plan, clock), plan, clock)
+    return find_against(
+        corpus.batches(megabytes), hold_texts([Texts(held)], plan, clock), plan, clock
+    )
 
 
 def measure_stream(
-    corpus: Corpus, megabytes: float, questions: int, length: int, threads: list[int], repeat: int
+    corpus: Corpus,
+    megabytes: float,
+    questions: int,
+    length: int,
+    threads: list[int],
+    repeat: int,
 ) -> bool:
     """Search a stream for the passages of questions, of which one in 100 is in the corpus.
 
@@ -205,21 +234,27 @@ def measure_stream(
     for number in range(questions):
         words = corpus.draw(int(corpus.rng.integers(60, 120)))
         if number % 100 == 0:
-            words = corpus.numbers[int(corpus.rng.integers(len(corpus.numbers)))][100:170]
+            words = corpus.numbers[int(corpus.rng.integers(len(corpus.numbers)))][
+                100:170
+            ]
         held.append(" ".join(corpus.words[words]) + "?")
     for count in threads:
         plan = make_passage_plan(length, "word", 16, count)
         times = timed(partial(search_stream, corpus, megabytes, held, plan), repeat)
         found = times.made
         assert isinstance(found, FoundPassages)
-        contaminated = 0 if found.other_covered is None else int((found.other_covered > 0).sum())
+        contaminated = (
+            0 if found.other_covered is None else int((found.other_covered > 0).sum())
+        )
         what = f"{questions:,} questions, {length} words, {count} threads, {contaminated} found"
         good &= rate(what, megabytes, times) >= STREAM_RATE
     return good
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--mb", type=float, default=400)
     parser.add_argument("--check", type=float, default=20)
     parser.add_argument("--stream", type=float, default=2000)
@@ -234,12 +269,18 @@ def main() -> int:
     check(part, given.length)
     if importlib.util.find_spec("pydivsufsort"):
         call = suffix_array(part)
-        rate(f"{label('pydivsufsort')} of {given.check:.0f} MB", part.nbytes / 1e6, timed(call, given.repeat))
+        rate(
+            f"{label('pydivsufsort')} of {given.check:.0f} MB",
+            part.nbytes / 1e6,
+            timed(call, given.repeat),
+        )
     measure_corpus(part, given.length, given.threads, given.repeat)
     corpus = Corpus(given.mb)
     good = measure_corpus(corpus, given.length, given.threads, given.repeat)
     for length in (given.length, 13):
-        good &= measure_stream(corpus, given.stream, given.questions, length, given.threads, given.repeat)
+        good &= measure_stream(
+            corpus, given.stream, given.questions, length, given.threads, given.repeat
+        )
     return 0 if good else 1
 
 

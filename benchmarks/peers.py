@@ -57,10 +57,20 @@ from data import iter_jsonl, read_jsonl
 from judge import exact_pairs, word_shingles
 
 SIZE = 5
-COLUMNS = ["contestant", "seconds", "CPU s", "to lshfast", "MB/s", "memory / input", "pairs"]
+COLUMNS = [
+    "contestant",
+    "seconds",
+    "CPU s",
+    "to lshfast",
+    "MB/s",
+    "memory / input",
+    "pairs",
+]
 COLUMNS += ["recall", "not copies", "precision"]
 Pairs = list[tuple[int, int]]
-Calls = dict[str, tuple[int, Callable[[], object]]]  # how many tokens a call signs, and the call
+Calls = dict[
+    str, tuple[int, Callable[[], object]]
+]  # how many tokens a call signs, and the call
 
 
 def grams(text: str) -> list[str]:
@@ -68,12 +78,18 @@ def grams(text: str) -> list[str]:
     words = re.findall(r"\w+", text.lower())
     if len(words) < SIZE:
         return [" ".join(words)] if words else []
-    return list(map(" ".join, zip(*(words[start:] for start in range(SIZE)), strict=False)))
+    return list(
+        map(" ".join, zip(*(words[start:] for start in range(SIZE)), strict=False))
+    )
 
 
 def batches(path: str, size: int = 100) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Yield the rows that have words, and their 5-grams, a batch at a time."""
-    rows = ((row, found) for row, (_, text) in enumerate(iter_jsonl(path)) if (found := grams(text)))
+    rows = (
+        (row, found)
+        for row, (_, text) in enumerate(iter_jsonl(path))
+        if (found := grams(text))
+    )
     while batch := list(islice(rows, size)):
         yield [row for row, _ in batch], [found for _, found in batch]
 
@@ -81,7 +97,9 @@ def batches(path: str, size: int = 100) -> Iterator[tuple[list[int], list[list[s
 def with_lshfast(path: str, threads: int, **choices: str) -> np.ndarray:
     import lshfast
 
-    return lshfast.pairs(read_jsonl(path)[1], threshold=THRESHOLD, threads=threads, **choices)
+    return lshfast.pairs(
+        read_jsonl(path)[1], threshold=THRESHOLD, threads=threads, **choices
+    )
 
 
 def with_rensa(path: str) -> Pairs:
@@ -96,14 +114,20 @@ def with_rensa(path: str) -> Pairs:
         sketches += new
     for i, found in enumerate(index.query_all(sketches)):
         own = sketches[i]
-        pairs += [(rows[i], rows[j]) for j in found if j > i and own.jaccard(sketches[j]) >= THRESHOLD]
+        pairs += [
+            (rows[i], rows[j])
+            for j in found
+            if j > i and own.jaccard(sketches[j]) >= THRESHOLD
+        ]
     return pairs
 
 
 def with_gaoya(path: str) -> Pairs:
     from gaoya.minhash import MinHashStringIndex
 
-    index = MinHashStringIndex(32, THRESHOLD, BANDS, ROWS, None, "word", True, (SIZE, SIZE), "smallvec")
+    index = MinHashStringIndex(
+        32, THRESHOLD, BANDS, ROWS, None, "word", True, (SIZE, SIZE), "smallvec"
+    )
     pairs = []
     for row, (_, text) in enumerate(iter_jsonl(path)):
         if sum(1 for _ in islice(re.finditer(r"\w+", text), SIZE)) == SIZE:
@@ -125,8 +149,14 @@ def with_datasketch(path: str) -> Pairs:
     sketches, pairs = {}, []
     for rows, batch in batches(path):
         tokens = ([gram.encode() for gram in found] for found in batch)
-        for row, sketch in zip(rows, MinHash.bulk(tokens, num_perm=PERMUTATIONS), strict=True):
-            pairs += [(i, row) for i in index.query(sketch) if sketch.jaccard(sketches[i]) >= THRESHOLD]
+        for row, sketch in zip(
+            rows, MinHash.bulk(tokens, num_perm=PERMUTATIONS), strict=True
+        ):
+            pairs += [
+                (i, row)
+                for i in index.query(sketch)
+                if sketch.jaccard(sketches[i]) >= THRESHOLD
+            ]
             index.insert(row, sketch)
             sketches[row] = sketch
     return pairs
@@ -141,7 +171,9 @@ def run(name: str, threads: int, corpus: str, save: str) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     pairs = with_lshfast(corpus, threads) if name == "lshfast" else PEERS[name](corpus)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
     print(json.dumps({"seconds": wall, "cpu": cpu, "peak": peak}))
     if save and name == "lshfast":
         pairs = with_lshfast(corpus, threads, copies="all")[["i", "j"]].tolist()
@@ -159,21 +191,39 @@ def true_pairs(corpus: Path, judge: str) -> tuple[int, np.ndarray]:
     if judge == "lshfast":
         import lshfast
 
-        pairs = lshfast.exact.pairs(lshfast.shingle(texts, unit="word", size=SIZE), threshold=THRESHOLD)
+        pairs = lshfast.exact.pairs(
+            lshfast.shingle(texts, unit="word", size=SIZE), threshold=THRESHOLD
+        )
     else:
         pairs = exact_pairs(*word_shingles(texts, SIZE), THRESHOLD)
     np.savez(cache, texts=len(texts), pairs=pairs, stamp=stamp)
     return len(texts), pairs
 
 
-def dedup(corpus: Path, repeat: int, entrants: list[tuple[str, int]], judge: str, markdown: bool) -> None:
+def dedup(
+    corpus: Path,
+    repeat: int,
+    entrants: list[tuple[str, int]],
+    judge: str,
+    markdown: bool,
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        saved = {(name, threads): f"{folder}/{name}-{threads}.npy" for name, threads in entrants if installed(name)}
+        saved = {
+            (name, threads): f"{folder}/{name}-{threads}.npy"
+            for name, threads in entrants
+            if installed(name)
+        }
 
         def turn_of(entrant: tuple[str, int], turn: int) -> Figures:
             name, threads = entrant
             save = "" if turn else saved[entrant]
-            arguments = ["run", name, str(corpus), f"--threads={threads}", f"--save={save}"]
+            arguments = [
+                "run",
+                name,
+                str(corpus),
+                f"--threads={threads}",
+                f"--save={save}",
+            ]
             return in_own_process(__file__, arguments, label(name, threads))
 
         took = take_turns(saved, repeat, turn_of)
@@ -183,26 +233,43 @@ def dedup(corpus: Path, repeat: int, entrants: list[tuple[str, int]], judge: str
     true = truth["i"] * texts + truth["j"]
     near = true[truth["similarity"] < 1]
     size = corpus.stat().st_size
-    print(f"{corpus.name}: {size / 1e6:,.0f} MB, {texts:,} texts; judged by the shingles of {judge}:")
-    print(f"{len(true):,} pairs at {THRESHOLD} or more, {len(near):,} of them not copies")
+    print(
+        f"{corpus.name}: {size / 1e6:,.0f} MB, {texts:,} texts; judged by the shingles of {judge}:"
+    )
+    print(
+        f"{len(true):,} pairs at {THRESHOLD} or more, {len(near):,} of them not copies"
+    )
     rows = []
     for entrant in entrants:
         runs, ours = took.get(entrant), took.get(("lshfast", 1), [])
         if not runs:
             rows.append([label(*entrant), "not installed", *[""] * (len(COLUMNS) - 2)])
             continue
-        seconds, cpu, peak = (median(one[what] for one in runs) for what in ("seconds", "cpu", "peak"))
-        ratios = [one["seconds"] / our["seconds"] for one, our in zip(runs, ours, strict=bool(ours))]
+        seconds, cpu, peak = (
+            median(one[what] for one in runs) for what in ("seconds", "cpu", "peak")
+        )
+        ratios = [
+            one["seconds"] / our["seconds"]
+            for one, our in zip(runs, ours, strict=bool(ours))
+        ]
         codes = np.unique(found[entrant] @ [texts, 1])
-        row = [label(*entrant), f"{seconds:.2f}", f"{cpu:.2f}", f"{median(ratios):.2f}" if ours else ""]
+        row = [
+            label(*entrant),
+            f"{seconds:.2f}",
+            f"{cpu:.2f}",
+            f"{median(ratios):.2f}" if ours else "",
+        ]
         row += [f"{size / seconds / 1e6:.1f}", f"{peak / size:.2f}", f"{len(codes):,}"]
         rows.append([*row, share(true, codes), share(near, codes), share(codes, true)])
     print_table(COLUMNS, rows, markdown)
 
 
-def process(corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown: bool) -> None:
+def process(
+    corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown: bool
+) -> None:
     """Compare whole processes, from their start to their end."""
-    # An installed package has compiled modules; so has a checkout, once a process that may write them has imported it.
+    # An installed package has compiled modules; so has a checkout, once a process that may write
+    # them has imported it.
     environment = os.environ | ONE_THREAD
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     silent = [(os.POSIX_SPAWN_OPEN, sys.stdout.fileno(), os.devnull, os.O_WRONLY, 0)]
@@ -211,7 +278,13 @@ def process(corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown
         name, threads = entrant
         command = [sys.executable, __file__, "run", name, str(corpus)]
         if name == "lshfast":
-            options = [f"--threads={threads}", "--threshold", str(THRESHOLD), "--dry-run", "--quiet"]
+            options = [
+                f"--threads={threads}",
+                "--threshold",
+                str(THRESHOLD),
+                "--dry-run",
+                "--quiet",
+            ]
             command = [sys.executable, "-m", "lshfast", "dedup", str(corpus), *options]
         before = time.perf_counter()
         child = os.posix_spawn(command[0], command, environment, file_actions=silent)
@@ -220,19 +293,41 @@ def process(corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown
         if status:
             sys.exit(f"{label(name, threads)} failed: {' '.join(command)}")
         peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        return {"seconds": wall, "cpu": used.ru_utime + used.ru_stime, "system": used.ru_stime, "peak": peak}
+        return {
+            "seconds": wall,
+            "cpu": used.ru_utime + used.ru_stime,
+            "system": used.ru_stime,
+            "peak": peak,
+        }
 
-    took = take_turns([entrant for entrant in entrants if installed(entrant[0])], repeat, turn_of)
+    took = take_turns(
+        [entrant for entrant in entrants if installed(entrant[0])], repeat, turn_of
+    )
     ours, size = took["lshfast", 1], corpus.stat().st_size
     rows = []
     for entrant, turns in took.items():
-        seconds, cpu, system, peak = (median(turn[what] for turn in turns) for what in turns[0])
+        seconds, cpu, system, peak = (
+            median(turn[what] for turn in turns) for what in turns[0]
+        )
         row = [label(*entrant), f"{seconds:.2f}", f"{cpu:.2f}", f"{system:.2f}"]
         for what in ("seconds", "cpu"):
-            row.append(f"{median(one[what] / our[what] for one, our in zip(turns, ours, strict=True)):.2f}")
+            row.append(
+                f"{median(one[what] / our[what] for one, our in zip(turns, ours, strict=True)):.2f}"
+            )
         rows.append([*row, f"{size / seconds / 1e6:.0f}", f"{peak / size:.2f}"])
-    print(f"{corpus.name}: {size / 1e6:,.0f} MB; whole processes, medians of {repeat} turns")
-    header = ["contestant", "seconds", "CPU s", "system s", "to lshfast", "CPU to lshfast", "MB/s", "memory / input"]
+    print(
+        f"{corpus.name}: {size / 1e6:,.0f} MB; whole processes, medians of {repeat} turns"
+    )
+    header = [
+        "contestant",
+        "seconds",
+        "CPU s",
+        "system s",
+        "to lshfast",
+        "CPU to lshfast",
+        "MB/s",
+        "memory / input",
+    ]
     print_table(header, rows, markdown)
 
 
@@ -242,11 +337,21 @@ def signatures(repeat: int, markdown: bool) -> None:
     keep_to_one_cpu()
     rows = {name: [label(name)] for name in ("lshfast", "rensa", "datasketch")}
     for length, documents in ((200, 20_000), (2_000, 5_000)):
-        tokens = np.random.default_rng(SEED).integers(0, 2**64, length * documents, dtype=np.uint64)
+        tokens = np.random.default_rng(SEED).integers(
+            0, 2**64, length * documents, dtype=np.uint64
+        )
         speeds = alternate(signers(np.arange(documents + 1) * length, tokens), repeat)
         for name, row in rows.items():
-            row.append(f"{median(speeds[name]) / 1e6:.1f}" if name in speeds else "not installed")
-    header = ("million tokens a second", "200 tokens a document", "2,000 tokens a document")
+            row.append(
+                f"{median(speeds[name]) / 1e6:.1f}"
+                if name in speeds
+                else "not installed"
+            )
+    header = (
+        "million tokens a second",
+        "200 tokens a document",
+        "2,000 tokens a document",
+    )
     print_table(header, list(rows.values()), markdown)
 
 
@@ -267,7 +372,10 @@ def signers(offsets: np.ndarray, tokens: np.ndarray) -> Calls:
     if installed("datasketch"):
         from datasketch import MinHash
 
-        few = [row.tolist() for row in np.split(tokens >> np.uint64(32), offsets[1:-1])[:250]]
+        few = [
+            row.tolist()
+            for row in np.split(tokens >> np.uint64(32), offsets[1:-1])[:250]
+        ]
         choices = {"num_perm": PERMUTATIONS, "hashfunc": int}
         calls["datasketch"] = sum(map(len, few)), lambda: MinHash.bulk(few, **choices)
     return calls
@@ -296,25 +404,54 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     parser = argparse.ArgumentParser(description="Run lshfast beside its peers.")
     commands = parser.add_subparsers(dest="command", required=True)
-    whole = commands.add_parser("dedup", help="from a JSONL corpus to its near-duplicate pairs")
+    whole = commands.add_parser(
+        "dedup", help="from a JSONL corpus to its near-duplicate pairs"
+    )
     whole.add_argument("corpus", type=Path)
-    whole.add_argument("--repeat", type=int, default=3, help="runs of each; the median counts")
+    whole.add_argument(
+        "--repeat", type=int, default=3, help="runs of each; the median counts"
+    )
     whole.add_argument("--peers", type=names, default=[*PEERS])
-    whole.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of lshfast")
+    whole.add_argument(
+        "--threads", type=int, nargs="+", default=[1, 2], help="of lshfast"
+    )
     judges = ["words", "lshfast"][: 1 + installed("lshfast")]
-    whole.add_argument("--judge", choices=judges, default=judges[-1], help=r"shingles: lshfast's, or \w+")
-    outside = commands.add_parser("process", help="the same as whole processes, with imports and exit")
+    whole.add_argument(
+        "--judge",
+        choices=judges,
+        default=judges[-1],
+        help=r"shingles: lshfast's, or \w+",
+    )
+    outside = commands.add_parser(
+        "process", help="the same as whole processes, with imports and exit"
+    )
     outside.add_argument("corpus", type=Path)
-    outside.add_argument("--repeat", type=int, default=5, help="turns; the median counts")
+    outside.add_argument(
+        "--repeat", type=int, default=5, help="turns; the median counts"
+    )
     outside.add_argument("--peers", type=names, default=["rensa"])
-    outside.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of lshfast, 1 among them")
-    signing = commands.add_parser("signatures", help="signing alone, of prehashed tokens")
+    outside.add_argument(
+        "--threads",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="of lshfast, 1 among them",
+    )
+    signing = commands.add_parser(
+        "signatures", help="signing alone, of prehashed tokens"
+    )
     signing.add_argument("--repeat", type=int, default=9)
-    commands.add_parser("index", help="the index, as benchmarks/index.py does", add_help=False)
-    commands.add_parser("forest", help="the forest, as benchmarks/forest.py does", add_help=False)
+    commands.add_parser(
+        "index", help="the index, as benchmarks/index.py does", add_help=False
+    )
+    commands.add_parser(
+        "forest", help="the forest, as benchmarks/forest.py does", add_help=False
+    )
     for command in (whole, outside, signing):
         command.add_argument("--markdown", action="store_true")
-    one = commands.add_parser("run", help="one contestant in this process (what dedup starts)")
+    one = commands.add_parser(
+        "run", help="one contestant in this process (what dedup starts)"
+    )
     one.add_argument("name", choices=("lshfast", *PEERS))
     one.add_argument("corpus")
     one.add_argument("--threads", type=int, default=1, help="of lshfast")
@@ -323,10 +460,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     if a.command in ("dedup", "process"):
         if unknown := set(a.peers) - set(PEERS):
             parser.error(f"unknown peers {sorted(unknown)}: choose from {list(PEERS)}")
-        entrants = [("lshfast", count) for count in a.threads] + [(peer, 1) for peer in a.peers]
+        entrants = [("lshfast", count) for count in a.threads] + [
+            (peer, 1) for peer in a.peers
+        ]
         if a.command == "process":
             process(
-                a.corpus, a.repeat, [("lshfast", 1), *(one for one in entrants if one != ("lshfast", 1))], a.markdown
+                a.corpus,
+                a.repeat,
+                [("lshfast", 1), *(one for one in entrants if one != ("lshfast", 1))],
+                a.markdown,
             )
         else:
             dedup(a.corpus, a.repeat, entrants, a.judge, a.markdown)

@@ -18,7 +18,28 @@ FIELDS = (
     "date_of_birth", "soc_sec_id",
 )  # fmt: skip
 STATES = ("nsw", "vic", "qld", "wa", "sa", "tas", "act", "nt")
-CONSONANTS = ("b", "c", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "br", "ch", "st")
+CONSONANTS = (
+    "b",
+    "c",
+    "d",
+    "f",
+    "g",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "t",
+    "v",
+    "w",
+    "br",
+    "ch",
+    "st",
+)
 VOWELS = ("a", "e", "i", "o", "u", "ai", "ee", "ia")
 ENDINGS = ("", "", "n", "s", "ton", "son", "man", "ley", "ville", "ford")
 STREETS = ("street", "road", "place", "crescent", "court", "close", "avenue", "drive")
@@ -28,7 +49,8 @@ SHORT = {
 }  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-# The probability that a field of a copy is missing, differs by a typing error, or has another value.
+# The probability that a field of a copy is missing, differs by a typing error, or has another
+# value.
 ERRORS = {
     "given_name": (0.05, 0.10, 0.02), "surname": (0.02, 0.10, 0.03), "street_number": (0.05, 0.06, 0.08),
     "address_1": (0.04, 0.15, 0.08), "address_2": (0.30, 0.10, 0.08), "suburb": (0.02, 0.12, 0.08),
@@ -49,15 +71,25 @@ def words(count: int, rng: np.random.Generator) -> npt.NDArray[Any]:
             np.array(kind, object)[rng.integers(0, len(kind), size)]
             for kind in (CONSONANTS, VOWELS, CONSONANTS, VOWELS, ENDINGS)
         ]
-        third = np.where(rng.random(size) < 0.4, np.array(CONSONANTS, object)[rng.integers(0, 20, size)], "")
-        found |= dict.fromkeys((parts[0] + parts[1] + parts[2] + parts[3] + third + parts[4]).tolist())
+        third = np.where(
+            rng.random(size) < 0.4,
+            np.array(CONSONANTS, object)[rng.integers(0, 20, size)],
+            "",
+        )
+        found |= dict.fromkeys(
+            (parts[0] + parts[1] + parts[2] + parts[3] + third + parts[4]).tolist()
+        )
     return np.array([*found][:count], object)
 
 
-def skewed(count: int, size: int, rng: np.random.Generator, power: float = 0.8) -> npt.NDArray[np.int64]:
+def skewed(
+    count: int, size: int, rng: np.random.Generator, power: float = 0.8
+) -> npt.NDArray[np.int64]:
     """Draw numbers below `count`, with frequencies of Zipf's law with this power."""
     weights = np.arange(1, count + 1, dtype=float) ** -power
-    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(0, count - 1)
+    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(
+        0, count - 1
+    )
 
 
 class People:
@@ -65,7 +97,11 @@ class People:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.given, self.surnames = words(3000, rng), words(30000, rng)
-        self.streets, self.suburbs, self.houses = words(40000, rng), words(6000, rng), words(50000, rng)
+        self.streets, self.suburbs, self.houses = (
+            words(40000, rng),
+            words(6000, rng),
+            words(50000, rng),
+        )
         self.postcodes = rng.integers(800, 8000, len(self.suburbs))
         self.states = skewed(len(STATES), len(self.suburbs), rng, 0.6)
 
@@ -79,10 +115,14 @@ class People:
             "given_name": self.given[skewed(len(self.given), size, rng)],
             "surname": self.surnames[skewed(len(self.surnames), size, rng)],
             "street_number": rng.integers(1, 300, size).astype(str).astype(object),
-            "address_1": self.streets[rng.integers(0, len(self.streets), size)] + " " + kinds[rng.integers(0, 8, size)],
+            "address_1": self.streets[rng.integers(0, len(self.streets), size)]
+            + " "
+            + kinds[rng.integers(0, 8, size)],
             "address_2": np.where(rng.random(size) < 0.4, house, ""),
             "suburb": self.suburbs[suburb],
-            "postcode": np.array([f"{code:04d}" for code in self.postcodes.tolist()], object)[suburb],
+            "postcode": np.array(
+                [f"{code:04d}" for code in self.postcodes.tolist()], object
+            )[suburb],
             "state": np.array(STATES, object)[self.states[suburb]],
             "date_of_birth": np.char.replace(born.astype(str), "-", "").astype(object),
             "soc_sec_id": rng.integers(10**6, 10**7, size).astype(str).astype(object),
@@ -109,7 +149,10 @@ def with_errors(people: Columns, others: Columns, rng: np.random.Generator) -> C
     size = len(people["surname"])
     copies = {name: values.copy() for name, values in people.items()}
     swap = rng.random(size) < SWAPPED
-    copies["given_name"][swap], copies["surname"][swap] = people["surname"][swap], people["given_name"][swap]
+    copies["given_name"][swap], copies["surname"][swap] = (
+        people["surname"][swap],
+        people["given_name"][swap],
+    )
     moved = rng.random(size) < 0.5  # other values of the address come together
     for name, (missing, typing, other) in ERRORS.items():
         place = rng.random(size)
@@ -122,16 +165,31 @@ def with_errors(people: Columns, others: Columns, rng: np.random.Generator) -> C
                 copies[name][row] = f"{street} {SHORT.get(kind, kind)}"
                 continue
             value = mistyped(value, rng, "0123456789" if digits else LETTERS)
-            copies[name][row] = mistyped(value, rng, LETTERS) if not digits and rng.random() < 0.15 else value
+            copies[name][row] = (
+                mistyped(value, rng, LETTERS)
+                if not digits and rng.random() < 0.15
+                else value
+            )
         changed = (place >= typing) & (place < typing + other)
-        if name in ("street_number", "address_1", "address_2", "suburb", "postcode", "state"):
+        if name in (
+            "street_number",
+            "address_1",
+            "address_2",
+            "suburb",
+            "postcode",
+            "state",
+        ):
             changed &= moved
         copies[name][changed] = others[name][changed]
-        copies[name][(place >= typing + other) & (place < typing + other + missing)] = ""
+        copies[name][(place >= typing + other) & (place < typing + other + missing)] = (
+            ""
+        )
     return copies
 
 
-def two_tables(size: int, overlap: float = 0.8, seed: int = 7) -> tuple[Columns, Columns]:
+def two_tables(
+    size: int, overlap: float = 0.8, seed: int = 7
+) -> tuple[Columns, Columns]:
     """Return two tables of `size` people with ids in `id`; `overlap` of the second are copies of people of the first.
 
     Rows with the same id are the same person.
@@ -141,10 +199,16 @@ def two_tables(size: int, overlap: float = 0.8, seed: int = 7) -> tuple[Columns,
     first = people.draw(size, rng)
     shared = np.sort(rng.choice(size, round(size * overlap), replace=False))
     new = size - len(shared)
-    copies = with_errors({name: values[shared] for name, values in first.items()}, people.draw(len(shared), rng), rng)
+    copies = with_errors(
+        {name: values[shared] for name, values in first.items()},
+        people.draw(len(shared), rng),
+        rng,
+    )
     strangers = people.draw(new, rng)
     order = rng.permutation(size)
-    second = {name: np.concatenate([copies[name], strangers[name]])[order] for name in FIELDS}
+    second = {
+        name: np.concatenate([copies[name], strangers[name]])[order] for name in FIELDS
+    }
     first["id"] = np.arange(size)
     second["id"] = np.concatenate([shared, np.arange(size, size + new)])[order]
     return first, second

@@ -36,7 +36,9 @@ def make(path: Path, rows: int, dim: int) -> None:
 
     rng = np.random.default_rng(1)
     centres = rng.standard_normal((CENTRES, dim), dtype=np.float32)
-    vectors = centres[rng.integers(0, CENTRES, rows)] + rng.standard_normal((rows, dim), dtype=np.float32)
+    vectors = centres[rng.integers(0, CENTRES, rows)] + rng.standard_normal(
+        (rows, dim), dtype=np.float32
+    )
     copies = rows // SHARE
     noise = np.float32(NOISE) * rng.standard_normal((copies, dim), dtype=np.float32)
     vectors[-copies:] = vectors[rng.permutation(rows - copies)[:copies]] + noise
@@ -57,11 +59,21 @@ def true_pairs(unit: np.ndarray, threshold: float) -> set[tuple[int, int]]:
     for start in range(0, SAMPLE, 100):
         some = rows[start : start + 100]
         left, right = np.nonzero(unit[some] @ unit.T >= threshold)
-        found |= {(min(a, b), max(a, b)) for a, b in zip(some[left].tolist(), right.tolist(), strict=True) if a != b}
+        found |= {
+            (min(a, b), max(a, b))
+            for a, b in zip(some[left].tolist(), right.tolist(), strict=True)
+            if a != b
+        }
     return found
 
 
-def report(name: str, seconds: float, peak: float, found: set[tuple[int, int]], truth: set[tuple[int, int]]) -> None:
+def report(
+    name: str,
+    seconds: float,
+    peak: float,
+    found: set[tuple[int, int]],
+    truth: set[tuple[int, int]],
+) -> None:
     recall = len(found & truth) / max(1, len(truth))
     print(
         f"{name:<34}{seconds:>9.1f} s{peak:>9.0f} MB   {len(found):>9,} pairs   recall {recall:.4f} of {len(truth):,}"
@@ -88,7 +100,9 @@ def make_sets(path: str, rows: int, weighted: bool) -> None:
     offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * ELEMENTS)
     column = pa.ListArray.from_arrays(offsets, names)
     if weighted:
-        column = pa.MapArray.from_arrays(offsets, names, pa.array(1.0 + elements.reshape(-1) % 10))
+        column = pa.MapArray.from_arrays(
+            offsets, names, pa.array(1.0 + elements.reshape(-1) % 10)
+        )
     pq.write_table(pa.table({"id": np.arange(rows), "elements": column}), path)
 
 
@@ -96,17 +110,26 @@ def sets(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, outputs = f"{folder}/sets.parquet", []
         # In a process of its own: the peak memory of a new process begins with that of its parent.
-        making = get_context("spawn").Process(target=make_sets, args=(source, given.rows, given.weighted))
+        making = get_context("spawn").Process(
+            target=make_sets, args=(source, given.rows, given.weighted)
+        )
         making.start()
         making.join()
         for more in [], ["--memory", given.memory]:
             outputs.append(Path(folder, f"kept {len(more)}.parquet"))
-            seconds, peak = command(["dedup", source, "--column", "elements", "-o", str(outputs[-1]), *more])
-            print(f"{' '.join(['lshfast dedup', *more]):<34}{seconds:>9.1f} s{peak:>9.0f} MB", flush=True)
+            seconds, peak = command(
+                ["dedup", source, "--column", "elements", "-o", str(outputs[-1]), *more]
+            )
+            print(
+                f"{' '.join(['lshfast dedup', *more]):<34}{seconds:>9.1f} s{peak:>9.0f} MB",
+                flush=True,
+            )
         print("the same bytes:", outputs[0].read_bytes() == outputs[1].read_bytes())
 
 
-def clusters(vectors: np.ndarray, threshold: float, count: int, threads: int) -> set[tuple[int, int]]:
+def clusters(
+    vectors: np.ndarray, threshold: float, count: int, threads: int
+) -> set[tuple[int, int]]:
     import faiss
 
     faiss.omp_set_num_threads(threads)
@@ -131,28 +154,58 @@ def run(given: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     runs = []  # before this process holds the vectors: the peak memory of a new process begins with that of its parent
-    options = ["--column", "embedding", "--id-column", "id", "--threshold", str(given.threshold)]
+    options = [
+        "--column",
+        "embedding",
+        "--id-column",
+        "id",
+        "--threshold",
+        str(given.threshold),
+    ]
     options += ["--threads", str(given.threads)]
     for name, more in [
         ("", []),
-        *([(f" --memory {given.memory}", ["--memory", given.memory])] if given.memory else []),
+        *(
+            [(f" --memory {given.memory}", ["--memory", given.memory])]
+            if given.memory
+            else []
+        ),
     ]:
         with tempfile.TemporaryDirectory(dir=given.vectors.parent) as folder:
             kept, pairs = f"{folder}/kept.parquet", f"{folder}/pairs.parquet"
-            seconds, peak = command(["dedup", str(given.vectors), "-o", kept, *options, *more])
-            removed = pq.read_metadata(given.vectors).num_rows - pq.read_metadata(kept).num_rows
-            print(f"{'lshfast dedup' + name:<34}{seconds:>9.1f} s{peak:>9.0f} MB   {removed:>9,} removed")
-            seconds, peak = command(["pairs", str(given.vectors), "-o", pairs, *options, *more])
+            seconds, peak = command(
+                ["dedup", str(given.vectors), "-o", kept, *options, *more]
+            )
+            removed = (
+                pq.read_metadata(given.vectors).num_rows
+                - pq.read_metadata(kept).num_rows
+            )
+            print(
+                f"{'lshfast dedup' + name:<34}{seconds:>9.1f} s{peak:>9.0f} MB   {removed:>9,} removed"
+            )
+            seconds, peak = command(
+                ["pairs", str(given.vectors), "-o", pairs, *options, *more]
+            )
             table = pq.read_table(pairs)
-            found = set(zip(table["key_i"].to_pylist(), table["key_j"].to_pylist(), strict=True))
+            found = set(
+                zip(table["key_i"].to_pylist(), table["key_j"].to_pylist(), strict=True)
+            )
             runs.append(("lshfast pairs" + name, seconds, peak, found))
     vectors = read(given.vectors)
-    truth = true_pairs(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), given.threshold)
+    truth = true_pairs(
+        vectors / np.linalg.norm(vectors, axis=1, keepdims=True), given.threshold
+    )
     for one in runs:
         report(*one, truth)
     start = time.perf_counter()
     found = clusters(vectors, given.threshold, given.clusters, given.threads)
-    report(f"{given.clusters} clusters (faiss)", time.perf_counter() - start, 0, found, truth)
+    report(
+        f"{given.clusters} clusters (faiss)",
+        time.perf_counter() - start,
+        0,
+        found,
+        truth,
+    )
 
 
 def codes(given: argparse.Namespace) -> None:
@@ -164,13 +217,20 @@ def codes(given: argparse.Namespace) -> None:
     near = words[:copies].copy()
     for _ in range(given.radius):  # at most so many bits differ
         places = rng.integers(0, given.bits, copies)
-        near[np.arange(copies), places // 64] ^= np.uint64(1) << (places % 64).astype(np.uint64)
+        near[np.arange(copies), places // 64] ^= np.uint64(1) << (places % 64).astype(
+            np.uint64
+        )
     words[-copies:] = near
     options = {"kind": "code", "radius": given.radius, "threads": given.threads}
-    for name, more in (("complete", {}), (f"recall {given.recall}", {"recall": given.recall})):
+    for name, more in (
+        ("complete", {}),
+        (f"recall {given.recall}", {"recall": given.recall}),
+    ):
         start = time.perf_counter()
         result = lshfast.dedup(words, **options, **more)
-        print(f"{name:<14}{time.perf_counter() - start:>9.1f} s   {result.summary.removed:,} removed of {given.rows:,}")
+        print(
+            f"{name:<14}{time.perf_counter() - start:>9.1f} s   {result.summary.removed:,} removed of {given.rows:,}"
+        )
 
 
 def main() -> None:

@@ -68,12 +68,16 @@ def lasts(method: Method, library: Any, call: Call, times: int) -> float:
 
 def measure(method: Method, turns: int) -> dict[str, list[float]]:
     """Return the seconds of a call for each library, a number for each turn."""
-    libraries = {name: importlib.import_module(module) for name, module in LIBRARIES.items()}
+    libraries = {
+        name: importlib.import_module(module) for name, module in LIBRARIES.items()
+    }
     calls = {name: method.prepare(library) for name, library in libraries.items()}
     times = {}
     for name, library in libraries.items():
         lasts(method, library, calls[name], 10 if not method.once else 1)
-        times[name] = max(1, round(TURN / max(lasts(method, library, calls[name], 3), 1e-8)))
+        times[name] = max(
+            1, round(TURN / max(lasts(method, library, calls[name], 3), 1e-8))
+        )
         if method.once:
             times[name] = 1
     took: dict[str, list[float]] = {name: [] for name in libraries}
@@ -85,15 +89,36 @@ def measure(method: Method, turns: int) -> dict[str, list[float]]:
 
 def all_methods() -> list[Method]:
     """Return the methods of all lists that there are."""
-    return [method for name in LISTS if installed(name) for method in importlib.import_module(name).methods()]
+    return [
+        method
+        for name in LISTS
+        if installed(name)
+        for method in importlib.import_module(name).methods()
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part of a name", help="methods to measure; all by default")
-    parser.add_argument("--repeat", type=int, default=25, help="turns, whose medians are shown")
-    parser.add_argument("--limit", type=float, default=1.2, help="the ratio above which a method is marked")
-    parser.add_argument("--slower", action="store_true", help="show only the methods that are marked")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part of a name",
+        help="methods to measure; all by default",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=25, help="turns, whose medians are shown"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=1.2,
+        help="the ratio above which a method is marked",
+    )
+    parser.add_argument(
+        "--slower", action="store_true", help="show only the methods that are marked"
+    )
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     if not installed("datasketch"):
@@ -105,11 +130,20 @@ def main() -> int:
         if options.parts and not any(part in method.name for part in options.parts):
             continue
         took = measure(method, options.repeat)
-        ratio = median(ours / theirs for theirs, ours in zip(took["datasketch"], took["lshfast"], strict=True))
+        ratio = median(
+            ours / theirs
+            for theirs, ours in zip(took["datasketch"], took["lshfast"], strict=True)
+        )
         marked += ratio > options.limit
         if ratio > options.limit or not options.slower:
             times = [show(median(took[name]) * 1e6) for name in LIBRARIES]
-            rows.append([method.name, *times, f"{ratio:.2f}{'*' if ratio > options.limit else ''}"])
+            rows.append(
+                [
+                    method.name,
+                    *times,
+                    f"{ratio:.2f}{'*' if ratio > options.limit else ''}",
+                ]
+            )
     header = ["µs a call", label("datasketch"), label("lshfast"), "ratio"]
     print_table(header, rows or [["(none)", "", "", ""]], options.markdown)
     return int(marked > 0)

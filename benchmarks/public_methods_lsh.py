@@ -19,8 +19,13 @@ SMALL = 2_000
 
 @cache
 def sketches(library: Any, n: int) -> list[Any]:
-    values = (planted_signatures(n, PERMUTATIONS, SEED) >> np.uint64(32)).astype(np.uint32)
-    return [library.LeanMinHash(seed=SEED, hashvalues=row, scheme="affine32") for row in values]
+    values = (planted_signatures(n, PERMUTATIONS, SEED) >> np.uint64(32)).astype(
+        np.uint32
+    )
+    return [
+        library.LeanMinHash(seed=SEED, hashvalues=row, scheme="affine32")
+        for row in values
+    ]
 
 
 def filled(library: Any, n: int, first: int = 0) -> Any:
@@ -44,7 +49,9 @@ def read(library: Any, n: int = ENTRIES) -> Any:
     return lsh
 
 
-def on(make: Callable[..., Any], call: Callable[..., object], *arguments: Any) -> Callable[[Any], Call]:
+def on(
+    make: Callable[..., Any], call: Callable[..., object], *arguments: Any
+) -> Callable[[Any], Call]:
     """Prepare a call on an index and one of its sketches."""
 
     def prepare(library: Any) -> Call:
@@ -200,7 +207,9 @@ def changed_by_hand_insert(library: Any) -> Call:
 
 
 def bloom(library: Any, entries: int) -> Any:
-    lsh = library.MinHashLSHBloom(threshold=THRESHOLD, num_perm=PERMUTATIONS, n=10_000, fp=0.001)
+    lsh = library.MinHashLSHBloom(
+        threshold=THRESHOLD, num_perm=PERMUTATIONS, n=10_000, fp=0.001
+    )
     for sketch in sketches(library, SMALL)[:entries]:
         lsh.insert(sketch)
     return lsh
@@ -232,8 +241,18 @@ def changed_storage(made: Any) -> None:
 
 def of_index() -> list[Method]:
     return [
-        Method("MinHashLSH()", lambda library: lambda: library.MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)),
-        Method("MinHashLSH(params)", lambda library: lambda: library.MinHashLSH(num_perm=PERMUTATIONS, params=(16, 8))),
+        Method(
+            "MinHashLSH()",
+            lambda library: (
+                lambda: library.MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
+            ),
+        ),
+        Method(
+            "MinHashLSH(params)",
+            lambda library: (
+                lambda: library.MinHashLSH(num_perm=PERMUTATIONS, params=(16, 8))
+            ),
+        ),
         Method(f"MinHashLSH.insert, {SMALL} times", inserted, once=True),
         Method("MinHashLSH.insert and get_counts", inserted_and_read, once=True),
         Method("MinHashLSH.insertion_session", inserted_in_session, once=True),
@@ -246,14 +265,29 @@ def of_index() -> list[Method]:
         Method("key in MinHashLSH", on(index, lambda lsh, sketch: "key 7" in lsh)),
         Method("MinHashLSH.is_empty", on(index, lambda lsh, sketch: lsh.is_empty())),
         Method("MinHashLSH.get_counts", on(read, lambda lsh, sketch: lsh.get_counts())),
-        Method("MinHashLSH.get_subset_counts", on(read, lambda lsh, sketch: lsh.get_subset_counts("key 1", "key 2"))),
+        Method(
+            "MinHashLSH.get_subset_counts",
+            on(read, lambda lsh, sketch: lsh.get_subset_counts("key 1", "key 2")),
+        ),
         Method("MinHashLSH.merge", merged, once=True),
         Method("MinHashLSH.merge, check_overlap", merged_with_check, once=True),
-        Method("pickle.dumps(MinHashLSH)", on(index, lambda lsh, sketch: pickle.dumps(lsh), SMALL)),
+        Method(
+            "pickle.dumps(MinHashLSH)",
+            on(index, lambda lsh, sketch: pickle.dumps(lsh), SMALL),
+        ),
         Method("pickle.loads of a MinHashLSH", loaded),
-        Method("copy.copy(MinHashLSH)", on(index, lambda lsh, sketch: copy.copy(lsh), SMALL)),
-        Method("copy.deepcopy(MinHashLSH)", on(index, lambda lsh, sketch: copy.deepcopy(lsh), SMALL)),
-        Method("MinHashLSH.b, r, h, hashranges", on(index, lambda lsh, sketch: (lsh.b, lsh.r, lsh.h, lsh.hashranges))),
+        Method(
+            "copy.copy(MinHashLSH)",
+            on(index, lambda lsh, sketch: copy.copy(lsh), SMALL),
+        ),
+        Method(
+            "copy.deepcopy(MinHashLSH)",
+            on(index, lambda lsh, sketch: copy.deepcopy(lsh), SMALL),
+        ),
+        Method(
+            "MinHashLSH.b, r, h, hashranges",
+            on(index, lambda lsh, sketch: (lsh.b, lsh.r, lsh.h, lsh.hashranges)),
+        ),
     ]
 
 
@@ -262,7 +296,10 @@ def of_views() -> list[Method]:
         Method("keys, hashtables read after a change", on(read, read_after_change)),
         Method("keys[key]", on(read, lambda lsh, sketch: lsh.keys["key 7"])),
         Method("keys.get", on(read, lambda lsh, sketch: lsh.keys.get("key 7"))),
-        Method("keys.getmany", on(read, lambda lsh, sketch: lsh.keys.getmany("key 7", "key 8"))),
+        Method(
+            "keys.getmany",
+            on(read, lambda lsh, sketch: lsh.keys.getmany("key 7", "key 8")),
+        ),
         Method("key in keys", on(read, lambda lsh, sketch: "key 7" in lsh.keys)),
         Method("keys.has_key", on(read, lambda lsh, sketch: lsh.keys.has_key("key 7"))),
         Method("keys.keys", on(read, lambda lsh, sketch: lsh.keys.keys())),
@@ -274,13 +311,23 @@ def of_views() -> list[Method]:
         Method("hashtables[0].get", bucket),
         Method("hashtables[0][name]", item),
         Method("name in hashtables[0]", contained),
-        Method("hashtables[0].size", on(read, lambda lsh, sketch: lsh.hashtables[0].size())),
-        Method("hashtables[0].keys", on(read, lambda lsh, sketch: lsh.hashtables[0].keys())),
-        Method("hashtables[0].itemcounts", on(read, lambda lsh, sketch: lsh.hashtables[0].itemcounts())),
+        Method(
+            "hashtables[0].size", on(read, lambda lsh, sketch: lsh.hashtables[0].size())
+        ),
+        Method(
+            "hashtables[0].keys", on(read, lambda lsh, sketch: lsh.hashtables[0].keys())
+        ),
+        Method(
+            "hashtables[0].itemcounts",
+            on(read, lambda lsh, sketch: lsh.hashtables[0].itemcounts()),
+        ),
         Method("hashtables[0][name] of all buckets", on(read, all_buckets)),
         Method("keys and hashtables changed", changed_views),
         Method("MinHashLSH.query, views changed by hand", changed_by_hand_query),
-        Method("MinHashLSH.insert and remove, views changed by hand", changed_by_hand_insert),
+        Method(
+            "MinHashLSH.insert and remove, views changed by hand",
+            changed_by_hand_insert,
+        ),
     ]
 
 
@@ -297,13 +344,18 @@ def of_storages() -> list[Method]:
             "itemcounts": lambda made: made.itemcounts(),
             "insert, remove_val, remove": changed_storage,
         }
-        found += [Method(f"{name}, {what}", storage(name, call)) for what, call in calls.items()]
+        found += [
+            Method(f"{name}, {what}", storage(name, call))
+            for what, call in calls.items()
+        ]
     return found
 
 
 def of_bloom() -> list[Method]:
     def make(library: Any) -> Call:
-        return lambda: library.MinHashLSHBloom(threshold=THRESHOLD, num_perm=PERMUTATIONS, n=10_000, fp=0.001)
+        return lambda: library.MinHashLSHBloom(
+            threshold=THRESHOLD, num_perm=PERMUTATIONS, n=10_000, fp=0.001
+        )
 
     return [
         Method("MinHashLSHBloom()", make),
@@ -314,4 +366,9 @@ def of_bloom() -> list[Method]:
 
 
 def methods() -> list[Method]:
-    return [*of_index(), *of_views(), *of_storages(), *(of_bloom() if installed("pybloomfilter") else [])]
+    return [
+        *of_index(),
+        *of_views(),
+        *of_storages(),
+        *(of_bloom() if installed("pybloomfilter") else []),
+    ]

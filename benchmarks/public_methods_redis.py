@@ -30,11 +30,17 @@ def port() -> int:
 
 def config(kind: str) -> dict[str, Any]:
     name = b"public-%d" % next(fresh)
-    return {"type": kind, "basename": name, "redis": {"host": "127.0.0.1", "port": port()}}
+    return {
+        "type": kind,
+        "basename": name,
+        "redis": {"host": "127.0.0.1", "port": port()},
+    }
 
 
 def new(library: Any) -> Any:
-    return library.MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS, storage_config=config("redis"))
+    return library.MinHashLSH(
+        threshold=THRESHOLD, num_perm=PERMUTATIONS, storage_config=config("redis")
+    )
 
 
 def filled(library: Any) -> Any:
@@ -87,7 +93,9 @@ def removed_in_session(library: Any) -> Call:
 
 def merged(library: Any) -> Call:
     lsh = new(library)
-    other = library.MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS, prepickle=True)
+    other = library.MinHashLSH(
+        threshold=THRESHOLD, num_perm=PERMUTATIONS, prepickle=True
+    )
     for number, sketch in enumerate(sketches(library, ENTRIES)):
         other.insert(f"key {number}", sketch)
     return lambda: lsh.merge(other)
@@ -99,7 +107,9 @@ def asynchronous(call: Callable[[Any, Any, list[Any]], Any]) -> Callable[[Any], 
     def prepare(library: Any) -> Call:
         made = sketches(library, ENTRIES)
         loop = asyncio.new_event_loop()
-        lsh = library.AsyncMinHashLSH(THRESHOLD, PERMUTATIONS, storage_config=config("aioredis"))
+        lsh = library.AsyncMinHashLSH(
+            THRESHOLD, PERMUTATIONS, storage_config=config("aioredis")
+        )
         loop.run_until_complete(lsh.init_storages())
         loop.run_until_complete(fill(lsh, made))
         return lambda: loop.run_until_complete(call(lsh, made[7], made))
@@ -132,20 +142,43 @@ def methods() -> list[Method]:
         Method("Redis: in", on(lambda lsh, sketch: "key 7" in lsh)),
         Method("Redis: is_empty", on(lambda lsh, sketch: lsh.is_empty())),
         Method("Redis: get_counts", on(lambda lsh, sketch: lsh.get_counts())),
-        Method("Redis: get_subset_counts", on(lambda lsh, sketch: lsh.get_subset_counts("key 1", "key 7"))),
+        Method(
+            "Redis: get_subset_counts",
+            on(lambda lsh, sketch: lsh.get_subset_counts("key 1", "key 7")),
+        ),
         Method("Redis: keys[key]", on(lambda lsh, sketch: lsh.keys[key])),
         Method("Redis: key in keys", on(lambda lsh, sketch: key in lsh.keys)),
         Method("Redis: list(keys)", on(lambda lsh, sketch: list(lsh.keys))),
-        Method("Redis: keys.getmany", on(lambda lsh, sketch: lsh.keys.getmany(key, key))),
-        Method("Redis: hashtables[0].itemcounts", on(lambda lsh, sketch: lsh.hashtables[0].itemcounts())),
-        Method("Redis: hashtables[0].size", on(lambda lsh, sketch: lsh.hashtables[0].size())),
+        Method(
+            "Redis: keys.getmany", on(lambda lsh, sketch: lsh.keys.getmany(key, key))
+        ),
+        Method(
+            "Redis: hashtables[0].itemcounts",
+            on(lambda lsh, sketch: lsh.hashtables[0].itemcounts()),
+        ),
+        Method(
+            "Redis: hashtables[0].size",
+            on(lambda lsh, sketch: lsh.hashtables[0].size()),
+        ),
         Method("Redis: insertion_session", in_session, once=True),
         Method("Redis: deletion_session", removed_in_session, once=True),
         Method("Redis: merge of an index in memory", merged, once=True),
         Method("AsyncMinHashLSH.insert and remove", asynchronous(replace)),
-        Method("AsyncMinHashLSH.query", asynchronous(lambda lsh, sketch, made: lsh.query(sketch))),
+        Method(
+            "AsyncMinHashLSH.query",
+            asynchronous(lambda lsh, sketch, made: lsh.query(sketch)),
+        ),
         Method("AsyncMinHashLSH.query, 32 at once", asynchronous(ask_together)),
-        Method("AsyncMinHashLSH.has_key", asynchronous(lambda lsh, sketch, made: lsh.has_key("key 7"))),
-        Method("AsyncMinHashLSH.get_counts", asynchronous(lambda lsh, sketch, made: lsh.get_counts())),
-        Method("AsyncMinHashLSH.get_subset_counts", asynchronous(lambda lsh, _, made: lsh.get_subset_counts("key 7"))),
+        Method(
+            "AsyncMinHashLSH.has_key",
+            asynchronous(lambda lsh, sketch, made: lsh.has_key("key 7")),
+        ),
+        Method(
+            "AsyncMinHashLSH.get_counts",
+            asynchronous(lambda lsh, sketch, made: lsh.get_counts()),
+        ),
+        Method(
+            "AsyncMinHashLSH.get_subset_counts",
+            asynchronous(lambda lsh, _, made: lsh.get_subset_counts("key 7")),
+        ),
     ]

@@ -29,7 +29,10 @@ def minhashes(library: Any) -> tuple[Any, Any]:
 @cache
 def crowd(library: Any) -> list[Any]:
     """Return 500 sketches."""
-    return library.MinHash.bulk([[b"%d" % (row + i) for i in range(20)] for row in range(500)], num_perm=PERMUTATIONS)
+    return library.MinHash.bulk(
+        [[b"%d" % (row + i) for i in range(20)] for row in range(500)],
+        num_perm=PERMUTATIONS,
+    )
 
 
 @cache
@@ -92,7 +95,9 @@ def ensemble(library: Any) -> Any:
     return made
 
 
-def of(made: Callable[..., Any], call: Callable[..., object], *arguments: Any) -> Callable[[Any], Call]:
+def of(
+    made: Callable[..., Any], call: Callable[..., object], *arguments: Any
+) -> Callable[[Any], Call]:
     """Prepare a call on what is made, whose parts are the arguments of the call if it is a tuple."""
 
     def prepare(library: Any) -> Call:
@@ -122,7 +127,9 @@ def making(name: str, *arguments: Any) -> Callable[[Any], Call]:
     return lambda library: partial(getattr(library, name), *arguments)
 
 
-def shared(name: str, made: Callable[..., Any], *arguments: Any, merges: bool = True) -> list[Method]:
+def shared(
+    name: str, made: Callable[..., Any], *arguments: Any, merges: bool = True
+) -> list[Method]:
     """Return the methods that all sketches have."""
     calls: dict[str, Callable[[Any, Any], object]] = {
         "copy": lambda a, b: a.copy(),
@@ -141,7 +148,10 @@ def shared(name: str, made: Callable[..., Any], *arguments: Any, merges: bool = 
             "union": lambda a, b: type(a).union(a, b),
         }
     found = [
-        Method(f"{name}.{what}" if what.isalpha() else f"{what}({name})", of(made, call, *arguments))
+        Method(
+            f"{name}.{what}" if what.isalpha() else f"{what}({name})",
+            of(made, call, *arguments),
+        )
         for what, call in calls.items()
     ]
     return [*found, Method(f"pickle.loads({name})", loaded(made, *arguments))]
@@ -150,7 +160,9 @@ def shared(name: str, made: Callable[..., Any], *arguments: Any, merges: bool = 
 def of_minhash() -> list[Method]:
     many = [[b"%d" % (row + i) for i in range(50)] for row in range(100)]
 
-    def own(call: Callable[[Any], object], words: list[bytes] = WORDS) -> Callable[[Any], Call]:
+    def own(
+        call: Callable[[Any], object], words: list[bytes] = WORDS
+    ) -> Callable[[Any], Call]:
         def prepare(library: Any) -> Call:
             sketch = library.MinHash(PERMUTATIONS)
             sketch.update_batch(words)
@@ -169,7 +181,12 @@ def of_minhash() -> list[Method]:
     def given(library: Any) -> Call:
         first, _ = minhashes(library)
         values, permutations = first.hashvalues, first.permutations
-        return partial(library.MinHash, hashvalues=values, permutations=permutations, scheme="affine32")
+        return partial(
+            library.MinHash,
+            hashvalues=values,
+            permutations=permutations,
+            scheme="affine32",
+        )
 
     def of_values(library: Any) -> Call:
         values = minhashes(library)[0].hashvalues
@@ -192,7 +209,10 @@ def of_minhash() -> list[Method]:
         Method("MinHash(hashvalues, permutations)", given),
         Method("MinHash.update", own(lambda sketch: sketch.update(b"token"))),
         Method("MinHash.update_batch", own(lambda sketch: sketch.update_batch(WORDS))),
-        Method("MinHash.update_batch, 1 token", own(lambda sketch: sketch.update_batch([b"token"]))),
+        Method(
+            "MinHash.update_batch, 1 token",
+            own(lambda sketch: sketch.update_batch([b"token"])),
+        ),
         Method("MinHash.update_batch, hashfunc", with_function),
         Method("MinHash.jaccard", of(minhashes, lambda a, b: a.jaccard(b))),
         Method("MinHash.clear", own(lambda sketch: sketch.clear())),
@@ -201,10 +221,19 @@ def of_minhash() -> list[Method]:
         Method("MinHash.hashvalues", of(minhashes, lambda a, b: a.hashvalues)),
         Method("MinHash.permutations", of(minhashes, lambda a, b: a.permutations)),
         Method("MinHash.hashfunc", of(minhashes, lambda a, b: a.hashfunc)),
-        Method("MinHash.hashvalues, copied before", after_copy(lambda sketch: sketch.hashvalues)),
-        Method("MinHash.permutations, copied before", after_copy(lambda sketch: sketch.permutations)),
+        Method(
+            "MinHash.hashvalues, copied before",
+            after_copy(lambda sketch: sketch.hashvalues),
+        ),
+        Method(
+            "MinHash.permutations, copied before",
+            after_copy(lambda sketch: sketch.permutations),
+        ),
         Method("MinHash.seed", of(minhashes, lambda a, b: a.seed)),
-        Method("MinHash.union of 500", lambda library: partial(library.MinHash.union, *crowd(library))),
+        Method(
+            "MinHash.union of 500",
+            lambda library: partial(library.MinHash.union, *crowd(library)),
+        ),
         *shared("MinHash", minhashes),
         Method("sha1_hash32", making("sha1_hash32", b"token")),
         Method("sha1_hash64", making("sha1_hash64", b"token")),
@@ -214,7 +243,9 @@ def of_minhash() -> list[Method]:
 def of_lean() -> list[Method]:
     def parts(library: Any) -> Call:
         values = leans(library)[0].hashvalues
-        return partial(library.LeanMinHash, seed=SEED, hashvalues=values, scheme="affine32")
+        return partial(
+            library.LeanMinHash, seed=SEED, hashvalues=values, scheme="affine32"
+        )
 
     def to_buffer(library: Any) -> Call:
         lean = leans(library)[0]
@@ -232,7 +263,9 @@ def of_lean() -> list[Method]:
         return partial(library.LeanMinHash, sketch)
 
     def united(library: Any) -> Call:
-        return partial(library.LeanMinHash.union, *map(library.LeanMinHash, crowd(library)))
+        return partial(
+            library.LeanMinHash.union, *map(library.LeanMinHash, crowd(library))
+        )
 
     return [
         Method("LeanMinHash.union of 500", united),
@@ -286,7 +319,10 @@ def of_counters(kind: str) -> list[Method]:
         return lambda: counter.update(b"token")
 
     def changing(library: Any) -> Call:
-        counter, tokens = getattr(library, kind)(8), iter([b"%d" % i for i in range(2_000_000)])
+        counter, tokens = (
+            getattr(library, kind)(8),
+            iter([b"%d" % i for i in range(2_000_000)]),
+        )
         return lambda: counter.update(next(tokens))
 
     def cleared(library: Any) -> Call:
@@ -302,7 +338,10 @@ def of_counters(kind: str) -> list[Method]:
 
     return [
         *(
-            Method(f"{kind}.count, {n} tokens, p={p}", of(counters, lambda a, b: a.count(), kind, p, n))
+            Method(
+                f"{kind}.count, {n} tokens, p={p}",
+                of(counters, lambda a, b: a.count(), kind, p, n),
+            )
             for p in (8, 14)
             for n in (0, 60)
         ),
@@ -333,9 +372,18 @@ def of_weighted() -> list[Method]:
         Method("WeightedMinHash()", parts),
         Method("WeightedMinHash.jaccard", of(weighted, lambda a, b: a.jaccard(b))),
         *shared("WeightedMinHash", weighted, merges=False),
-        Method("WeightedMinHashGenerator()", making("WeightedMinHashGenerator", DIM, PERMUTATIONS)),
-        Method("WeightedMinHashGenerator.minhash", of(generator, lambda made: made.minhash(vector))),
-        Method("WeightedMinHashGenerator.minhash_many", of(generator, lambda made: made.minhash_many(matrix))),
+        Method(
+            "WeightedMinHashGenerator()",
+            making("WeightedMinHashGenerator", DIM, PERMUTATIONS),
+        ),
+        Method(
+            "WeightedMinHashGenerator.minhash",
+            of(generator, lambda made: made.minhash(vector)),
+        ),
+        Method(
+            "WeightedMinHashGenerator.minhash_many",
+            of(generator, lambda made: made.minhash_many(matrix)),
+        ),
         Method("WeightedMinHashGenerator.rs", of(generator, lambda made: made.rs)),
         Method("pickle.dumps(WeightedMinHashGenerator)", of(generator, pickle.dumps)),
         Method("pickle.loads(WeightedMinHashGenerator)", loaded(generator)),
@@ -389,20 +437,32 @@ def of_forest() -> list[Method]:
         Method("MinHashLSHForest.query(k=1)", query(1)),
         Method("MinHashLSHForest.query(k=10)", query(10)),
         Method(
-            "MinHashLSHForest.get_minhash_hashvalues", of(forest, lambda made: made.get_minhash_hashvalues("key 7"))
+            "MinHashLSHForest.get_minhash_hashvalues",
+            of(forest, lambda made: made.get_minhash_hashvalues("key 7")),
         ),
         Method("MinHashLSHForest.is_empty", of(forest, lambda made: made.is_empty())),
         Method("in MinHashLSHForest", of(forest, lambda made: "key 7" in made)),
-        Method("MinHashLSHForest.keys[key]", of(forest, lambda made: made.keys["key 7"])),
-        Method("MinHashLSHForest.keys.items()", of(forest, lambda made: [*made.keys.items()])),
+        Method(
+            "MinHashLSHForest.keys[key]", of(forest, lambda made: made.keys["key 7"])
+        ),
+        Method(
+            "MinHashLSHForest.keys.items()",
+            of(forest, lambda made: [*made.keys.items()]),
+        ),
         Method("MinHashLSHForest.hashranges", of(forest, lambda made: made.hashranges)),
-        Method("MinHashLSHForest.hashtables[0]", of(forest, lambda made: made.hashtables[0])),
+        Method(
+            "MinHashLSHForest.hashtables[0]",
+            of(forest, lambda made: made.hashtables[0]),
+        ),
         Method("MinHashLSHForest.hashtables[0][name]", bucket),
         Method(
             "MinHashLSHForest.hashtables, iterated",
             of(forest, lambda made: [[*table.items()] for table in made.hashtables]),
         ),
-        Method("MinHashLSHForest.sorted_hashtables[0]", of(forest, lambda made: made.sorted_hashtables[0])),
+        Method(
+            "MinHashLSHForest.sorted_hashtables[0]",
+            of(forest, lambda made: made.sorted_hashtables[0]),
+        ),
         Method("copy.deepcopy(MinHashLSHForest)", of(forest, copy.deepcopy)),
         Method("pickle.dumps(MinHashLSHForest)", of(forest, pickle.dumps)),
         Method("pickle.loads(MinHashLSHForest)", loaded(forest)),
@@ -441,7 +501,9 @@ def of_ensemble() -> list[Method]:
         Method("MinHashLSHEnsemble.query, 107 elements", query(51)),
         Method("MinHashLSHEnsemble.query, 199 elements", query(107)),
         Method("MinHashLSHEnsemble.query, no answer", query(107, 10_000)),
-        Method("MinHashLSHEnsemble.is_empty", of(ensemble, lambda made: made.is_empty())),
+        Method(
+            "MinHashLSHEnsemble.is_empty", of(ensemble, lambda made: made.is_empty())
+        ),
         Method("in MinHashLSHEnsemble", of(ensemble, lambda made: "key 7" in made)),
         Method("MinHashLSHEnsemble.lowers", of(ensemble, lambda made: made.lowers)),
         Method("MinHashLSHEnsemble.uppers", of(ensemble, lambda made: made.uppers)),

@@ -38,9 +38,16 @@ def patches(n: int, rng: np.random.Generator) -> np.ndarray:
     """Return n patches of photos."""
     from sklearn.datasets import load_sample_images
 
-    photos = [image.astype(np.float32).mean(axis=2) for image in load_sample_images().images]
-    windows = [np.lib.stride_tricks.sliding_window_view(photo, (8, 8)).reshape(-1, DIM) for photo in photos]
-    chosen = [each[rng.choice(len(each), -(-n // 2), replace=False)] for each in windows]
+    photos = [
+        image.astype(np.float32).mean(axis=2) for image in load_sample_images().images
+    ]
+    windows = [
+        np.lib.stride_tricks.sliding_window_view(photo, (8, 8)).reshape(-1, DIM)
+        for photo in photos
+    ]
+    chosen = [
+        each[rng.choice(len(each), -(-n // 2), replace=False)] for each in windows
+    ]
     return rng.permutation(np.concatenate(chosen))[:n] + 1e-3
 
 
@@ -111,20 +118,26 @@ def spread(data: str, name: str, options: argparse.Namespace, sampled: bool) -> 
         making += made - start
         rows = np.repeat(np.arange(QUERIES), np.diff(answers.offsets))
         recalls.append(near[rows, np.asarray(answers.keys)].sum() / near.sum())
-    figures = " | ".join(f"{value:.3f}" for value in (min(recalls), np.mean(recalls), max(recalls)))
+    figures = " | ".join(
+        f"{value:.3f}" for value in (min(recalls), np.mean(recalls), max(recalls))
+    )
     costs = f"{1e3 * making / options.seeds:.0f} | {1e6 * querying / options.seeds / QUERIES:.0f}"
     return f"| {data} | {name} | {'yes' if sampled else 'no'} | {radius:.4g} | {figures} | {costs} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="recall_spread.py", description="The recall of single indexes.")
+    parser = argparse.ArgumentParser(
+        prog="recall_spread.py", description="The recall of single indexes."
+    )
     parser.add_argument("--n", type=int, default=8000)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--recall", type=float, default=0.95)
     parser.add_argument("--data", nargs="+", choices=[*DATA], default=[*DATA])
     options = parser.parse_args(arguments)
-    print("| data | method | sample | radius | least | mean | greatest | planned in ms | query in us |")
+    print(
+        "| data | method | sample | radius | least | mean | greatest | planned in ms | query in us |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for data in options.data:
         for name in METHODS:

@@ -30,13 +30,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contest import compared, in_own_process, installed, label, memory, names, print_table, take_turns
+from contest import (
+    compared,
+    in_own_process,
+    installed,
+    label,
+    memory,
+    names,
+    print_table,
+    take_turns,
+)
 from people import two_tables
 
 from lshfast.records import LinkResult, dedup_records, match_records
 
 PEERS = ("splink", "goldenmatch")
-TARGETS = {"DBLP-ACM": 0.97, "restaurants": 0.96} | {f"FEBRL {k}": 0.98 for k in range(1, 5)}
+TARGETS = {"DBLP-ACM": 0.97, "restaurants": 0.96} | {
+    f"FEBRL {k}": 0.98 for k in range(1, 5)
+}
 MOST_COMPARED = 0.02
 LEAST_RECALL, LEAST_RATIO = 0.95, 3.0
 PROCESSOR, BEST = "linking, processor s", "F1 one to one"
@@ -63,7 +74,11 @@ def pairs_of_groups(keys: Iterable[Any], groups: Iterable[Any]) -> set[Pair]:
 def scores(found: set[Pair], true: set[Pair]) -> tuple[float, float, float]:
     """Return precision, recall and F1."""
     good = len(found & true)
-    return good / max(1, len(found)), good / len(true), 2 * good / (len(found) + len(true))
+    return (
+        good / max(1, len(found)),
+        good / len(true),
+        2 * good / (len(found) + len(true)),
+    )
 
 
 def data_sets(folder: Path) -> Iterable[tuple[str, LinkResult, set[Pair], float]]:
@@ -72,7 +87,12 @@ def data_sets(folder: Path) -> Iterable[tuple[str, LinkResult, set[Pair], float]
     mapping = read(folder / "dblp_acm" / "DBLP-ACM_perfectMapping.csv")
     start = time.perf_counter()
     found = match_records(a, b, id_column="id")
-    yield "DBLP-ACM", found, {(row["idDBLP"], row["idACM"]) for row in mapping}, time.perf_counter() - start
+    yield (
+        "DBLP-ACM",
+        found,
+        {(row["idDBLP"], row["idACM"]) for row in mapping},
+        time.perf_counter() - start,
+    )
     rows = read(folder / "restaurants" / "restaurant-nophone-training.csv")
     start = time.perf_counter()
     found = dedup_records(rows, ignore=["unique_id"], assign="one-to-one")
@@ -100,20 +120,30 @@ def quality(folder: Path, markdown: bool) -> bool:
         share = found.summary.compared_share
         good &= f1 >= TARGETS[name] and (name != "DBLP-ACM" or share <= MOST_COMPARED)
         figures = [f"{value:.4f}" for value in (precision, recall, f1)]
-        rows.append([name, f"{len(true):,}", *figures, f"{share:.3%}", f"{seconds:.1f}"])
-    print_table(["data", "matches", "precision", "recall", "F1", "compared", "seconds"], rows, markdown)
+        rows.append(
+            [name, f"{len(true):,}", *figures, f"{share:.3%}", f"{seconds:.1f}"]
+        )
+    print_table(
+        ["data", "matches", "precision", "recall", "F1", "compared", "seconds"],
+        rows,
+        markdown,
+    )
     return good
 
 
 # ---- beside splink ----
 
 
-def link_by_lshfast(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], list[Any]]]:
+def link_by_lshfast(
+    a: Any, b: Any, threads: int
+) -> dict[str, tuple[list[Any], list[Any]]]:
     found = match_records(a, b, id_column="id", threads=threads)
     return {"links": found.keys()}
 
 
-def link_by_splink(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], list[Any]]]:
+def link_by_splink(
+    a: Any, b: Any, threads: int
+) -> dict[str, tuple[list[Any], list[Any]]]:
     import logging
 
     import duckdb
@@ -124,11 +154,19 @@ def link_by_splink(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], l
     connection = duckdb.connect()
     connection.execute(f"set threads={threads}")
     columns = [name for name in a.column_names if name != "id"]
-    empty_as_null = "id, " + ", ".join(f"nullif({name}, '') as {name}" for name in columns)
+    empty_as_null = "id, " + ", ".join(
+        f"nullif({name}, '') as {name}" for name in columns
+    )
     connection.register("raw_a", a)
     connection.register("raw_b", b)
-    tables = [connection.sql(f"select {empty_as_null} from raw_{side}").to_arrow_table() for side in "ab"]
-    by_letters, codes = ("given_name", "surname", "address_1", "address_2", "suburb"), ("date_of_birth", "soc_sec_id")
+    tables = [
+        connection.sql(f"select {empty_as_null} from raw_{side}").to_arrow_table()
+        for side in "ab"
+    ]
+    by_letters, codes = (
+        ("given_name", "surname", "address_1", "address_2", "suburb"),
+        ("date_of_birth", "soc_sec_id"),
+    )
     by_name = [cl.JaroWinklerAtThresholds(name, [0.92, 0.85]) for name in by_letters]
     for place in (0, 1, 4):
         by_name[place] = by_name[place].configure(term_frequency_adjustments=True)
@@ -142,7 +180,10 @@ def link_by_splink(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], l
         comparisons=[
             *by_name,
             *(cl.DamerauLevenshteinAtThresholds(name, [1, 2]) for name in codes),
-            *(cl.DamerauLevenshteinAtThresholds(name, [1]) for name in ("street_number", "postcode")),
+            *(
+                cl.DamerauLevenshteinAtThresholds(name, [1])
+                for name in ("street_number", "postcode")
+            ),
             cl.ExactMatch("state"),
         ],
         blocking_rules_to_generate_predictions=[block_on(*rule) for rule in rules],
@@ -156,19 +197,32 @@ def link_by_splink(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], l
     training.estimate_probability_two_random_records_match(sure, recall=0.8)
     training.estimate_u_using_random_sampling(max_pairs=1e6, seed=1)
     training.estimate_parameters_using_expectation_maximisation(block_on("soc_sec_id"))
-    training.estimate_parameters_using_expectation_maximisation(block_on("surname", "date_of_birth"))
-    found = linker.inference.predict(threshold_match_probability=0.5).as_duckdbpyrelation().df()
+    training.estimate_parameters_using_expectation_maximisation(
+        block_on("surname", "date_of_birth")
+    )
+    found = (
+        linker.inference.predict(threshold_match_probability=0.5)
+        .as_duckdbpyrelation()
+        .df()
+    )
     best = found.sort_values(["match_weight", "id_l", "id_r"], ascending=False)
     best = best.drop_duplicates("id_l").drop_duplicates("id_r")
-    return {name: (part["id_l"].tolist(), part["id_r"].tolist()) for name, part in (("links", found), ("best", best))}
+    return {
+        name: (part["id_l"].tolist(), part["id_r"].tolist())
+        for name, part in (("links", found), ("best", best))
+    }
 
 
-def link_by_goldenmatch(a: Any, b: Any, threads: int) -> dict[str, tuple[list[Any], list[Any]]]:
+def link_by_goldenmatch(
+    a: Any, b: Any, threads: int
+) -> dict[str, tuple[list[Any], list[Any]]]:
     import goldenmatch
     import polars
 
     tables = [polars.from_arrow(table) for table in (a, b)]
-    found = goldenmatch.match_df(*tables, confidence_required=False, exclude_columns=["id"]).matched
+    found = goldenmatch.match_df(
+        *tables, confidence_required=False, exclude_columns=["id"]
+    ).matched
     return {"links": (found["target_id"].to_pylist(), found["ref_id"].to_pylist())}
 
 
@@ -179,25 +233,39 @@ def run(name: str, folder: str, threads: int) -> dict[str, float]:
     a, b = (pq.read_table(Path(folder) / f"{side}.parquet") for side in "ab")
     true = len(np.intersect1d(a["id"].to_numpy(), b["id"].to_numpy()))
     start, used = time.perf_counter(), time.process_time()
-    contestants = {"lshfast": link_by_lshfast, "splink": link_by_splink, "goldenmatch": link_by_goldenmatch}
+    contestants = {
+        "lshfast": link_by_lshfast,
+        "splink": link_by_splink,
+        "goldenmatch": link_by_goldenmatch,
+    }
     found = contestants[name](a, b, threads)
-    figures = {"linking, s": time.perf_counter() - start, PROCESSOR: time.process_time() - used}
+    figures = {
+        "linking, s": time.perf_counter() - start,
+        PROCESSOR: time.process_time() - used,
+    }
     figures["peak memory, GB"] = memory("VmHWM") / 1e9
     for kind, (first, second) in found.items():
         good = int((np.array(first) == np.array(second)).sum())
         end = "" if kind == "links" else " one to one"
-        figures |= {f"recall{end}": good / true, f"F1{end}": 2 * good / (len(first) + true)}
+        figures |= {
+            f"recall{end}": good / true,
+            f"F1{end}": 2 * good / (len(first) + true),
+        }
     return figures
 
 
-def beside_peers(rows: int, threads: int, repeat: int, peers: Sequence[str]) -> dict[str, list[dict[str, float]]]:
+def beside_peers(
+    rows: int, threads: int, repeat: int, peers: Sequence[str]
+) -> dict[str, list[dict[str, float]]]:
     """Link people by all contestants in turn, and return what each measured."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with tempfile.TemporaryDirectory() as folder:
         for side, columns in zip("ab", two_tables(rows), strict=True):
-            table = pa.table({name: pa.array(values.tolist()) for name, values in columns.items()})
+            table = pa.table(
+                {name: pa.array(values.tolist()) for name, values in columns.items()}
+            )
             pq.write_table(table, Path(folder) / f"{side}.parquet")
 
         def turn(name: str, _: int) -> dict[str, float]:
@@ -207,8 +275,12 @@ def beside_peers(rows: int, threads: int, repeat: int, peers: Sequence[str]) -> 
         return take_turns(["lshfast", *peers], repeat, turn)
 
 
-def ratio(theirs: list[dict[str, float]], ours: list[dict[str, float]], what: str) -> float:
-    return float(np.median([b[what] / a[what] for a, b in zip(ours, theirs, strict=True)]))
+def ratio(
+    theirs: list[dict[str, float]], ours: list[dict[str, float]], what: str
+) -> float:
+    return float(
+        np.median([b[what] / a[what] for a, b in zip(ours, theirs, strict=True)])
+    )
 
 
 def reached(took: dict[str, list[dict[str, float]]]) -> bool:
@@ -217,7 +289,9 @@ def reached(took: dict[str, list[dict[str, float]]]) -> bool:
     good = ours[0]["recall"] >= LEAST_RECALL
     for theirs in (took[name] for name in took if name != "lshfast"):
         best = max(theirs[0]["F1"], theirs[0].get(BEST, 0.0))
-        good &= ours[0]["F1"] >= best and ratio(theirs, ours, "linking, s") >= LEAST_RATIO
+        good &= (
+            ours[0]["F1"] >= best and ratio(theirs, ours, "linking, s") >= LEAST_RATIO
+        )
     return good
 
 
@@ -227,25 +301,48 @@ def by_size(sizes: Sequence[int], threads: int, repeat: int, markdown: bool) -> 
     for size in sizes:
         took = beside_peers(size, threads, repeat, ["splink"])
         ours, theirs = took["lshfast"], took["splink"]
-        seconds = (float(np.median([turn[PROCESSOR] for turn in turns])) for turns in (ours, theirs))
-        row = [f"{size:,}", *(f"{value:.1f}" for value in seconds), f"{ratio(theirs, ours, PROCESSOR):.1f}"]
-        rows.append([*row, *(f"{value:.4f}" for value in (ours[0]["F1"], theirs[0][BEST]))])
+        seconds = (
+            float(np.median([turn[PROCESSOR] for turn in turns]))
+            for turns in (ours, theirs)
+        )
+        row = [
+            f"{size:,}",
+            *(f"{value:.1f}" for value in seconds),
+            f"{ratio(theirs, ours, PROCESSOR):.1f}",
+        ]
+        rows.append(
+            [*row, *(f"{value:.4f}" for value in (ours[0]["F1"], theirs[0][BEST]))]
+        )
         good &= reached(took)
     name = label("splink")
-    header = ["people in each table", "lshfast", name, "ratio", "F1 of lshfast", "F1 of splink, best links"]
+    header = [
+        "people in each table",
+        "lshfast",
+        name,
+        "ratio",
+        "F1 of lshfast",
+        "F1 of splink, best links",
+    ]
     print_table(header, rows, markdown)
     return good
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["quality", "people", "run"])
     parser.add_argument("path", nargs="?", default="", metavar="FOLDER")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--peers", type=names, default=[*PEERS], help="those that are installed take part")
+    parser.add_argument(
+        "--peers",
+        type=names,
+        default=[*PEERS],
+        help="those that are installed take part",
+    )
     parser.add_argument("--name", default="lshfast", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.what != "people" and not options.path:
@@ -256,7 +353,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.what == "quality":
         return 0 if quality(Path(options.path), options.markdown) else 1
     if len(options.rows) > 1:
-        return 0 if by_size(options.rows, options.threads, options.repeat, options.markdown) else 1
+        return (
+            0
+            if by_size(options.rows, options.threads, options.repeat, options.markdown)
+            else 1
+        )
     peers = [name for name in options.peers if installed(name)]
     rows, threads = options.rows[0], options.threads
     took = beside_peers(rows, threads, options.repeat, peers)

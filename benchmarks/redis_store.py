@@ -19,7 +19,16 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from contest import BANDS, PERMUTATIONS, ROWS, SEED, THRESHOLD, Figures, label, print_table
+from contest import (
+    BANDS,
+    PERMUTATIONS,
+    ROWS,
+    SEED,
+    THRESHOLD,
+    Figures,
+    label,
+    print_table,
+)
 from contestants import lean_minhashes
 from data import band_matches, planted_signatures
 
@@ -39,7 +48,9 @@ def clocked(work: Iterator[Any]) -> float:
     return time.perf_counter() - before
 
 
-def with_lshfast(server: RedisServer, signatures: np.ndarray, queries: np.ndarray) -> tuple[Figures, Answers]:
+def with_lshfast(
+    server: RedisServer, signatures: np.ndarray, queries: np.ndarray
+) -> tuple[Figures, Answers]:
     from lshfast.index.stores.redis import RedisStore
     from lshfast.index.stores.values import Parameters
 
@@ -64,7 +75,9 @@ def with_lshfast(server: RedisServer, signatures: np.ndarray, queries: np.ndarra
     answers = np.concatenate(found, axis=1).T
     seconds["query one"] = clocked(query(1, ONES))
     figures = server_figures(server, n)
-    seconds["remove"] = clocked(map(store.remove, (np.arange(i, min(i + BATCH, n)) for i in range(0, n, BATCH))))
+    seconds["remove"] = clocked(
+        map(store.remove, (np.arange(i, min(i + BATCH, n)) for i in range(0, n, BATCH)))
+    )
     if len(store):
         raise RuntimeError("entries are left over")
     seconds["insert one"] = clocked(insert(0, ONES, 1))
@@ -78,8 +91,14 @@ def with_datasketch(
     from datasketch import MinHashLSH
 
     sketches = lean_minhashes(signatures)
-    storage = {"type": "redis", "basename": b"bench", "redis": {"host": "127.0.0.1", "port": server.port}}
-    index = MinHashLSH(num_perm=PERMUTATIONS, params=(BANDS, ROWS), storage_config=storage)
+    storage = {
+        "type": "redis",
+        "basename": b"bench",
+        "redis": {"host": "127.0.0.1", "port": server.port},
+    }
+    index = MinHashLSH(
+        num_perm=PERMUTATIONS, params=(BANDS, ROWS), storage_config=storage
+    )
     n, found = len(sketches), []
 
     def insert() -> Iterator[None]:
@@ -99,36 +118,60 @@ def with_datasketch(
     if check:
         few = range(0, n, max(1, n // ONES))
         seconds["remove"] = clocked(map(index.remove, few)) * n / len(few)
-        seconds["insert one"] = clocked(map(index.insert, few, (sketches[row] for row in few))) * ONES / len(few)
+        seconds["insert one"] = (
+            clocked(map(index.insert, few, (sketches[row] for row in few)))
+            * ONES
+            / len(few)
+        )
     return rates(seconds, n, len(queries)) | figures, found
 
 
 def rates(seconds: dict[str, float], n: int, queries: int) -> Figures:
-    amounts = {"insert": n, "query": queries, "remove": n, "query one": ONES, "insert one": ONES}
+    amounts = {
+        "insert": n,
+        "query": queries,
+        "remove": n,
+        "query one": ONES,
+        "insert one": ONES,
+    }
     return {f"{part}/s": amounts[part] / taken for part, taken in seconds.items()}
 
 
 def server_figures(server: RedisServer, n: int) -> Figures:
     with server.client() as client:
-        return {"server bytes an item": client.info("memory")["used_memory_dataset"] / n}
+        return {
+            "server bytes an item": client.info("memory")["used_memory_dataset"] / n
+        }
 
 
 CONTESTANTS: dict[str, Callable[..., tuple[Figures, Answers]]] = {
     label("lshfast"): with_lshfast,
-    f"{label('datasketch')}, checked": lambda *common: with_datasketch(*common, check=True),
-    f"{label('datasketch')}, unchecked": lambda *common: with_datasketch(*common, check=False),
+    f"{label('datasketch')}, checked": lambda *common: with_datasketch(
+        *common, check=True
+    ),
+    f"{label('datasketch')}, unchecked": lambda *common: with_datasketch(
+        *common, check=False
+    ),
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run the Redis store beside datasketch's.")
+    parser = argparse.ArgumentParser(
+        description="Run the Redis store beside datasketch's."
+    )
     parser.add_argument("--n", type=int, default=100_000, help="signatures")
     parser.add_argument("--queries", type=int, default=10_000, help="of them")
-    parser.add_argument("--repeat", type=int, default=3, help="turns of each; the median counts")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="turns of each; the median counts"
+    )
     parser.add_argument("--markdown", action="store_true")
     choices = parser.parse_args()
     signatures = planted_signatures(choices.n, PERMUTATIONS)
-    queries = np.sort(np.random.default_rng(SEED).choice(choices.n, min(choices.queries, choices.n), replace=False))
+    queries = np.sort(
+        np.random.default_rng(SEED).choice(
+            choices.n, min(choices.queries, choices.n), replace=False
+        )
+    )
     truth = band_matches(signatures, queries, BANDS, ROWS).tolist()
     turns: dict[str, list[Figures]] = {name: [] for name in CONTESTANTS}
     with RedisServer() as server:
@@ -138,13 +181,27 @@ def main() -> None:
                     client.flushall()
                 figures, answers = contestant(server, signatures, queries)
                 if sorted(query * choices.n + key for query, key in answers) != truth:
-                    raise RuntimeError(f"{name}: {len(answers)} answers are not the {len(truth)} there are")
+                    raise RuntimeError(
+                        f"{name}: {len(answers)} answers are not the {len(truth)} there are"
+                    )
                 turns[name].append(figures)
                 print(name, figures, file=sys.stderr)
-    parts = ["insert/s", "query/s", "remove/s", "insert one/s", "query one/s", "server bytes an item"]
+    parts = [
+        "insert/s",
+        "query/s",
+        "remove/s",
+        "insert one/s",
+        "query one/s",
+        "server bytes an item",
+    ]
     rows = []
     for name, figures in turns.items():
-        cells = [f"{median(turn[part] for turn in figures):,.0f}" if part in figures[0] else "-" for part in parts]
+        cells = [
+            f"{median(turn[part] for turn in figures):,.0f}"
+            if part in figures[0]
+            else "-"
+            for part in parts
+        ]
         rows.append([name, *cells])
     print_table(["", *parts], rows, choices.markdown)
 

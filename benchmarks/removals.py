@@ -53,8 +53,25 @@ if __name__ == "__main__":
 
 
 def with_lshfast(corpus: Path, work: Path, python: str) -> list[str]:
-    options = ["--id-column", "id", "--threshold", str(THRESHOLD), "--threads", "1", "-q"]
-    return [python, "-m", "lshfast", "dedup", str(corpus), "-o", str(work / "kept.jsonl"), *options]
+    options = [
+        "--id-column",
+        "id",
+        "--threshold",
+        str(THRESHOLD),
+        "--threads",
+        "1",
+        "-q",
+    ]
+    return [
+        python,
+        "-m",
+        "lshfast",
+        "dedup",
+        str(corpus),
+        "-o",
+        str(work / "kept.jsonl"),
+        *options,
+    ]
 
 
 def with_text_dedup(corpus: Path, work: Path, python: str) -> list[str]:
@@ -65,7 +82,9 @@ def with_text_dedup(corpus: Path, work: Path, python: str) -> list[str]:
         "cache_dir": work / "cache",
         "output": work / "kept",
     }
-    options = [text for name, value in given.items() for text in (f"--{name}", str(value))]
+    options = [
+        text for name, value in given.items() for text in (f"--{name}", str(value))
+    ]
     return [
         python,
         "-m",
@@ -96,10 +115,19 @@ def kept_ids(work: Path) -> list[str]:
     if (work / "kept" / "dataset_info.json").exists():
         import pyarrow as pa
 
-        tables = [pa.ipc.open_stream(path).read_all() for path in sorted((work / "kept").glob("*.arrow"))]
+        tables = [
+            pa.ipc.open_stream(path).read_all()
+            for path in sorted((work / "kept").glob("*.arrow"))
+        ]
         return pa.concat_tables(tables)["id"].to_pylist()
-    files = [work / "kept.jsonl"] if (work / "kept.jsonl").exists() else sorted((work / "kept").glob("*.jsonl"))
-    return [json.loads(line)["id"] for path in files for line in path.open(encoding="utf-8")]
+    files = (
+        [work / "kept.jsonl"]
+        if (work / "kept.jsonl").exists()
+        else sorted((work / "kept").glob("*.jsonl"))
+    )
+    return [
+        json.loads(line)["id"] for path in files for line in path.open(encoding="utf-8")
+    ]
 
 
 def children_seconds() -> float:
@@ -108,7 +136,9 @@ def children_seconds() -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--text-dedup", metavar="PYTHON")
     parser.add_argument("--datatrove", metavar="PYTHON")
@@ -129,16 +159,28 @@ def main() -> int:
         f"{corpus.name}: {corpus.stat().st_size / 1e6:,.0f} MB, {len(ids):,} texts, {true.sum():,} pairs at {THRESHOLD}"
     )
     table = []
-    pythons = {"lshfast": sys.executable, "text-dedup": given.text_dedup, "datatrove": given.datatrove}
+    pythons = {
+        "lshfast": sys.executable,
+        "text-dedup": given.text_dedup,
+        "datatrove": given.datatrove,
+    }
     for name, command in CONTESTANTS.items():
         python = pythons[name]
         if python is None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             before = children_seconds()
-            environment = os.environ | ONE_THREAD | ({} if name == "lshfast" else {"PYTHONPATH": ""})
+            environment = (
+                os.environ
+                | ONE_THREAD
+                | ({} if name == "lshfast" else {"PYTHONPATH": ""})
+            )
             done = subprocess.run(
-                command(corpus, Path(folder), python), capture_output=True, text=True, cwd=folder, env=environment
+                command(corpus, Path(folder), python),
+                capture_output=True,
+                text=True,
+                cwd=folder,
+                env=environment,
             )
             seconds = children_seconds() - before
             if done.returncode:
@@ -146,8 +188,14 @@ def main() -> int:
             kept = np.isin(np.array(ids), np.array(kept_ids(Path(folder))))
         missed = (kept[i] & kept[j] & true).sum() / max(true.sum(), 1)
         alone = [f"{(~kept & (nearest < least)).sum():,}" for least in (0.7, 0.5)]
-        table.append([name, f"{seconds:.1f}", f"{(~kept).sum():,}", f"{missed:.4f}", *alone])
-    print_table(["", "CPU s", "removed", "missed at .8", "alone below .7", "below .5"], table, given.markdown)
+        table.append(
+            [name, f"{seconds:.1f}", f"{(~kept).sum():,}", f"{missed:.4f}", *alone]
+        )
+    print_table(
+        ["", "CPU s", "removed", "missed at .8", "alone below .7", "below .5"],
+        table,
+        given.markdown,
+    )
     return 0
 
 

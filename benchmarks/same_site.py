@@ -39,7 +39,9 @@ SUPER_SHINGLES, LEAST_SUPER = Bands(6, 14), 2
 Pairs = set[tuple[int, int]]
 
 
-def build(sites: int, pages: int, names: list[str], seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+def build(
+    sites: int, pages: int, names: list[str], seed: int
+) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return the texts of all pages, their sites, and their articles."""
     rng = np.random.default_rng(seed)
     words = zipf(rng)
@@ -48,7 +50,11 @@ def build(sites: int, pages: int, names: list[str], seed: int) -> tuple[list[str
     texts, site_of, article_of, articles = [], [], [], 0
     for site in range(sites):
         kind, other = int(rng.integers(10)), int(rng.integers(site)) if site else 0
-        frame = frames[other] if site and kind in (0, 1) else words(int(rng.integers(50, 601)))
+        frame = (
+            frames[other]
+            if site and kind in (0, 1)
+            else words(int(rng.integers(50, 601)))
+        )
         own: list[tuple[int, list[str]]] = []
         for page in range(pages):
             if site and kind == 0:
@@ -62,8 +68,13 @@ def build(sites: int, pages: int, names: list[str], seed: int) -> tuple[list[str
         contents.append(own)
         cut = len(frame) // 2
         for page, (article, body) in enumerate(own):
-            marks = [f"{names[site]} page {page}", *(f"n{number}" for number in rng.integers(10**6, size=3))]
-            texts.append(" ".join([*marks[:2], *frame[:cut], *body, *frame[cut:], *marks[2:]]))
+            marks = [
+                f"{names[site]} page {page}",
+                *(f"n{number}" for number in rng.integers(10**6, size=3)),
+            ]
+            texts.append(
+                " ".join([*marks[:2], *frame[:cut], *body, *frame[cut:], *marks[2:]])
+            )
             site_of.append(site)
             article_of.append(article)
     return texts, np.array(site_of), np.array(article_of)
@@ -81,22 +92,30 @@ def as_pairs(i: np.ndarray, j: np.ndarray) -> Pairs:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sites", type=int, default=400)
     parser.add_argument("--pages", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--names", type=Path)
     arguments = parser.parse_args()
     names = host_names(arguments.sites, arguments.names)
-    texts, sites, articles = build(arguments.sites, arguments.pages, names, arguments.seed)
+    texts, sites, articles = build(
+        arguments.sites, arguments.pages, names, arguments.seed
+    )
     right = {pair for rows in rows_by(articles) for pair in combinations(rows, 2)}
     here = {pair for pair in right if sites[pair[0]] == sites[pair[1]]}
-    print(f"{len(texts):,} pages, {len(here):,} right pairs on one site, {len(right - here):,} on different sites")
+    print(
+        f"{len(texts):,} pages, {len(here):,} right pairs on one site, {len(right - here):,} on different sites"
+    )
 
     found: dict[str, Pairs] = {}
     seconds: dict[str, float] = {}
     with timed(seconds, "minhash"):
-        signatures = MinHasher(84, "classic", arguments.seed).sketch(lshfast.shingle(texts, size=8))
+        signatures = MinHasher(84, "classic", arguments.seed).sketch(
+            lshfast.shingle(texts, size=8)
+        )
         keys = SUPER_SHINGLES.keys(signatures)
         i, j = lshfast.candidates(keys)
         enough = (keys[i] == keys[j]).sum(axis=1) >= LEAST_SUPER
@@ -107,7 +126,9 @@ def main() -> None:
         found["hyperplanes"] = as_pairs(near.left, near.right)
     with timed(seconds, "both"):
         words = np.bitwise_count if hasattr(np, "bitwise_count") else bit_counts
-        different = words(np.asarray(codes)[i[enough]] ^ np.asarray(codes)[j[enough]]).sum(axis=1)
+        different = words(
+            np.asarray(codes)[i[enough]] ^ np.asarray(codes)[j[enough]]
+        ).sum(axis=1)
         alike = different <= BITS - LEAST_EQUAL_OF_BOTH
         found["both"] = as_pairs(i[enough][alike], j[enough][alike])
     seconds["both"] += seconds["minhash"]
@@ -115,19 +136,29 @@ def main() -> None:
         verified = lshfast.pairs(texts, size=8, threshold=0.9)
         found["exact similarity of .9"] = as_pairs(verified["i"], verified["j"])
 
-    print("| | pairs | one site | precision | different sites | precision | recall | seconds of CPU |")
+    print(
+        "| | pairs | one site | precision | different sites | precision | recall | seconds of CPU |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for name, pairs in found.items():
         own = {pair for pair in pairs if sites[pair[0]] == sites[pair[1]]}
-        parts = [f"{len(part):,} | {len(part & right) / max(1, len(part)):.2f}" for part in (own, pairs - own)]
+        parts = [
+            f"{len(part):,} | {len(part & right) / max(1, len(part)):.2f}"
+            for part in (own, pairs - own)
+        ]
         recall = len(pairs & right) / len(right)
-        print(f"| {name} | {len(pairs):,} | {' | '.join(parts)} | {recall:.2f} | {seconds[name]:.1f} |")
+        print(
+            f"| {name} | {len(pairs):,} | {' | '.join(parts)} | {recall:.2f} | {seconds[name]:.1f} |"
+        )
 
 
 def rows_by(numbers: np.ndarray) -> list[list[int]]:
     """Return the rows of each number."""
     order = np.argsort(numbers, kind="stable")
-    return [part.tolist() for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)]
+    return [
+        part.tolist()
+        for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+    ]
 
 
 def bit_counts(words: np.ndarray) -> np.ndarray:

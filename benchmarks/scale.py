@@ -91,13 +91,18 @@ def make(path: str, nbytes: int) -> None:
             else:
                 letters = bytearray(LETTERS)
                 rng.shuffle(letters)
-                text = rng.choice(pieces).translate(bytes.maketrans(LETTERS, bytes(letters)))
+                text = rng.choice(pieces).translate(
+                    bytes.maketrans(LETTERS, bytes(letters))
+                )
                 slot = (number, text)
                 if len(held) < 2000:
                     held.append(slot)
                 else:
                     held[rng.randrange(2000)] = slot
-            line = orjson.dumps({"id": number, "text": text.decode(), "copy_of": copied}) + b"\n"
+            line = (
+                orjson.dumps({"id": number, "text": text.decode(), "copy_of": copied})
+                + b"\n"
+            )
             written += file.write(line)
             number += 1
     print(f"{number:,} documents, {written:,} bytes")
@@ -120,7 +125,9 @@ def run(
     )
     if kill_after is not None:
         time.sleep(kill_after)
-        os.kill(process.pid, signal.SIGKILL)  # Popen would take the figures of a process that has ended
+        os.kill(
+            process.pid, signal.SIGKILL
+        )  # Popen would take the figures of a process that has ended
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, time.perf_counter() - start, usage
@@ -155,7 +162,9 @@ def recall(corpus: str, removed: str, most: int = 20_000) -> tuple[float, int]:
             if len(originals) > 4 * 2000:
                 originals.pop(next(iter(originals)))
         elif document["copy_of"] in originals:
-            sets = lshfast.shingle([originals[document["copy_of"]], document["text"]], threads=1)
+            sets = lshfast.shingle(
+                [originals[document["copy_of"]], document["text"]], threads=1
+            )
             pair = lshfast.verify(sets, np.array([0]), np.array([1]), 0.8, threads=1)
             similar += len(pair)
             found += len(pair) and document["id"] in gone
@@ -171,14 +180,32 @@ def cap(options: argparse.Namespace) -> int:
     peaks: list[float] = []
     size, rows = os.path.getsize(options.corpus), lines_of(options.corpus)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        kept, removed = os.path.join(folder, "kept.jsonl"), os.path.join(folder, "removed.csv")
+        kept, removed = (
+            os.path.join(folder, "kept.jsonl"),
+            os.path.join(folder, "removed.csv"),
+        )
 
         def once(name: str, turn: int) -> dict[str, float]:
-            given = ["dedup", options.corpus, "-o", kept, "--removed", removed, "--id-column", "id", "--overwrite"]
+            given = [
+                "dedup",
+                options.corpus,
+                "-o",
+                kept,
+                "--removed",
+                removed,
+                "--id-column",
+                "id",
+                "--overwrite",
+            ]
             given += ["--threads", str(options.threads), "--quiet"]
             limit = None
             if name == CAPPED:
-                given += ["--memory", options.memory, "--work", os.path.join(folder, "work")]
+                given += [
+                    "--memory",
+                    options.memory,
+                    "--work",
+                    os.path.join(folder, "work"),
+                ]
                 limit = memory + memory // 20
             status, seconds, usage = run(given, limit)
             if status:
@@ -195,7 +222,9 @@ def cap(options: argparse.Namespace) -> int:
                 "bytes a row beside 300 MB": (peak - 300e6) / rows,
             }
 
-        took = take_turns([CAPPED] if options.alone else [UNCAPPED, CAPPED], options.repeat, once)
+        took = take_turns(
+            [CAPPED] if options.alone else [UNCAPPED, CAPPED], options.repeat, once
+        )
         share, similar = recall(options.corpus, removed)
     print(f"{size / 1e6:,.0f} MB, {options.threads} threads, a cap of {options.memory}")
     print_table(["", *took], list(compared(took, next(iter(took)))), markdown=True)
@@ -209,7 +238,10 @@ def kill(options: argparse.Namespace) -> int:
     """Kill and resume capped runs, and compare them with one that was not interrupted."""
     rng, times = random.Random(1), []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        kept, removed = os.path.join(folder, "kept.jsonl"), os.path.join(folder, "removed.csv")
+        kept, removed = (
+            os.path.join(folder, "kept.jsonl"),
+            os.path.join(folder, "removed.csv"),
+        )
         given = [
             "dedup",
             options.corpus,
@@ -221,7 +253,13 @@ def kill(options: argparse.Namespace) -> int:
             str(options.threads),
             "--quiet",
         ]
-        given += ["--memory", options.memory, "--work", os.path.join(folder, "work"), "--resume"]
+        given += [
+            "--memory",
+            options.memory,
+            "--work",
+            os.path.join(folder, "work"),
+            "--resume",
+        ]
         run(given)
         wholes, wanted = [], digest_of(kept) + digest_of(removed)
         for number in range(options.kills):
@@ -236,7 +274,10 @@ def kill(options: argparse.Namespace) -> int:
             status, after, _ = run(given) if not done(folder) else (0, 0.0, None)
             times.append(before + after)
             if status or digest_of(kept) + digest_of(removed) != wanted:
-                print(f"kill {number} after {moment:.2f} s: status {status}, or other outputs", file=sys.stderr)
+                print(
+                    f"kill {number} after {moment:.2f} s: status {status}, or other outputs",
+                    file=sys.stderr,
+                )
                 return 1
     print(
         f"{options.kills} kills, all outputs equal; {whole:.1f} s uninterrupted, {mean(times) / whole:.2f} x that "
@@ -247,15 +288,23 @@ def kill(options: argparse.Namespace) -> int:
 
 def done(folder: str) -> bool:
     """Return whether the killed run had ended before."""
-    return os.path.exists(os.path.join(folder, "kept.jsonl")) and not os.path.exists(os.path.join(folder, "work"))
+    return os.path.exists(os.path.join(folder, "kept.jsonl")) and not os.path.exists(
+        os.path.join(folder, "work")
+    )
 
 
 def forecast(options: argparse.Namespace) -> int:
     """Print what is said of a run before it, and what it takes."""
-    memory, plan = check_bytes("memory", options.memory), make_plan(threads=options.threads)
+    memory, plan = (
+        check_bytes("memory", options.memory),
+        make_plan(threads=options.threads),
+    )
     inputs = Inputs([options.corpus])
     forecasts = [forecast_of(inputs, plan, memory) for _ in range(options.repeat)]
-    said, rows = forecasts[0], sum(len(batch.texts) for batch in inputs.open().batches())
+    said, rows = (
+        forecasts[0],
+        sum(len(batch.texts) for batch in inputs.open().batches()),
+    )
     if said is None:
         sys.exit("there are no texts")
     told = median(found.seconds.value or 0.0 for found in forecasts if found)
@@ -269,15 +318,26 @@ def forecast(options: argparse.Namespace) -> int:
             nonlocal most
             while not over.wait(0.01):
                 with suppress(OSError):
-                    most = max(most, sum(entry.stat().st_size for entry in os.scandir(work)))
+                    most = max(
+                        most, sum(entry.stat().st_size for entry in os.scandir(work))
+                    )
 
-        given = ["dedup", options.corpus, "-o", os.path.join(folder, "kept.jsonl"), "--quiet", "--overwrite"]
+        given = [
+            "dedup",
+            options.corpus,
+            "-o",
+            os.path.join(folder, "kept.jsonl"),
+            "--quiet",
+            "--overwrite",
+        ]
         given += ["--threads", str(options.threads)]
         watching = threading.Thread(target=watch)
         watching.start()
         taken = list[float]()
         for _ in range(options.repeat):
-            status, seconds, _ = run([*given, "--memory", options.memory, "--work", work])
+            status, seconds, _ = run(
+                [*given, "--memory", options.memory, "--work", work]
+            )
             if status:
                 break
             taken.append(seconds)
@@ -300,17 +360,34 @@ def forecast(options: argparse.Namespace) -> int:
     print(f"{'':22}{'said':>12}{'taken':>12}{'said / taken':>14}")
     for name, expected, found in table:
         digits = 1 if name == "time, s" else 0
-        print(f"{name:22}{expected:12,.{digits}f}{found:12,.{digits}f}{expected / found:14.2f}")
+        print(
+            f"{name:22}{expected:12,.{digits}f}{found:12,.{digits}f}{expected / found:14.2f}"
+        )
     print(f"the runs took {min(taken):.1f} to {max(taken):.1f} s")
-    print(f"{said.sharing:.0%} of the texts share a bucket; with none and with all of them:")
-    print(f"work folder {said.disk.least / 1e6:,.0f} and {said.disk.most / 1e6:,.0f} MB, ", end="")
+    print(
+        f"{said.sharing:.0%} of the texts share a bucket; with none and with all of them:"
+    )
+    print(
+        f"work folder {said.disk.least / 1e6:,.0f} and {said.disk.most / 1e6:,.0f} MB, ",
+        end="",
+    )
     print(f"time {said.seconds.least:.1f} and {said.seconds.most:.1f} s")
     return 0
 
 
-# The words that texts of a kind have in common, of WORDS. "one band" texts share as many shingles as a band has rows,
-# each of which has the least value of many in its slot, so that all texts are in one bucket.
-KINDS, WORDS = {"unrelated": 0, "equal": 100, "60 words shared": 60, "80 words shared": 80, "one band": None}, 100
+# The words that texts of a kind have in common, of WORDS. "one band" texts share as many shingles
+# as a band has rows, each of which has the least value of many in its slot, so that all texts are
+# in one bucket.
+KINDS, WORDS = (
+    {
+        "unrelated": 0,
+        "equal": 100,
+        "60 words shared": 60,
+        "80 words shared": 80,
+        "one band": None,
+    },
+    100,
+)
 
 
 def write_kind(path: str, shared: int | None, rows: int) -> None:
@@ -323,8 +400,14 @@ def write_kind(path: str, shared: int | None, rows: int) -> None:
     gap = (WORDS - shared) // len(template)
     with open(path, "w", encoding="utf-8") as file:
         for at in range(0, rows, 10_000):
-            for own in words[rng.integers(0, len(words), (min(10_000, rows - at), WORDS - shared))].tolist():
-                parts = [word for i, part in enumerate(template) for word in (part, *own[i * gap : (i + 1) * gap])]
+            for own in words[
+                rng.integers(0, len(words), (min(10_000, rows - at), WORDS - shared))
+            ].tolist():
+                parts = [
+                    word
+                    for i, part in enumerate(template)
+                    for word in (part, *own[i * gap : (i + 1) * gap])
+                ]
                 text = " ".join([*parts, *own[len(template) * gap :]])
                 file.write(f'{{"text": "{text.strip()}"}}\n')
 
@@ -332,15 +415,28 @@ def write_kind(path: str, shared: int | None, rows: int) -> None:
 def shingles_of_a_band(words: Any, rng: np.random.Generator) -> list[str]:
     """Return, for each slot of the first band, the one of many random shingles that has the least value there."""
     plan = make_plan()
-    shingles = [" ".join(row) for row in words[rng.integers(0, len(words), (1 << 18, plan.shingles.size))].tolist()]
-    signatures = plan.hasher.sketch(plan.shingles.tokens_of(Texts(shingles), plan.hasher.seed))
-    return [shingles[row] for row in signatures[:, : plan.bands.rows_per_band].argmin(axis=0).tolist()]
+    shingles = [
+        " ".join(row)
+        for row in words[
+            rng.integers(0, len(words), (1 << 18, plan.shingles.size))
+        ].tolist()
+    ]
+    signatures = plan.hasher.sketch(
+        plan.shingles.tokens_of(Texts(shingles), plan.hasher.seed)
+    )
+    return [
+        shingles[row]
+        for row in signatures[:, : plan.bands.rows_per_band].argmin(axis=0).tolist()
+    ]
 
 
 def kinds(options: argparse.Namespace) -> int:
     """Print the processor seconds of runs over texts of each kind, and the memory that they take for a row."""
     for rows in (options.rows // 4, options.rows // 2, options.rows):
-        paths = {name: os.path.join(options.corpus, f"{name.replace(' ', '-')}.jsonl") for name in KINDS}
+        paths = {
+            name: os.path.join(options.corpus, f"{name.replace(' ', '-')}.jsonl")
+            for name in KINDS
+        }
         for name, shared in KINDS.items():
             write_kind(paths[name], shared, rows)
         for capped in (False, True):
@@ -348,15 +444,28 @@ def kinds(options: argparse.Namespace) -> int:
             taken: dict[str, list[Any]] = {name: [] for name in KINDS}
             for _ in range(options.repeat):
                 for name, path in paths.items():
-                    given = ["dedup", path, "--dry-run", "--quiet", "--threads", str(options.threads), *how]
+                    given = [
+                        "dedup",
+                        path,
+                        "--dry-run",
+                        "--quiet",
+                        "--threads",
+                        str(options.threads),
+                        *how,
+                    ]
                     status, _, usage = run(given)
                     if status:
                         sys.exit(f"the run failed with status {status}")
                     taken[name].append(usage)
-            seconds = {name: median(each.ru_utime + each.ru_stime for each in taken[name]) for name in KINDS}
+            seconds = {
+                name: median(each.ru_utime + each.ru_stime for each in taken[name])
+                for name in KINDS
+            }
             for name, took in seconds.items():
                 ratio = took / next(iter(seconds.values()))
-                of_row = (max(each.ru_maxrss for each in taken[name]) * 1024 - 300e6) / rows
+                of_row = (
+                    max(each.ru_maxrss for each in taken[name]) * 1024 - 300e6
+                ) / rows
                 print(
                     f"{name:16} {rows:10,} {took:7.1f} s {ratio:5.2f} x {of_row:7,.0f} bytes a row {' '.join(how)}",
                     flush=True,
@@ -366,11 +475,19 @@ def kinds(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"cap": cap, "kill": kill, "forecast": forecast, "kinds": kinds, "simulate": simulate}
+COMMANDS = {
+    "cap": cap,
+    "kill": kill,
+    "forecast": forecast,
+    "kinds": kinds,
+    "simulate": simulate,
+}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=["make", *COMMANDS])
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--gigabytes", type=float, default=2.0)
@@ -380,9 +497,16 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--alone", action="store_true", help="only the capped run")
-    parser.add_argument("--records", type=int, default=100_000_000, help="the rows of a simulation")
-    parser.add_argument("--bands", type=int, default=18, help="the bands of a simulation")
-    parser.add_argument("--folder", help="where outputs and work folders are; by default the system's temporary folder")
+    parser.add_argument(
+        "--records", type=int, default=100_000_000, help="the rows of a simulation"
+    )
+    parser.add_argument(
+        "--bands", type=int, default=18, help="the bands of a simulation"
+    )
+    parser.add_argument(
+        "--folder",
+        help="where outputs and work folders are; by default the system's temporary folder",
+    )
     options = parser.parse_args()
     options.memory_bytes = check_bytes("memory", options.memory)
     if options.corpus is None and options.command != "simulate":

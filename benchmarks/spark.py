@@ -47,11 +47,17 @@ def corpus(megabytes: int, seed: int = 1) -> Iterator[str]:
             if turn:
                 found = WORD.findall(text)
                 if rng.random() < 1 / 3:
-                    for place in rng.integers(0, max(1, len(found)), int(len(found) * rng.uniform(0, 0.02))):
+                    for place in rng.integers(
+                        0, max(1, len(found)), int(len(found) * rng.uniform(0, 0.02))
+                    ):
                         found[place] = f"changed{place}"
                 else:
                     found[::3] = [f"{word}_{turn}" for word in found[::3]]
-                text = "".join(part for pair in zip(words, [*found, ""], strict=True) for part in pair)
+                text = "".join(
+                    part
+                    for pair in zip(words, [*found, ""], strict=True)
+                    for part in pair
+                )
             yield text
             made += len(text.encode())
             if made >= megabytes * 1_000_000:
@@ -67,7 +73,9 @@ def write_corpus(folder: Path, megabytes: int) -> None:
 
     def write() -> None:
         nonlocal rows, files, held
-        table = pa.table({"id": np.arange(rows, rows + len(texts), dtype=np.int64), "text": texts})
+        table = pa.table(
+            {"id": np.arange(rows, rows + len(texts), dtype=np.int64), "text": texts}
+        )
         pq.write_table(table, folder / f"{files:03}.parquet", row_group_size=1 << 12)
         rows, files, held = rows + len(texts), files + 1, 0
         texts.clear()
@@ -81,51 +89,88 @@ def write_corpus(folder: Path, megabytes: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Compare the Spark engine with the native one.")
+    parser = argparse.ArgumentParser(
+        description="Compare the Spark engine with the native one."
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--partitions", type=int, nargs="+", default=[2, 7, 200])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--driver-memory", default="3g")
-    parser.add_argument("--exactly", action="store_true", help="keep Spark from joining small partitions")
+    parser.add_argument(
+        "--exactly",
+        action="store_true",
+        help="keep Spark from joining small partitions",
+    )
     a = parser.parse_args(argv)
     if not a.folder.exists():
         write_corpus(a.folder, a.megabytes)
     files = sorted(str(path) for path in a.folder.glob("*.parquet"))
-    nbytes = sum(pq.read_table(file, columns=["text"]).column("text").nbytes for file in files)
+    nbytes = sum(
+        pq.read_table(file, columns=["text"]).column("text").nbytes for file in files
+    )
     rows = sum(pq.read_metadata(file).num_rows for file in files)
     print(f"{nbytes / 1e6:,.0f} MB of text, {rows:,} rows", flush=True)
 
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(a.master).config("spark.driver.memory", a.driver_memory)
-    session = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    builder = SparkSession.builder.master(a.master).config(
+        "spark.driver.memory", a.driver_memory
+    )
+    session = (
+        builder.config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
     session.sparkContext.setLogLevel("ERROR")
-    lshfast.spark.dedup(session.read.parquet(files[0])).unpersist()  # starts the Python workers, and warms up the JVM
+    lshfast.spark.dedup(
+        session.read.parquet(files[0])
+    ).unpersist()  # starts the Python workers, and warms up the JVM
     times: dict[str, list[float]] = {}
     for _ in range(a.repeat):
         start = time.perf_counter()
         native = lshfast.dedup_files(files, id_column="id", threads=2)
         times.setdefault("native, two threads", []).append(time.perf_counter() - start)
-        print("native", times["native, two threads"][-1], native.summary.stages, flush=True)
+        print(
+            "native",
+            times["native, two threads"][-1],
+            native.summary.stages,
+            flush=True,
+        )
         for partitions in a.partitions:
             session.conf.set("spark.sql.shuffle.partitions", partitions)
-            session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", str(not a.exactly).lower())
+            session.conf.set(
+                "spark.sql.adaptive.coalescePartitions.enabled",
+                str(not a.exactly).lower(),
+            )
             frame = session.read.parquet(*files)
             start = time.perf_counter()
             found, summary = lshfast.spark.dedup_with_summary(frame)
-            times.setdefault(f"Spark, {partitions} partitions", []).append(time.perf_counter() - start)
+            times.setdefault(f"Spark, {partitions} partitions", []).append(
+                time.perf_counter() - start
+            )
             table = found.orderBy("id").toArrow()
             found.unpersist()
             assert np.array_equal(table.column("keep").to_numpy(), native.keep)
             assert np.array_equal(table.column("kept_key").to_numpy(), native.keeper)
-            assert np.array_equal(table.column("similarity").to_numpy(), native.similarity)
-            print(partitions, {name: round(stage.seconds, 2) for name, stage in summary.stages.items()}, flush=True)
+            assert np.array_equal(
+                table.column("similarity").to_numpy(), native.similarity
+            )
+            print(
+                partitions,
+                {
+                    name: round(stage.seconds, 2)
+                    for name, stage in summary.stages.items()
+                },
+                flush=True,
+            )
     base = times["native, two threads"]
     for name, seconds in times.items():
         ratio = median(own / other for own, other in zip(seconds, base, strict=True))
-        print(f"{name:24} {median(seconds):6.2f} s  {nbytes / 1e6 / median(seconds):6.0f} MB/s  {ratio:5.2f} x")
+        print(
+            f"{name:24} {median(seconds):6.2f} s  {nbytes / 1e6 / median(seconds):6.0f} MB/s  {ratio:5.2f} x"
+        )
     session.stop()
 
 

@@ -25,7 +25,9 @@ def processor_time(command: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=31, help="turns")
     repeat = parser.parse_args().repeat
     with tempfile.TemporaryDirectory() as folder:
@@ -37,11 +39,16 @@ def main() -> None:
             "lshfast dedup": ["-m", "lshfast", "dedup", str(path), "--dry-run"],
         }
         turns = [
-            {name: processor_time([sys.executable, *words]) for name, words in commands.items()}
+            {
+                name: processor_time([sys.executable, *words])
+                for name, words in commands.items()
+            }
             for _ in range(repeat + 1)
         ]
     for name in commands:  # the first turn fills the caches
-        print(f"{name:14}{median(turn[name] for turn in turns[1:]):8.3f} s of processor time")
+        print(
+            f"{name:14}{median(turn[name] for turn in turns[1:]):8.3f} s of processor time"
+        )
 
 
 if __name__ == "__main__":

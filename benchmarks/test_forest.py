@@ -34,17 +34,30 @@ def forest(made: tuple[UInt64Array, UInt64Array]) -> LSHForest:
 
 
 def test_insert(measure: Measure, made: tuple[UInt64Array, UInt64Array]) -> None:
-    assert measure("insert", ITEMS, N, lambda: LSHForest().insert(range(N), made[0])) == N
+    assert (
+        measure("insert", ITEMS, N, lambda: LSHForest().insert(range(N), made[0])) == N
+    )
 
 
-def test_query(measure: Measure, forest: LSHForest, made: tuple[UInt64Array, UInt64Array]) -> None:
-    found = measure("top 10", QUERIES, GROUPS, partial(forest.query, made[1], threads=1))
+def test_query(
+    measure: Measure, forest: LSHForest, made: tuple[UInt64Array, UInt64Array]
+) -> None:
+    found = measure(
+        "top 10", QUERIES, GROUPS, partial(forest.query, made[1], threads=1)
+    )
     assert len(found.keys) == 10 * GROUPS
 
 
-def test_query_one_at_a_time(measure: Measure, forest: LSHForest, made: tuple[UInt64Array, UInt64Array]) -> None:
+def test_query_one_at_a_time(
+    measure: Measure, forest: LSHForest, made: tuple[UInt64Array, UInt64Array]
+) -> None:
     rows = list(made[1][:ONES])
-    found = measure("top 10, one at a time", QUERIES, ONES, lambda: [forest.query(row, threads=1) for row in rows])
+    found = measure(
+        "top 10, one at a time",
+        QUERIES,
+        ONES,
+        lambda: [forest.query(row, threads=1) for row in rows],
+    )
     assert all(len(matches) == 10 for matches in found)
 
 
@@ -69,6 +82,11 @@ def test_containment(measure: Measure, made: tuple[UInt64Array, UInt64Array]) ->
     ensemble = LSHEnsemble()
     ensemble.insert(range(N), signatures, sizes)
     asked = np.full(GROUPS, 100)
-    found = measure("containment of 0.8", QUERIES, GROUPS, partial(ensemble.query, queries, asked, threads=1))
+    found = measure(
+        "containment of 0.8",
+        QUERIES,
+        GROUPS,
+        partial(ensemble.query, queries, asked, threads=1),
+    )
     assert len(found) == GROUPS
     assert found.similarity.min() >= 0.8

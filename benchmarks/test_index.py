@@ -54,22 +54,33 @@ def test_insert(measure: Measure, signatures: UInt64Array, kind: str) -> None:
 def test_query(measure: Measure, signatures: UInt64Array, kind: str) -> None:
     index = new_index()
     index.insert(KEYS[kind], signatures)
-    found = measure(f"query, {kind}", QUERIES, N, partial(index.query, signatures, threads=1))
+    found = measure(
+        f"query, {kind}", QUERIES, N, partial(index.query, signatures, threads=1)
+    )
     assert len(found) == N
     assert len(found.keys) > N
 
 
-@pytest.mark.parametrize("choice", [{"threshold": 0.8}, {"k": 1}], ids=["threshold=0.8", "k=1"])
+@pytest.mark.parametrize(
+    "choice", [{"threshold": 0.8}, {"k": 1}], ids=["threshold=0.8", "k=1"]
+)
 def test_query_with_similarity(
     measure: Measure, index: LSHIndex, signatures: UInt64Array, choice: dict[str, float]
 ) -> None:
     name = " and ".join(f"{what}={value}" for what, value in choice.items())
-    found = measure(f"query, {name}", QUERIES, N, partial(index.query, signatures, threads=1, **choice))
+    found = measure(
+        f"query, {name}",
+        QUERIES,
+        N,
+        partial(index.query, signatures, threads=1, **choice),
+    )
     assert len(found) == N
     assert found.similarity.min() >= choice.get("threshold", 1)
 
 
-def test_insert_and_remove_one_at_a_time(measure: Measure, index: LSHIndex, signatures: UInt64Array) -> None:
+def test_insert_and_remove_one_at_a_time(
+    measure: Measure, index: LSHIndex, signatures: UInt64Array
+) -> None:
     rows = list(enumerate(signatures[:ONES], N))
 
     def in_and_out() -> None:
@@ -82,13 +93,22 @@ def test_insert_and_remove_one_at_a_time(measure: Measure, index: LSHIndex, sign
     assert len(index) == N
 
 
-def test_query_one_at_a_time(measure: Measure, index: LSHIndex, signatures: UInt64Array) -> None:
+def test_query_one_at_a_time(
+    measure: Measure, index: LSHIndex, signatures: UInt64Array
+) -> None:
     rows = list(signatures[:ONES])
-    found = measure("query, one at a time", QUERIES, ONES, lambda: [index.query(row, threads=1) for row in rows])
+    found = measure(
+        "query, one at a time",
+        QUERIES,
+        ONES,
+        lambda: [index.query(row, threads=1) for row in rows],
+    )
     assert all(row in keys for row, keys in enumerate(found))
 
 
-def test_insert_and_remove(measure: Measure, index: LSHIndex, signatures: UInt64Array) -> None:
+def test_insert_and_remove(
+    measure: Measure, index: LSHIndex, signatures: UInt64Array
+) -> None:
     tenth = signatures[: N // 10]
     keys = np.arange(N, N + len(tenth))
 
@@ -100,7 +120,9 @@ def test_insert_and_remove(measure: Measure, index: LSHIndex, signatures: UInt64
     assert len(index) == N
 
 
-def test_open_and_first_answer(measure: Measure, index: LSHIndex, signatures: UInt64Array, tmp_path: Path) -> None:
+def test_open_and_first_answer(
+    measure: Measure, index: LSHIndex, signatures: UInt64Array, tmp_path: Path
+) -> None:
     index.save(tmp_path / "index")
 
     def answer() -> list[object]:

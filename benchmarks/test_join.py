@@ -26,19 +26,32 @@ def signatures() -> UInt64Array:
     """Return 100,000 signatures: half of them agree with one of the other half in nine slots of ten."""
     rng = np.random.default_rng(1)
     first, other = rng.integers(0, 2**63, (2, 50_000, 128), dtype=np.uint64)
-    return np.concatenate([first, np.where(rng.random(first.shape) < 0.9, first, other)])
+    return np.concatenate(
+        [first, np.where(rng.random(first.shape) < 0.9, first, other)]
+    )
 
 
 @pytest.fixture(scope="module")
 def near_sets() -> TokenSets:
     """Return sets, then their near-copies: nine tokens of ten are the same, a similarity of .82."""
-    first, other = (random_sets(SETS, SIZE, seed).tokens.reshape(SETS, SIZE) for seed in (1, 2))
-    near = np.concatenate([first[:, : SIZE * 9 // 10], other[:, SIZE * 9 // 10 :]], axis=1)
-    return TokenSets(np.arange(2 * SETS + 1) * SIZE, np.concatenate([first, near]).reshape(-1))
+    first, other = (
+        random_sets(SETS, SIZE, seed).tokens.reshape(SETS, SIZE) for seed in (1, 2)
+    )
+    near = np.concatenate(
+        [first[:, : SIZE * 9 // 10], other[:, SIZE * 9 // 10 :]], axis=1
+    )
+    return TokenSets(
+        np.arange(2 * SETS + 1) * SIZE, np.concatenate([first, near]).reshape(-1)
+    )
 
 
 def test_band_keys(measure: Measure, signatures: UInt64Array) -> None:
-    keys = measure("band keys", "M keys/s", len(signatures) * BANDS.bands, partial(BANDS.keys, signatures))
+    keys = measure(
+        "band keys",
+        "M keys/s",
+        len(signatures) * BANDS.bands,
+        partial(BANDS.keys, signatures),
+    )
     assert keys.shape == (len(signatures), BANDS.bands)
 
 
@@ -62,5 +75,7 @@ def test_verify(measure: Measure, near_sets: TokenSets, threads: int) -> None:
 def test_dedup(measure: Measure, sources: list[str], threads: int) -> None:
     column = pa.array(sources, pa.large_string())
     call = partial(dedup, column, threads=threads)
-    result = measure(f"dedup of the library, threads={threads}", BYTES, Texts(column).nbytes, call)
+    result = measure(
+        f"dedup of the library, threads={threads}", BYTES, Texts(column).nbytes, call
+    )
     assert len(result.keep) == len(sources)

@@ -13,13 +13,21 @@ from lshfast import MinHasher
 from lshfast.kernels.text import Texts
 from lshfast.shingling import Unit
 
-pytestmark = [pytest.mark.benchmark(group="sketch", max_time=0.5), pytest.mark.usefixtures("level")]
+pytestmark = [
+    pytest.mark.benchmark(group="sketch", max_time=0.5),
+    pytest.mark.usefixtures("level"),
+]
 
 
 def test_classic(measure: Measure) -> None:
     sets, hasher = random_sets(200, 1_000), MinHasher(128, "classic")
     steps = len(sets.tokens) * hasher.num_perm
-    signatures = measure("classic, a token and function", NS, steps, partial(hasher.sketch, sets, threads=1))
+    signatures = measure(
+        "classic, a token and function",
+        NS,
+        steps,
+        partial(hasher.sketch, sets, threads=1),
+    )
     assert signatures.shape == (len(sets), hasher.num_perm)
 
 
@@ -32,8 +40,15 @@ def test_fast(measure: Measure, size: int) -> None:
 
 
 @pytest.mark.parametrize(("unit", "size"), SHINGLES)
-def test_texts_to_signatures(measure: Measure, columns: dict[str, pa.Array], unit: Unit, size: int) -> None:
+def test_texts_to_signatures(
+    measure: Measure, columns: dict[str, pa.Array], unit: Unit, size: int
+) -> None:
     column, hasher = columns["library"], MinHasher(128)
     call = partial(sign, hasher, column, unit, size)
-    signatures = measure(f"library, {unit}s {size}: to fast signatures", BYTES, Texts(column).nbytes, call)
+    signatures = measure(
+        f"library, {unit}s {size}: to fast signatures",
+        BYTES,
+        Texts(column).nbytes,
+        call,
+    )
     assert signatures.shape == (len(column), hasher.num_perm)

@@ -19,8 +19,12 @@ pytestmark = pytest.mark.benchmark(group="text", max_time=0.5)
 @pytest.mark.usefixtures("level")
 @pytest.mark.parametrize("texts", ["library", *SCRIPTS])
 @pytest.mark.parametrize(("unit", "size"), SHINGLES)
-def test_shingle(measure: Measure, columns: dict[str, pa.Array], texts: str, unit: Unit, size: int) -> None:
+def test_shingle(
+    measure: Measure, columns: dict[str, pa.Array], texts: str, unit: Unit, size: int
+) -> None:
     column = columns[texts]
     call = partial(shingle, column, unit, size, threads=1)
-    sets = measure(f"{texts}, {unit}s {size}: to tokens", BYTES, Texts(column).nbytes, call)
+    sets = measure(
+        f"{texts}, {unit}s {size}: to tokens", BYTES, Texts(column).nbytes, call
+    )
     assert len(sets) == len(column)

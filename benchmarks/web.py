@@ -48,22 +48,33 @@ def measured(name: str, taken: list[float]) -> Iterator[None]:
 def host_names(count: int, folder: Path | None) -> list[str]:
     names = ["example.org"]
     if folder is not None:
-        names = [name.rstrip(".") for name in (folder / "opendns-random-domains.txt").read_text().split()]
+        names = [
+            name.rstrip(".")
+            for name in (folder / "opendns-random-domains.txt").read_text().split()
+        ]
     return [f"h{row}.{names[row % len(names)]}" for row in range(count)]
 
 
 def paths_of(rng: np.random.Generator, count: int) -> list[str]:
     """Return paths of a site: words below a few folders."""
     folders = rng.integers(0, WORDS, 4)
-    below, words = rng.integers(0, 4, count).tolist(), rng.integers(0, WORDS, (count, 2)).tolist()
-    return [f"/{WORD[folders[f]]}/{WORD[a]}/{WORD[b]}.html" for f, (a, b) in zip(below, words, strict=True)]
+    below, words = (
+        rng.integers(0, 4, count).tolist(),
+        rng.integers(0, WORDS, (count, 2)).tolist(),
+    )
+    return [
+        f"/{WORD[folders[f]]}/{WORD[a]}/{WORD[b]}.html"
+        for f, (a, b) in zip(below, words, strict=True)
+    ]
 
 
 _LETTERS = np.random.default_rng(0).integers(97, 123, (WORDS, 7)).astype(np.uint8)
 WORD = [bytes(row).decode() for row in _LETTERS]
 
 
-def build_hosts(count: int, folder: Path | None, seed: int = 1) -> tuple[list[str], dict[str, tuple[str, float]]]:
+def build_hosts(
+    count: int, folder: Path | None, seed: int = 1
+) -> tuple[list[str], dict[str, tuple[str, float]]]:
     """Return the URLs, and for each mirror and decoy its original and the similarity of their paths."""
     rng = np.random.default_rng(seed)
     names = host_names(count, folder)
@@ -79,7 +90,11 @@ def build_hosts(count: int, folder: Path | None, seed: int = 1) -> tuple[list[st
         sites.append(paths)
         a, b = set(own), set(paths)
         truth[names[row]] = names[original], len(a & b) / len(a | b)
-    urls = [f"http://{name}{path}" for name, paths in zip(names, sites, strict=True) for path in paths]
+    urls = [
+        f"http://{name}{path}"
+        for name, paths in zip(names, sites, strict=True)
+        for path in paths
+    ]
     return urls, truth
 
 
@@ -87,21 +102,33 @@ def mirrors(count: int, folder: Path | None, threshold: float = 0.6) -> bool:
     """Measure the search for mirrors; return whether its targets are reached."""
     taken: list[float] = []
     urls, truth = build_hosts(count, folder)
-    print(f"{count:,} hosts, {len(urls):,} URLs, {sum(s >= threshold for _, s in truth.values()):,} planted mirrors")
+    print(
+        f"{count:,} hosts, {len(urls):,} URLs, {sum(s >= threshold for _, s in truth.values()):,} planted mirrors"
+    )
     with measured("mirrors", taken):
         found = find_mirrors(urls, threshold=threshold)
     # Mirrors of one host are mirrors of each other, so pairs are compared by their originals.
-    original = {name: name for name in found.hosts} | {name: first for name, (first, _) in truth.items()}
-    planted = {name for name, (_, similarity) in truth.items() if similarity >= threshold}
+    original = {name: name for name in found.hosts} | {
+        name: first for name, (first, _) in truth.items()
+    }
+    planted = {
+        name for name, (_, similarity) in truth.items() if similarity >= threshold
+    }
     reported = {mirror.host: mirror.mirror_of for mirror in found.removed}
-    joined = {name for name in planted if name in reported or truth[name][0] in reported}
+    joined = {
+        name for name in planted if name in reported or truth[name][0] in reported
+    }
     right = sum(original[host] == original[kept] for host, kept in reported.items())
     recall, precision = len(joined) / len(planted), right / len(reported)
-    print(f"recall {recall:.4f}  precision {precision:.4f}  {len(reported):,} reported  {found.compared:,} compared")
+    print(
+        f"recall {recall:.4f}  precision {precision:.4f}  {len(reported):,} reported  {found.compared:,} compared"
+    )
     return taken[0] <= MOST_SECONDS and recall >= LEAST_RECALL and precision == 1
 
 
-def link_graph(edges: int, seed: int = 1, site: int = 64) -> tuple[np.ndarray, np.ndarray, int, int]:
+def link_graph(
+    edges: int, seed: int = 1, site: int = 64
+) -> tuple[np.ndarray, np.ndarray, int, int]:
     """Return links, the number of pages, and the number of pages that are mirrored: page i by page i + n."""
     rng = np.random.default_rng(seed)
     sites = round(edges / 11 / site)
@@ -112,7 +139,9 @@ def link_graph(edges: int, seed: int = 1, site: int = 64) -> tuple[np.ndarray, n
         has = np.flatnonzero(child < site)
         parts.append(np.column_stack([has, (np.arange(n) - page + child)[has]]))
     source = np.arange(n).repeat(rng.geometric(1 / 9, n))
-    parts.append(np.column_stack([source, (n * rng.random(len(source)) ** 6).astype(np.int64)]))
+    parts.append(
+        np.column_stack([source, (n * rng.random(len(source)) ** 6).astype(np.int64)])
+    )
     links = np.concatenate(parts)
     mirrored = sites // 10 * site
     copies = links[(links[:, 0] < mirrored) & (rng.random(len(links)) > 1 / 500)]
@@ -126,23 +155,33 @@ def contraction(edges: int, threshold: float = 0.8) -> bool:
     """Measure the contraction of a graph; return whether its target is reached."""
     taken: list[float] = []
     source, target, n, mirrored = link_graph(edges)
-    print(f"{len(source):,} links, {n + mirrored:,} pages, {mirrored:,} of them mirrors")
+    print(
+        f"{len(source):,} links, {n + mirrored:,} pages, {mirrored:,} of them mirrors"
+    )
     with measured("contraction", taken):
         found = contract(source, target, threshold=threshold, min_links=2)
     joined = found.labels[n : n + mirrored] == found.labels[:mirrored]
-    print(f"{found.rounds} rounds  {found.removed:,} merged  {joined.mean():.3f} of the mirrors")
+    print(
+        f"{found.rounds} rounds  {found.removed:,} merged  {joined.mean():.3f} of the mirrors"
+    )
     return taken[0] <= MOST_SECONDS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--hosts", type=int, default=100_000)
     parser.add_argument("--edges", type=int, default=10_000_000)
-    parser.add_argument("--names", type=Path, help="folder with opendns-random-domains.txt")
+    parser.add_argument(
+        "--names", type=Path, help="folder with opendns-random-domains.txt"
+    )
     parser.add_argument("--only", choices=["mirrors", "contraction"])
     options = parser.parse_args()
     good = options.only == "contraction" or mirrors(options.hosts, options.names)
-    return 0 if (options.only == "mirrors" or contraction(options.edges)) and good else 1
+    return (
+        0 if (options.only == "mirrors" or contraction(options.edges)) and good else 1
+    )
 
 
 if __name__ == "__main__":

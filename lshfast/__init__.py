@@ -107,7 +107,13 @@ if TYPE_CHECKING:
     from lshfast.datasketch import WeightedMinHashLSH as WeightedMinHashLSH
     from lshfast.datasketch import WeightedMinHashLSHForest as WeightedMinHashLSHForest
     from lshfast.datasketch import bBitMinHash as bBitMinHash
-    from lshfast.index import FewNeighborsWarning, LSHEnsemble, LSHForest, LSHIndex, NearNeighbors
+    from lshfast.index import (
+        FewNeighborsWarning,
+        LSHEnsemble,
+        LSHForest,
+        LSHIndex,
+        NearNeighbors,
+    )
     from lshfast.index.hamming import (
         HammingIndex,
         TanimotoIndex,
@@ -117,7 +123,13 @@ if TYPE_CHECKING:
     )
     from lshfast.index.stores.lmdb import LmdbStore
     from lshfast.index.stores.redis import RedisStore
-    from lshfast.join import candidates, component_groups, find_copies, star_groups, verify
+    from lshfast.join import (
+        candidates,
+        component_groups,
+        find_copies,
+        star_groups,
+        verify,
+    )
     from lshfast.kernels import get_include
     from lshfast.quality.api import check
     from lshfast.shingling import shingle

@@ -15,7 +15,9 @@ from lshfast import startup
 from lshfast._common.version import VERSION
 
 SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)
 ]
 
 # Seconds after a signal in which others are ignored, so that a second Ctrl-C does not interrupt the
@@ -39,11 +41,17 @@ def main() -> None:
                 startup.leave,
             ):
                 signal.signal(number, _stop)
-        if sys.argv[1:] == ["--version"]:  # answered at once, without the modules of the commands
+        if sys.argv[1:] == [
+            "--version"
+        ]:  # answered at once, without the modules of the commands
             print(f"lshfast {VERSION}")
             return
         _commands()(prog_name="lshfast")
-    except (KeyboardInterrupt, SystemError, RuntimeError) as error:  # outside of all commands
+    except (
+        KeyboardInterrupt,
+        SystemError,
+        RuntimeError,
+    ) as error:  # outside of all commands
         from lshfast._cli.console import interruption
 
         ended = interruption(error)
@@ -66,7 +74,9 @@ def process() -> None:
     def leave() -> None:
         if not status:  # of an error that the interpreter reports
             return
-        with suppress(OSError, ValueError):  # the interpreter flushes again, and reports what fails
+        with suppress(
+            OSError, ValueError
+        ):  # the interpreter flushes again, and reports what fails
             try:
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
@@ -96,12 +106,16 @@ def _commands() -> Callable[..., object]:
     try:
         from lshfast._cli.main import app_for
 
-        if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(sys.argv):  # not needed for help
+        if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(
+            sys.argv
+        ):  # not needed for help
             import lshfast._engine.inputs  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "lshfast":
             raise
-        sys.exit(f'lshfast: error: the command line needs {error.name}: pip install "lshfast[cli]"')
+        sys.exit(
+            f'lshfast: error: the command line needs {error.name}: pip install "lshfast[cli]"'
+        )
     finally:
         if collects:
             gc.enable()

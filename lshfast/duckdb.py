@@ -3,7 +3,9 @@
 >>> import duckdb, lshfast.duckdb
 >>> con = duckdb.connect()
 >>> lshfast.duckdb.register(con)
->>> con.sql("select lsh_similarity('a rose is a rose', 'A rose is a rose!', 2)").fetchall()
+>>> con.sql(
+...     "select lsh_similarity('a rose is a rose', 'A rose is a rose!', 2)"
+... ).fetchall()
 [(1.0,)]
 """
 
@@ -78,7 +80,9 @@ def register(con: Any) -> None:
     >>> con = duckdb.connect()
     >>> lshfast.duckdb.register(con)
     >>> _ = con.execute("create table docs (id int, text varchar)")
-    >>> _ = con.execute("insert into docs values (1, 'a rose is a rose'), (2, 'A rose is a rose!')")
+    >>> _ = con.execute(
+    ...     "insert into docs values (1, 'a rose is a rose'), (2, 'A rose is a rose!')"
+    ... )
     >>> con.sql('''
     ...     with buckets as (select id, text, unnest(lsh_buckets(text, size := 2)) as bucket from docs)
     ...     select distinct a.id, b.id, lsh_similarity(a.text, b.text, 2) as similarity
@@ -161,7 +165,12 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
 
 
 def pairs(
-    relation: Any, column: str, id: str | None = None, *, con: Any = None, **options: Any
+    relation: Any,
+    column: str,
+    id: str | None = None,
+    *,
+    con: Any = None,
+    **options: Any,
 ) -> Any:
     """Return the pairs of similar rows of a relation.
 
@@ -199,7 +208,9 @@ def pairs(
     similar_pairs = pairs_of_items(table[column], **options)
     first, second, value = similar_pairs.dtype.names or ()
     ends = [
-        similar_pairs[name] if id is None else table[id].take(pa.array(similar_pairs[name]))
+        similar_pairs[name]
+        if id is None
+        else table[id].take(pa.array(similar_pairs[name]))
         for name in (first, second)
     ]
     return (con or duckdb).from_arrow(
@@ -211,8 +222,14 @@ def _table(relation: Any, *names: str | None) -> Any:
     for name in names:
         if name is not None and (count := relation.columns.count(name)) != 1:
             columns = f"there are {count} columns" if count else "there is no column"
-            raise ValueError(f"{columns} {name!r}; columns are: {', '.join(relation.columns)}")
-    return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.arrow()
+            raise ValueError(
+                f"{columns} {name!r}; columns are: {', '.join(relation.columns)}"
+            )
+    return (
+        relation.to_arrow_table()
+        if hasattr(relation, "to_arrow_table")
+        else relation.arrow()
+    )
 
 
 # ---- functions of SQL, on columns of Arrow ----
@@ -254,7 +271,9 @@ def _signatures(text: Any, size: Any, slots: Any) -> Any:
 
 
 def _keys(text: Any, size: Any, bands: Any, rows_per_band: Any) -> Any:
-    split = Bands(_one(bands, "bands", 1, 65536), _one(rows_per_band, "rows_per_band", 1, 65536))
+    split = Bands(
+        _one(bands, "bands", 1, 65536), _one(rows_per_band, "rows_per_band", 1, 65536)
+    )
     hasher = MinHasher(split.bands * split.rows_per_band)
     sets = shingle(text, size=_one(size, "size", 1, 256))
     return _lists(split.keys(hasher.sketch(sets)), sets.counts > 0)
@@ -264,8 +283,8 @@ def _lists(rows: Any, present: Any) -> Any:
     """Return rows of numbers as lists; null where a text has no words."""
     pa = optional("pyarrow")
     width = rows.shape[1]
-    ends = np.concatenate([[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]).astype(
-        np.int32
-    )
+    ends = np.concatenate(
+        [[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]
+    ).astype(np.int32)
     values = pa.array(np.ascontiguousarray(rows[present]).reshape(-1))
     return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~present))

@@ -101,7 +101,9 @@ def dedup(
     [None, 0, None]
     >>> test = Dataset.from_dict({"text": texts[:1]})  # doctest: +SKIP
     >>> both = DatasetDict(train=rows, test=test)  # doctest: +SKIP
-    >>> {name: split.num_rows for name, split in lshfast.hf.dedup(both).items()}  # doctest: +SKIP
+    >>> {
+    ...     name: split.num_rows for name, split in lshfast.hf.dedup(both).items()
+    ... }  # doctest: +SKIP
     {'train': 1, 'test': 1}
     """
     datasets = optional("datasets", "hf")
@@ -145,7 +147,11 @@ def _column(dataset: Any, name: str) -> Any:
 
 
 def _value_name(result: DedupResult) -> str:
-    return "distance" if "distance" in (result.pairs.dtype.names or ()) else ADDED_COLUMNS[1]
+    return (
+        "distance"
+        if "distance" in (result.pairs.dtype.names or ())
+        else ADDED_COLUMNS[1]
+    )
 
 
 def _annotated(
@@ -165,10 +171,18 @@ def _annotated(
 
 
 def _dedup_splits(
-    dataset: Any, column: str, annotate: bool, splits: Sequence[str] | None, options: dict[str, Any]
+    dataset: Any,
+    column: str,
+    annotate: bool,
+    splits: Sequence[str] | None,
+    options: dict[str, Any],
 ) -> Any:
     """Remove rows of splits that are like rows of a preferred split, or like earlier rows."""
-    names = sorted(dataset, key=lambda name: name == "train") if splits is None else list(splits)
+    names = (
+        sorted(dataset, key=lambda name: name == "train")
+        if splits is None
+        else list(splits)
+    )
     if sorted(names) != sorted(dataset):
         raise ValueError(
             f"splits must be the splits of the data set, {', '.join(dataset)}, not "
@@ -185,7 +199,9 @@ def _dedup_splits(
         rows = slice(end - len(each), end)
         if annotate:
             duplicates = []
-            for is_kept, keeper in zip(result.keep[rows], result.keeper[rows], strict=True):
+            for is_kept, keeper in zip(
+                result.keep[rows], result.keeper[rows], strict=True
+            ):
                 duplicates.append(None if is_kept else _place(int(keeper), names, ends))
             labels = pa.array(duplicates, pa.string())
             kept_splits[name] = _annotated(dataset[name], labels, result, rows)
@@ -204,7 +220,9 @@ def _one_column(columns: list[Any], names: list[str]) -> Any:
         types = ", ".join(
             f"{each.type} ({name})" for each, name in zip(columns, names, strict=True)
         )
-        raise TypeError(f"the column must have one type in all splits, not {types}") from None
+        raise TypeError(
+            f"the column must have one type in all splits, not {types}"
+        ) from None
 
 
 def _place(row: int, names: list[str], ends: Int64Array) -> str:
@@ -214,11 +232,18 @@ def _place(row: int, names: list[str], ends: Int64Array) -> str:
 
 
 def _dedup_stream(
-    dataset: Any, column: str, annotate: bool, batch_size: int, keep: Any, options: dict[str, Any]
+    dataset: Any,
+    column: str,
+    annotate: bool,
+    batch_size: int,
+    keep: Any,
+    options: dict[str, Any],
 ) -> Any:
     """Return a stream of the rows that are kept."""
     if annotate:
-        raise ValueError("annotate is not for a stream: the number of a row is not known")
+        raise ValueError(
+            "annotate is not for a stream: the number of a row is not known"
+        )
     if not (isinstance(keep, str) and keep == "first"):
         raise ValueError(f"keep must be 'first' for a stream, not {keep!r}")
     kinds = {"kind", "radius", "measure", "exact", "groups"} & options.keys()
@@ -246,7 +271,9 @@ def _dedup_stream(
             names = list(batch)
             _check_texts(batch[column], column, row_count)
             keys = range(row_count, row_count + len(batch[column]))
-            result = dedup_items(batch[column], keys=keys, against=index, add=True, **options)
+            result = dedup_items(
+                batch[column], keys=keys, against=index, add=True, **options
+            )
             row_count += len(keys)
             for row in np.flatnonzero(result.keep).tolist():
                 yield {name: batch[name][row] for name in names}

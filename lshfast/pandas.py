@@ -2,7 +2,9 @@
 
 >>> import pandas as pd
 >>> import lshfast.pandas
->>> df = pd.DataFrame({"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]})
+>>> df = pd.DataFrame(
+...     {"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]}
+... )
 >>> df.lsh.dedup("text")["id"].tolist()
 [1, 3]
 """
@@ -65,7 +67,8 @@ class FrameLsh:
         --------
         >>> import pandas as pd, lshfast.pandas
         >>> df = pd.DataFrame(
-        ...     {"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"]
+        ...     {"text": ["one two three", "One, two, three!", "four"]},
+        ...     index=["a", "b", "c"],
         ... )
         >>> df.lsh.dedup("text", annotate=True)["duplicate_of"].dropna().to_dict()
         {'b': 'a'}
@@ -77,9 +80,13 @@ class FrameLsh:
             return self._frame[result.keep]
         labels = np.empty(len(result), object)
         is_removed = ~result.keep
-        labels[is_removed] = self._frame.index.to_numpy(dtype=object)[result.keeper[is_removed]]
+        labels[is_removed] = self._frame.index.to_numpy(dtype=object)[
+            result.keeper[is_removed]
+        ]
         values = np.where(is_removed, result.similarity, np.nan)
-        return self._frame.assign(**dict(zip(ADDED_COLUMNS, (labels, values), strict=True)))
+        return self._frame.assign(
+            **dict(zip(ADDED_COLUMNS, (labels, values), strict=True))
+        )
 
     def pairs(self, column: Any, **options: Any) -> Any:
         """Return the pairs of similar rows.
@@ -101,7 +108,8 @@ class FrameLsh:
         --------
         >>> import pandas as pd, lshfast.pandas
         >>> df = pd.DataFrame(
-        ...     {"text": ["one two three", "One, two, three!", "four"]}, index=["a", "b", "c"]
+        ...     {"text": ["one two three", "One, two, three!", "four"]},
+        ...     index=["a", "b", "c"],
         ... )
         >>> df.lsh.pairs("text").values.tolist()
         [['a', 'b', 1.0]]

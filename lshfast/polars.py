@@ -4,7 +4,9 @@ Import this module to register it.
 
 >>> import polars as pl
 >>> import lshfast.polars
->>> df = pl.DataFrame({"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]})
+>>> df = pl.DataFrame(
+...     {"id": [1, 2, 3], "text": ["a rose is a rose", "A rose is a rose!", "a dog"]}
+... )
 >>> df.lsh.dedup("text")["id"].to_list()
 [1, 3]
 """
@@ -77,7 +79,10 @@ class DataFrameLsh:
         is_removed = pl.Series(~result.keep)
         values = zip(ADDED_COLUMNS, (result.keeper, result.similarity), strict=True)
         return self._frame.with_columns(
-            pl.when(is_removed).then(pl.Series(value)).otherwise(pl.lit(None)).alias(name)
+            pl.when(is_removed)
+            .then(pl.Series(value))
+            .otherwise(pl.lit(None))
+            .alias(name)
             for name, value in values
         )
 
@@ -104,7 +109,9 @@ class DataFrameLsh:
         [(0, 1, 1.0)]
         """
         similar_pairs = pairs_of_items(self._frame[column], **options)
-        return pl.DataFrame({name: similar_pairs[name] for name in similar_pairs.dtype.names or ()})
+        return pl.DataFrame(
+            {name: similar_pairs[name] for name in similar_pairs.dtype.names or ()}
+        )
 
 
 @pl.api.register_lazyframe_namespace("lsh")

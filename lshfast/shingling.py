@@ -1,7 +1,9 @@
 """Shingling: texts to TokenSets, by words, by words after a stop word, or by characters.
 
 >>> from lshfast.shingling import shingle
->>> sets = shingle(["a dog and a cat"], size=2)  # "a dog", "dog and", "and a" and "a cat"
+>>> sets = shingle(
+...     ["a dog and a cat"], size=2
+... )  # "a dog", "dog and", "and a" and "a cat"
 >>> len(sets[0])
 4
 """
@@ -16,7 +18,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import check_bool, check_int, check_number, check_seed_number
+from lshfast._common.checks import (
+    check_bool,
+    check_int,
+    check_number,
+    check_seed_number,
+)
 from lshfast._common.choices import Unit as Unit
 from lshfast._common.stop_words import StopWords, stop_words_of
 from lshfast._common.threads import ordered_map, pieces, thread_count
@@ -47,7 +54,9 @@ class ArrowArray(Protocol):
     lshfast.shingling.are_texts : Whether a value is a column of texts.
     """
 
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: Any = None
+    ) -> tuple[object, object]: ...
 
 
 TextColumn: TypeAlias = (
@@ -123,7 +132,9 @@ class CommonShingles:
         places = np.flatnonzero(is_common)
         candidates = tokens[places]
         positions = np.searchsorted(self.tokens, candidates)
-        is_common[places] = self.tokens[np.minimum(positions, len(self.tokens) - 1)] == candidates
+        is_common[places] = (
+            self.tokens[np.minimum(positions, len(self.tokens) - 1)] == candidates
+        )
         return np.asarray(is_common)
 
     def left_out(self, sets_of_texts: TokenSets, same: TokenSets) -> TokenSets:
@@ -168,12 +179,16 @@ class Shingles(NamedTuple):
         token_sets = self.all_tokens_of(texts, key)
         if self.common is None:
             return token_sets
-        return self.common.left_out(token_sets, self.all_tokens_of(texts, self.common.key))
+        return self.common.left_out(
+            token_sets, self.all_tokens_of(texts, self.common.key)
+        )
 
     def all_tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts with the common shingles."""
         if self.stop_words is not None:
-            return TokenSets(*text.stop_word_shingles(texts, self.stop_words.texts, self.size, key))
+            return TokenSets(
+                *text.stop_word_shingles(texts, self.stop_words.texts, self.size, key)
+            )
         kernel = text.word_shingles if self.unit == "word" else text.character_shingles
         return TokenSets(*kernel(texts, self.size, key, self.lowercase))
 
@@ -193,7 +208,9 @@ def check_shingles(
     """
     if not isinstance(unit, str) or unit not in DEFAULT_SIZES:
         raise ValueError(f"unit must be 'word', 'char' or 'stopword', not {unit!r}")
-    size = check_int("size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE)
+    size = check_int(
+        "size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE
+    )
     lowercase = check_bool("lowercase", lowercase)
     if unit == "stopword":
         if not lowercase:
@@ -216,7 +233,11 @@ def shingles_of_texts(name: str) -> Shingles | None:
     """
     unit, _, parameters = name.partition(":")
     size, _, language = parameters.partition(":")
-    if unit not in DEFAULT_SIZES or not size.isdecimal() or bool(language) != (unit == "stopword"):
+    if (
+        unit not in DEFAULT_SIZES
+        or not size.isdecimal()
+        or bool(language) != (unit == "stopword")
+    ):
         return None
     return check_shingles(unit, int(size), language or None)
 
@@ -233,7 +254,9 @@ def are_texts(source: Any) -> bool:
     """
     kind = source.dtype.kind if isinstance(source, np.ndarray) else ""
     if kind == "O" or isinstance(source, (list, tuple)):
-        return len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))
+        return (
+            len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))
+        )
     if kind:
         return kind in "US"
     # Arrow columns, and columns of pandas before 3.
@@ -333,7 +356,8 @@ def shingle(
     >>> shingle(["A rose is a rose is a rose", "Rose?", "..."], size=4).counts.tolist()
     [5, 1, 0]
     >>> shingle(
-    ...     ["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"], "stopword"
+    ...     ["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"],
+    ...     "stopword",
     ... ).counts.tolist()
     [5, 0]
     >>> shingle(
@@ -352,7 +376,9 @@ def shingle(
             token_sets = shingles.tokens_of(column.take(rows), seed)
             if sample == 1:
                 return token_sets
-            return TokenSets(*sets.sample(token_sets.offsets, token_sets.tokens, sample))
+            return TokenSets(
+                *sets.sample(token_sets.offsets, token_sets.tokens, sample)
+            )
         except text.TextError as error:
             raise text.TextError(error.row + rows.start, error.reason) from None
 
@@ -411,7 +437,10 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
 
     Two texts of 50,000 shingles, as tokens of 4 and of 8 bytes:
 
-    >>> [round(50_000 * expected_occurrences(50_000, bits, symbols=2), 10) for bits in (32, 64)]
+    >>> [
+    ...     round(50_000 * expected_occurrences(50_000, bits, symbols=2), 10)
+    ...     for bits in (32, 64)
+    ... ]
     [0.5820766091, 1e-10]
     """
     length = check_int("length", length, 0, 2**63 - 1)

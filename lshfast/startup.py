@@ -22,7 +22,9 @@ def is_command() -> bool:
     # Python is still finding the module; its name is before the arguments.
     if arguments[:1] == ["-m"]:
         module = sys.orig_argv[-len(arguments)]
-        return module == "lshfast" or (module.startswith("-") and module.endswith("mlshfast"))
+        return module == "lshfast" or (
+            module.startswith("-") and module.endswith("mlshfast")
+        )
     return os.path.basename("".join(arguments[:1])) in ("lshfast", "lshfast.exe")
 
 

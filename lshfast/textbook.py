@@ -60,9 +60,13 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
     rows = [[str(cell) for cell in row] for row in matrix]
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise ValueError(f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}")
+            raise ValueError(
+                f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}"
+            )
         if not set(row) <= {"0", "1"}:
-            raise ValueError(f"row {number} must be of zeros and ones, not {''.join(row)!r}")
+            raise ValueError(
+                f"row {number} must be of zeros and ones, not {''.join(row)!r}"
+            )
     width = len(rows[0]) if rows else 0
     columns: list[set[int]] = [set() for _ in range(width)]
     for number, row in enumerate(rows):
@@ -73,7 +77,10 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
 
 
 def minhash(
-    columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first: int | None = None
+    columns: Iterable[AbstractSet[Row]],
+    order: Sequence[Row],
+    *,
+    first: int | None = None,
 ) -> list[Row | None]:
     """Return the minhash of each column as a row: its first row in a permuted order.
 
@@ -111,7 +118,10 @@ def minhash(
     if len(set(order)) != len(order):
         raise ValueError(f"order must have each row once, not {order!r}")
     rows = order if first is None else order[: check_int("first", first, 1, len(order))]
-    return [next((row for row in rows if row in column), None) for column in _sets(columns, order)]
+    return [
+        next((row for row in rows if row in column), None)
+        for column in _sets(columns, order)
+    ]
 
 
 def minhash_ranks(
@@ -149,7 +159,10 @@ def minhash_ranks(
     of_row = dict(ranks if isinstance(ranks, Mapping) else enumerate(ranks))
     if len(set(of_row.values())) != len(of_row):
         raise ValueError(f"ranks must be different, not {ranks}")
-    return [min((of_row[row] for row in column), default=None) for column in _sets(columns, of_row)]
+    return [
+        min((of_row[row] for row in column), default=None)
+        for column in _sets(columns, of_row)
+    ]
 
 
 def minhash_groups(
@@ -185,10 +198,14 @@ def minhash_groups(
     """
     m = len(ranks)
     if not m or check_int("rows", rows, 1) % m:
-        raise ValueError(f"rows must be a multiple of {m}, the number of ranks, not {rows}")
+        raise ValueError(
+            f"rows must be a multiple of {m}, the number of ranks, not {rows}"
+        )
     sets = _sets(columns, range(rows))
     return [
-        minhash_ranks([{row % m for row in column if row // m == group} for column in sets], ranks)
+        minhash_ranks(
+            [{row % m for row in column if row // m == group} for column in sets], ranks
+        )
         for group in range(rows // m)
     ]
 
@@ -220,7 +237,10 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
 
     Examples
     --------
-    >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
+    >>> (
+    ...     similarity([3, 2, 1], [1, 2, 5]),
+    ...     similarity([3, None, None, 2], [3, None, 4, 1]),
+    ... )
     (Fraction(1, 3), Fraction(1, 3))
     """
     a = _slots(a, "a")
@@ -299,11 +319,14 @@ class Step(NamedTuple):
     signatures: tuple[tuple[Slot, ...], ...]
 
     def __str__(self) -> str:
-        lines = [[f"h{i + 1}", *map(str, slots)] for i, slots in enumerate(self.signatures)]
+        lines = [
+            [f"h{i + 1}", *map(str, slots)] for i, slots in enumerate(self.signatures)
+        ]
         table = [["", *(f"S{c + 1}" for c in range(len(self.signatures[0])))], *lines]
         width = max(len(cell) for line in table for cell in line if cell != "None")
         return "\n".join(
-            "  ".join(cell.replace("None", "∞").rjust(width) for cell in line) for line in table
+            "  ".join(cell.replace("None", "∞").rjust(width) for cell in line)
+            for line in table
         )
 
 
@@ -350,7 +373,9 @@ def trace(
     functions = list(functions)
     rows = list(rows)
     if not functions or not all(map(callable, functions)):
-        raise ValueError(f"functions must be one or more functions of a row, not {functions}")
+        raise ValueError(
+            f"functions must be one or more functions of a row, not {functions}"
+        )
     sets = _sets(columns, rows)
     slots: list[list[Slot]] = [[None] * len(sets) for _ in functions]
     steps = []
@@ -402,13 +427,17 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     if not cell > 0:
         raise ValueError(f"width must be above 0, not {width}")
     return [
-        [(axis, floor(_exact("points must be finite", x) / cell)) for axis, x in enumerate(row)]
+        [
+            (axis, floor(_exact("points must be finite", x) / cell))
+            for axis, x in enumerate(row)
+        ]
         for row in points
     ]
 
 
 def candidates(
-    stored: Iterable[Iterable[Hashable]], searched: Iterable[Iterable[Hashable]] | None = None
+    stored: Iterable[Iterable[Hashable]],
+    searched: Iterable[Iterable[Hashable]] | None = None,
 ) -> list[tuple[int, int]]:
     """Return the pairs of items that meet in a bucket, numbered from 0 and sorted.
 
@@ -434,7 +463,9 @@ def candidates(
     [(1, 3)]
     """
     stored_sets = [set(buckets) for buckets in stored]
-    searched_sets = stored_sets if searched is None else [set(buckets) for buckets in searched]
+    searched_sets = (
+        stored_sets if searched is None else [set(buckets) for buckets in searched]
+    )
     if len(stored_sets) != len(searched_sets):
         raise ValueError(
             f"stored and searched must have equal numbers of items, not {len(stored_sets)} and "
@@ -524,7 +555,9 @@ class StringIndex:
                 f"by must be 'length', 'prefix', 'position' or 'suffix', not {self.by!r}"
             )
         if not 0 < self._least <= 1:
-            raise ValueError(f"threshold must be a number in (0, 1], not {self.threshold!r}")
+            raise ValueError(
+                f"threshold must be a number in (0, 1], not {self.threshold!r}"
+            )
 
     @cached_property
     def _least(self) -> Fraction:
@@ -566,7 +599,9 @@ class StringIndex:
         buckets: list[Bucket] = []
         for i, x in prefix:
             for q in range(most):
-                buckets += [(x, j, q) for j in range(1, most) if self._meet(length, i, j, q)]
+                buckets += [
+                    (x, j, q) for j in range(1, most) if self._meet(length, i, j, q)
+                ]
         return buckets
 
     def _meet(self, length: int, i: int, j: int, q: int) -> bool:
@@ -601,18 +636,25 @@ class StringIndex:
         indexed = range(1, self.prefix(length) + 1)
         check_int("the length of the prefix", len(indexed), 1, 2)
         ways = {
-            i: [comb(k, i - 1) * comb(symbols - 1 - k, length - i) for k in range(symbols)]
+            i: [
+                comb(k, i - 1) * comb(symbols - 1 - k, length - i)
+                for k in range(symbols)
+            ]
             for i in indexed
         }
         meeting_positions = [
             (i, j) for i in indexed for j in self.positions(length, i) if j in indexed
         ]
         total = sum(
-            x * y for i, j in meeting_positions for x, y in zip(ways[i], ways[j], strict=True)
+            x * y
+            for i, j in meeting_positions
+            for x, y in zip(ways[i], ways[j], strict=True)
         )
         # Only pairs at (2, 2) can also meet in a second bucket, the one of (1, 1).
         if (2, 2) in meeting_positions:
-            total -= sum(k * comb(symbols - 1 - k, length - 2) ** 2 for k in range(symbols))
+            total -= sum(
+                k * comb(symbols - 1 - k, length - 2) ** 2 for k in range(symbols)
+            )
         return Fraction(total, comb(symbols, length) ** 2)
 
 
@@ -631,7 +673,12 @@ class Sizes(NamedTuple):
 
 
 def sizes(
-    documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 4, entry_bytes: int = 12
+    documents: int,
+    slots: int = 0,
+    tables: int = 0,
+    *,
+    slot_bytes: int = 4,
+    entry_bytes: int = 12,
 ) -> Sizes:
     """Return the sizes of an exercise on similar documents, at a microsecond for each pair.
 
@@ -672,7 +719,9 @@ def _exact(rule: str, value: Fraction | float | str) -> Fraction:
         raise ValueError(f"{rule}, not {value!r}") from None
 
 
-def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozenset[Row]]:
+def _sets(
+    columns: Iterable[Iterable[Row]], rows: Iterable[Row]
+) -> list[frozenset[Row]]:
     different_rows = set(rows)
     try:
         sets = [frozenset(column) for column in columns]

@@ -91,7 +91,9 @@ class TokenSets:
         return TokenSets, (self.offsets, self.tokens)
 
     @classmethod
-    def from_sets(cls, rows: Iterable[Iterable[str | bytes | int]], *, seed: int = 1) -> TokenSets:
+    def from_sets(
+        cls, rows: Iterable[Iterable[str | bytes | int]], *, seed: int = 1
+    ) -> TokenSets:
         """Hash rows of strings, bytes or integers into tokens.
 
         Parameters
@@ -174,11 +176,17 @@ class TokenSets:
         """
         seed = check_seed_number(seed)
         names = _column(groups, "groups")
-        if isinstance(items, np.ndarray) and items.dtype.kind in "iu" and items.ndim == 1:
+        if (
+            isinstance(items, np.ndarray)
+            and items.dtype.kind in "iu"
+            and items.ndim == 1
+        ):
             tokens = text.tokens_of_integers(items.astype(np.uint64), seed)
         else:
             elements = _column(items, "items")
-            tokens = _tokens_of(elements, np.arange(len(elements) + 1, dtype=np.int64), seed, 0)
+            tokens = _tokens_of(
+                elements, np.arange(len(elements) + 1, dtype=np.int64), seed, 0
+            )
         if len(names) != len(tokens):
             raise ValueError(
                 f"groups and items must have the same length, not {len(names)} and {len(tokens)}"
@@ -191,7 +199,9 @@ class TokenSets:
             raise TypeError(f"groups must be hashable: {error}") from None
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=len(numbers)), out=offsets[1:])
-        return list(numbers), TokenSets(offsets, tokens[np.argsort(rows, kind="stable")])
+        return list(numbers), TokenSets(
+            offsets, tokens[np.argsort(rows, kind="stable")]
+        )
 
     @property
     def counts(self) -> Int64Array:
@@ -221,7 +231,9 @@ class TokenSets:
         return self.tokens[self.offsets[row] : self.offsets[row + 1]]
 
     def __repr__(self) -> str:
-        return f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
+        return (
+            f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
+        )
 
     def take(self, rows: npt.ArrayLike) -> TokenSets:
         """Copy some of the rows into new TokenSets.
@@ -261,7 +273,9 @@ class TokenSets:
             raise IndexError(
                 f"rows must have a bool for each of {len(self)} rows, not {len(selection)}"
             )
-        numbers = np.arange(len(self), dtype=np.int64)[selection if len(selection) else slice(0)]
+        numbers = np.arange(len(self), dtype=np.int64)[
+            selection if len(selection) else slice(0)
+        ]
         offsets, places = places_of_rows(self.offsets, numbers)
         return TokenSets(offsets, self.tokens[places])
 
@@ -306,11 +320,15 @@ class TokenSets:
         [1, 2]
         """
         if not hasattr(parts, "__iter__"):
-            raise TypeError(f"parts must be an iterable of TokenSets, not {type(parts).__name__}")
+            raise TypeError(
+                f"parts must be an iterable of TokenSets, not {type(parts).__name__}"
+            )
         parts = list(parts)
         for number, part in enumerate(parts):
             if not isinstance(part, TokenSets):
-                raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
+                raise TypeError(
+                    f"parts[{number}] must be TokenSets, not {type(part).__name__}"
+                )
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         lengths = [int(part.offsets[-1] - part.offsets[0]) for part in parts]
@@ -320,10 +338,14 @@ class TokenSets:
             for part, start in zip(parts, starts, strict=False)
         ]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
-        return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
+        return TokenSets(
+            np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens)
+        )
 
 
-def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+def places_of_rows(
+    offsets: Int64Array, rows: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """Return the offsets of selected rows, and the places of their elements."""
     starts = offsets[:-1][rows]
     counts = offsets[1:][rows] - starts
@@ -335,7 +357,9 @@ def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, I
 
 
 def hash_rows(
-    rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0
+    rows: Iterable[Iterable[str | bytes | int]],
+    key: int | text.HashKey,
+    first_row: int = 0,
 ) -> TokenSets:
     """Hash rows of elements with a seed or a key; errors count rows from `first_row`."""
     if not isinstance(rows, (list, tuple)):
@@ -359,7 +383,11 @@ def _integers(
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
         array = array.astype(dtype)
-    if dtype is np.uint64 and array.dtype.kind in "fO" and isinstance(values, (list, tuple)):
+    if (
+        dtype is np.uint64
+        and array.dtype.kind in "fO"
+        and isinstance(values, (list, tuple))
+    ):
         array = _words(values, array, name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
@@ -371,7 +399,9 @@ def _integers(
     return view
 
 
-def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _words(
+    values: Sequence[Any], array: npt.NDArray[Any], name: str
+) -> npt.NDArray[Any]:
     """Return ints as uint64; numpy makes an array of floats from ints on both sides of 2**63."""
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -392,7 +422,9 @@ def _column(values: Iterable[Any], name: str) -> list[Any]:
     for place, value in enumerate(column):
         is_nan = isinstance(value, float) and value != value
         if value is None or is_nan or type(value).__name__ == "NAType":
-            raise TypeError(f"{name}[{place}] is {value}; leave out rows with missing values")
+            raise TypeError(
+                f"{name}[{place}] is {value}; leave out rows with missing values"
+            )
     return column
 
 
@@ -426,7 +458,9 @@ def _tokens_of(
         return first_row + int(np.searchsorted(offsets, place, side="right")) - 1
 
     kinds = {type(element) for element in elements}
-    strings = np.fromiter((isinstance(e, (str, bytes)) for e in elements), bool, len(elements))
+    strings = np.fromiter(
+        (isinstance(e, (str, bytes)) for e in elements), bool, len(elements)
+    )
     if not kinds <= {str, bytes, int}:
         for place, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
@@ -437,16 +471,22 @@ def _tokens_of(
                 )
     tokens = np.empty(len(elements), np.uint64)
     try:
-        texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])
+        texts = text.Texts(
+            [element for element in elements if isinstance(element, (str, bytes))]
+        )
     except text.TextError as error:
         row = row_of(int(np.flatnonzero(strings)[error.row]))
         raise ValueError(f"rows[{row}]: {error.reason}") from None
     tokens[strings] = text.tokens_of_texts(texts, key)
-    numbers = [int(element) for element in elements if not isinstance(element, (str, bytes))]
+    numbers = [
+        int(element) for element in elements if not isinstance(element, (str, bytes))
+    ]
     for place, number in enumerate(numbers):
         if not INT64_RANGE[0] <= number < 2**64:
             row = row_of(int(np.flatnonzero(~strings)[place]))
-            raise ValueError(f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1")
+            raise ValueError(
+                f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1"
+            )
     values = np.array([number & (2**64 - 1) for number in numbers], np.uint64)
     tokens[~strings] = text.tokens_of_integers(values, key)
     return tokens

@@ -11,8 +11,12 @@ import pytest
 
 TREE = Path(__file__).parents[1]
 
-needs_the_tree = pytest.mark.skipif(not (TREE / "setup.py").exists(), reason="there is no setup.py beside the tests")
-needs_a_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+needs_the_tree = pytest.mark.skipif(
+    not (TREE / "setup.py").exists(), reason="there is no setup.py beside the tests"
+)
+needs_a_compiler = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="no C compiler is installed"
+)
 
 
 def part_of_tree(folder, modules):
@@ -34,5 +38,7 @@ def build(folder, *options, **variables):
     """Build the modules in the folder, beside their .pxd."""
     pytest.importorskip("Cython", reason="Cython is not installed")
     command = [sys.executable, "setup.py", "build_ext", "--inplace", *options]
-    done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr

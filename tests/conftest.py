@@ -21,12 +21,14 @@ from tests.run_fixtures import mark_spark_tests
 from tests.run_fixtures import small_parts as small_parts
 from tests.run_fixtures import spark as spark
 
-# A shell lets its jobs in the background ignore Ctrl-C, and the processes that they start: the tests send it to some.
+# A shell lets its jobs in the background ignore Ctrl-C, and the processes that they start: the
+# tests send it to some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Where Python writes no compiled modules beside the sources, they are kept in build/. Compiling takes half of the time
-# of a command, and the tests start hundreds of them; it also takes half of the time in which the tests are found.
+# Where Python writes no compiled modules beside the sources, they are kept in build/. Compiling
+# takes half of the time of a command, and the tests start hundreds of them; it also takes half of
+# the time in which the tests are found.
 COMPILED = Path(__file__).parents[1] / "build" / "pycache"
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
@@ -37,21 +39,24 @@ if sys.dont_write_bytecode:
 # A busy machine is no failure, and `level` holds for all examples of a test.
 LENIENT = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("random", deadline=None, suppress_health_check=LENIENT)
-settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, max_examples=40)
+settings.register_profile(
+    "fixed", settings.get_profile("random"), derandomize=True, max_examples=40
+)
 settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
-# The most examples of a test, by the tests that are run. An example takes 2 ms, most of which hypothesis itself needs;
-# a thousand tests have examples.
+# The most examples of a test, by the tests that are run. An example takes 2 ms, most of which
+# hypothesis itself needs; a thousand tests have examples.
 MOST_EXAMPLES = {"not slow": 12, "slow": 20, "not weekly": 20}
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
 
-# From so many cases on, a test of several parameters leaves most combinations of their values to the slow tests.
+# From so many cases on, a test of several parameters leaves most combinations of their values to
+# the slow tests.
 MANY_CASES = 6
 
-# Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in SLOW_SHARE. The
-# others are weekly.
+# Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in
+# SLOW_SHARE. The others are weekly.
 LEAST_SLOW_CASES = 3
 SLOW_SHARE = 8
 
@@ -68,7 +73,9 @@ ALL_SLOW = re.compile(rb"^pytestmark = pytest\.mark\.slow$", re.MULTILINE)
 
 def pytest_ignore_collect(collection_path, config):
     """Do not import modules of slow tests where none of these run; a module that is named is not ignored."""
-    left_out = config.option.markexpr == "not slow" and collection_path.match("test_*.py")
+    left_out = config.option.markexpr == "not slow" and collection_path.match(
+        "test_*.py"
+    )
     return True if left_out and ALL_SLOW.search(collection_path.read_bytes()) else None
 
 
@@ -77,7 +84,9 @@ def pytest_collect_file(file_path):
     """Look for no doctests in the modules of tests, which have none: it takes a tenth of the time of collecting."""
     outcome = yield
     if Path(__file__).parent in file_path.parents and file_path.suffix == ".py":
-        outcome.force_result([found for found in outcome.get_result() if type(found) is pytest.Module])
+        outcome.force_result(
+            [found for found in outcome.get_result() if type(found) is pytest.Module]
+        )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,7 +97,9 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
-    gc.set_threshold(20_000, 10, 100)  # a full one looks at the million objects of all tests, which takes a second
+    gc.set_threshold(
+        20_000, 10, 100
+    )  # a full one looks at the million objects of all tests, which takes a second
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
@@ -149,19 +160,33 @@ def pytest_sessionfinish(session):
 
 def limit_examples(items, most_examples):
     """Let each test draw at most so many examples, by the settings that the plugin of hypothesis reads."""
-    for function in {getattr(item.obj, "__func__", item.obj) for item in items if hasattr(item, "obj")}:
+    for function in {
+        getattr(item.obj, "__func__", item.obj)
+        for item in items
+        if hasattr(item, "obj")
+    }:
         given = getattr(function, "_hypothesis_internal_use_settings", None)
         if given is not None and given.max_examples > most_examples:
-            function._hypothesis_internal_use_settings = settings(given, max_examples=most_examples)
+            function._hypothesis_internal_use_settings = settings(
+                given, max_examples=most_examples
+            )
 
 
 def values_of(item):
     """Return the identities of the values of a case, by the names that are parametrized together."""
     params = item.callspec.params
     names = [mark.args[0] for mark in item.iter_markers("parametrize")]
-    together = [tuple(own.replace(",", " ").split()) if isinstance(own, str) else tuple(own) for own in names]
-    alone = params.keys() - {name for own in together for name in own}  # those of fixtures
-    return {own: tuple(id(params[name]) for name in own) for own in [*together, *((name,) for name in alone)]}
+    together = [
+        tuple(own.replace(",", " ").split()) if isinstance(own, str) else tuple(own)
+        for own in names
+    ]
+    alone = params.keys() - {
+        name for own in together for name in own
+    }  # those of fixtures
+    return {
+        own: tuple(id(params[name]) for name in own)
+        for own in [*together, *((name,) for name in alone)]
+    }
 
 
 def few_cases(cases):
@@ -169,14 +194,21 @@ def few_cases(cases):
 
     The CPU levels alternate, beginning with the last.
     """
-    values = {names: list(dict.fromkeys(case[names] for case in cases)) for names in cases[0]}
+    values = {
+        names: list(dict.fromkeys(case[names] for case in cases)) for names in cases[0]
+    }
     values.get(LEVEL, []).reverse()
     turns = max(len(own) for own in values.values())
-    turns_of_values = [{names: own[turn % len(own)] for names, own in values.items()} for turn in range(turns)]
+    turns_of_values = [
+        {names: own[turn % len(own)] for names, own in values.items()}
+        for turn in range(turns)
+    ]
     chosen = [case for case in turns_of_values if case in cases]
     for names, own in values.items():
         for value in own:
-            if not any(case[names] == value for case in chosen):  # a turn is no case where parameters exclude others
+            if not any(
+                case[names] == value for case in chosen
+            ):  # a turn is no case where parameters exclude others
                 chosen.append(next(case for case in cases if case[names] == value))
     return [case in chosen for case in cases]
 

@@ -21,9 +21,22 @@ from lshfast.kernels.text import Texts
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-TEXTS = ["plain", "", 'two\nlines, "quoted"', "Größe 漢字 😀", "nul \0 inside", "\ufeffmark", "x" * 5000, " "]
-ROWS = [{"key": f"k{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]
-LINE_FORMATS = [kind + codec for kind in (".jsonl", ".csv") for codec in ("", ".gz", ".zst")]
+TEXTS = [
+    "plain",
+    "",
+    'two\nlines, "quoted"',
+    "Größe 漢字 😀",
+    "nul \0 inside",
+    "\ufeffmark",
+    "x" * 5000,
+    " ",
+]
+ROWS = [
+    {"key": f"k{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)
+]
+LINE_FORMATS = [
+    kind + codec for kind in (".jsonl", ".csv") for codec in ("", ".gz", ".zst")
+]
 LINE_FORMATS += [".jsonl.bz2", ".csv.xz"]
 FORMATS = [*LINE_FORMATS, ".parquet"]
 HIDDEN = "\ue000"  # in the place of NUL, which the csv module of Python 3.10 refuses
@@ -46,9 +59,13 @@ def pack(data: bytes, path: Path) -> Path:
 def unpack(path: Path) -> bytes:
     """Read a whole file, decompressed as the name says."""
     if path.suffix in (".gz", ".bz2", ".xz"):
-        return {".gz": gzip, ".bz2": bz2, ".xz": lzma}[path.suffix].decompress(path.read_bytes())
+        return {".gz": gzip, ".bz2": bz2, ".xz": lzma}[path.suffix].decompress(
+            path.read_bytes()
+        )
     if path.suffix == ".zst":
-        with pa.CompressedInputStream(pa.BufferReader(path.read_bytes()), "zstd") as stream:
+        with pa.CompressedInputStream(
+            pa.BufferReader(path.read_bytes()), "zstd"
+        ) as stream:
             return bytes(stream.read())
     return path.read_bytes()
 
@@ -61,9 +78,14 @@ def make(path: Path, rows: list[dict[str, Any]]) -> Path:
     if ".csv" in path.name:
         out = io.StringIO()
         csv.writer(out).writerow(rows[0])
-        csv.writer(out).writerows([str(v).replace("\0", HIDDEN) for v in row.values()] for row in rows)
+        csv.writer(out).writerows(
+            [str(v).replace("\0", HIDDEN) for v in row.values()] for row in rows
+        )
         return pack(out.getvalue().replace(HIDDEN, "\0").encode(), path)
-    return pack("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(), path)
+    return pack(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(),
+        path,
+    )
 
 
 def load(path: Path) -> list[dict[str, Any]]:
@@ -72,8 +94,13 @@ def load(path: Path) -> list[dict[str, Any]]:
         return list(pq.read_table(path).to_pylist())
     text = unpack(path).decode()
     if ".csv" in path.name:
-        rows = list(csv.reader(io.StringIO(text.replace("\0", HIDDEN), newline=""), strict=True))
-        return [dict(zip(rows[0], (v.replace(HIDDEN, "\0") for v in row), strict=True)) for row in rows[1:]]
+        rows = list(
+            csv.reader(io.StringIO(text.replace("\0", HIDDEN), newline=""), strict=True)
+        )
+        return [
+            dict(zip(rows[0], (v.replace(HIDDEN, "\0") for v in row), strict=True))
+            for row in rows[1:]
+        ]
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 

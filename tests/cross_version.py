@@ -42,7 +42,9 @@ def product(data):
 
 def bloom(**options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of a filter that is in memory only
+        warnings.simplefilter(
+            "ignore", RuntimeWarning
+        )  # of a filter that is in memory only
         return datasketch.MinHashLSHBloom(**BLOOM, **options)
 
 
@@ -56,8 +58,14 @@ def weighted(count):
 
 
 def indexes():
-    made = {"index": datasketch.MinHashLSH(0.5, 64), "prepickle": datasketch.MinHashLSH(0.5, 64, prepickle=True)}
-    made["forest"], made["ensemble"] = datasketch.MinHashLSHForest(64), datasketch.MinHashLSHEnsemble(0.5, 64, 2, 4)
+    made = {
+        "index": datasketch.MinHashLSH(0.5, 64),
+        "prepickle": datasketch.MinHashLSH(0.5, 64, prepickle=True),
+    }
+    made["forest"], made["ensemble"] = (
+        datasketch.MinHashLSHForest(64),
+        datasketch.MinHashLSHEnsemble(0.5, 64, 2, 4),
+    )
     made["bloom"] = bloom()
     for n, sketch in enumerate(sketches()):
         made["index"].insert((n, "é"), sketch)
@@ -78,11 +86,18 @@ def indexes():
 def arrays(first):
     """Return what the library's own sketchers make of sets that begin with token `first`; the last is empty."""
     sets = TokenSets.from_sets([*(words(first + n, 40 + 2 * n) for n in range(20)), []])
-    weights = WeightedSets(sets.offsets, sets.tokens, (np.arange(len(sets.tokens)) % 30 + 1) / 7)
+    weights = WeightedSets(
+        sets.offsets, sets.tokens, (np.arange(len(sets.tokens)) % 30 + 1) / 7
+    )
     vectors = np.arange(first, first + 24).reshape(3, 8) % 7 - 3
     made = {"sets": sets, "weighted sets": weights}
     for maker in (
-        *(MinHasher(64), MinHasher(64, "classic", seed=7), OnePermutation(64), BBits(2, MinHasher(64))),
+        *(
+            MinHasher(64),
+            MinHasher(64, "classic", seed=7),
+            OnePermutation(64),
+            BBits(2, MinHasher(64)),
+        ),
         *(SimHasher(128), DistinctCounter(6, seed=7)),
     ):
         made[repr(maker)] = maker.sketch(sets)
@@ -97,7 +112,9 @@ def made(first=0):
     """Return all that can be pickled, by name, as sketches of tokens from `first` on."""
     made = {}
     for scheme in SCHEMES:
-        sketch = made[f"sketch {scheme}"] = datasketch.MinHash(64, seed=5, scheme=scheme)
+        sketch = made[f"sketch {scheme}"] = datasketch.MinHash(
+            64, seed=5, scheme=scheme
+        )
         sketch.update_batch(words(first, 50))
         made[f"lean {scheme}"] = datasketch.LeanMinHash(sketch)
         made[f"b-bit {scheme}"] = datasketch.bBitMinHash(sketch, 3)
@@ -106,7 +123,10 @@ def made(first=0):
     made["generator"] = datasketch.WeightedMinHashGenerator(8, 16)
     made["weighted"] = weighted(first + 1)[-1]
     for kind in (datasketch.HyperLogLog, datasketch.HyperLogLogPlusPlus):
-        for name, options in ((kind.__name__, {}), (f"{kind.__name__} hashfunc", {"hashfunc": product})):
+        for name, options in (
+            (kind.__name__, {}),
+            (f"{kind.__name__} hashfunc", {"hashfunc": product}),
+        ):
             made[name] = kind(7, **options)
             made[name].update_batch(words(first, 1000))
     return made | arrays(first) | indexes()
@@ -115,7 +135,9 @@ def made(first=0):
 def others():
     """Return what all of these are asked about."""
     plain, weights = sketches()[7], weighted(3)[2]
-    return made(1) | {name: weights if name.startswith("weighted") else plain for name in indexes()}
+    return made(1) | {
+        name: weights if name.startswith("weighted") else plain for name in indexes()
+    }
 
 
 def same(one, other):
@@ -124,15 +146,29 @@ def same(one, other):
         return False
     match one:
         case np.ndarray():  # and who made them
-            return one.dtype == other.dtype and np.array_equal(one, other) and vars(one) == vars(other)
-        case datasketch.MinHash() | datasketch.bBitMinHash() | datasketch.WeightedMinHash():
+            return (
+                one.dtype == other.dtype
+                and np.array_equal(one, other)
+                and vars(one) == vars(other)
+            )
+        case (
+            datasketch.MinHash()
+            | datasketch.bBitMinHash()
+            | datasketch.WeightedMinHash()
+        ):
             return one == other
         case datasketch.HyperLogLog():
             return one == other and one.hashfunc is other.hashfunc
         case datasketch.WeightedMinHashGenerator():
-            return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("rs", "ln_cs", "betas"))
+            return all(
+                np.array_equal(getattr(one, name), getattr(other, name))
+                for name in ("rs", "ln_cs", "betas")
+            )
         case TokenSets() | WeightedSets():
-            return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in one.__slots__)
+            return all(
+                np.array_equal(getattr(one, name), getattr(other, name))
+                for name in one.__slots__
+            )
     return True
 
 
@@ -154,15 +190,21 @@ def answer(one, other):
         case datasketch.MinHashLSHEnsemble():
             return sorted(one.query(other, 40))
         case datasketch.MinHashLSHBloom():
-            return one.query(other), one.query(datasketch.MinHash.bulk([words(900, 940)], num_perm=64)[0])
+            return one.query(other), one.query(
+                datasketch.MinHash.bulk([words(900, 940)], num_perm=64)[0]
+            )
         case TokenSets():
             return one.counts.tolist()
         case WeightedSets():
             return one.totals.tolist()
         case Registers():
-            return one.counter.count(one).tolist(), one.counter.count(one.counter.merge(one, other)).tolist()
+            return one.counter.count(one).tolist(), one.counter.count(
+                one.counter.merge(one, other)
+            ).tolist()
         case np.ndarray() if one.dtype == np.int64:
-            return one.hasher.similarity(one.hasher.codes_of(one), other.hasher.codes_of(other)).tolist()
+            return one.hasher.similarity(
+                one.hasher.codes_of(one), other.hasher.codes_of(other)
+            ).tolist()
         case np.ndarray():
             return one.hasher.similarity(one, other).tolist()
     raise TypeError(type(one).__name__)
@@ -209,7 +251,10 @@ def check_raw(found):
 def write_files(folder):
     """Write the files of indexes, which are the same everywhere."""
     signatures = MinHasher(64).sketch(arrays(0)["sets"])
-    for name, keys in (("numbers", list(range(21))), ("names", [f"é {n}" for n in range(21)])):
+    for name, keys in (
+        ("numbers", list(range(21))),
+        ("names", [f"é {n}" for n in range(21)]),
+    ):
         index = LSHIndex(0.5, 64, shingles="word:5")
         index.insert(keys, signatures)
         index.save(folder / f"{name}.lsh")
@@ -225,7 +270,12 @@ def answers_of_files(folder):
         with LSHIndex.open(folder / f"{name}.lsh") as index:
             index.verify()
             queries = MinHasher(64).sketch(arrays(1)["sets"])
-            found += [list(index), list(index.query(queries)), list(index.query(queries, k=3)), list(index.pairs())]
+            found += [
+                list(index),
+                list(index.query(queries)),
+                list(index.query(queries, k=3)),
+                list(index.pairs()),
+            ]
     seen = bloom(save_dir=folder)
     found.append(answer(seen, sketches()[7]))
     seen.close()
@@ -240,7 +290,9 @@ def write(folder):
     answers = {name: answer(one, asked[name]) for name, one in things.items()}
     (folder / "files").mkdir()
     write_files(folder / "files")
-    (folder / "computed").write_bytes(pickle.dumps((raw(), answers, answers_of_files(folder / "files"))))
+    (folder / "computed").write_bytes(
+        pickle.dumps((raw(), answers, answers_of_files(folder / "files")))
+    )
     (folder / "numpy").write_text(np.__version__)
 
 
@@ -255,16 +307,24 @@ def version(text):
 
 def read(folder):
     expected, asked = made(), others()
-    bytes_written, answers, answers_from_files = pickle.loads((folder / "computed").read_bytes())
+    bytes_written, answers, answers_from_files = pickle.loads(
+        (folder / "computed").read_bytes()
+    )
     writer = (folder / "numpy").read_text()
     if not numpy_reads(writer):
-        print(f"left out: the pickles in {folder.name}, which numpy {writer} wrote and {np.__version__} cannot read")
+        print(
+            f"left out: the pickles in {folder.name}, which numpy {writer} wrote and {np.__version__} cannot read"
+        )
     for file in sorted(folder.glob("made.*")) if numpy_reads(writer) else ():
         found = pickle.loads(file.read_bytes())
         assert found.keys() == expected.keys() == answers.keys()
         for name, one in expected.items():
             assert same(found[name], one), (file, name)
-            computed = answer(one, asked[name]), answer(found[name], asked[name]), answers[name]
+            computed = (
+                answer(one, asked[name]),
+                answer(found[name], asked[name]),
+                answers[name],
+            )
             assert computed[0] == computed[1] == computed[2], (file, name, computed)
         assert found["hashfunc"].hashfunc(b"ab") == product(b"ab"), file
     own = raw()
@@ -275,12 +335,21 @@ def read(folder):
     with tempfile.TemporaryDirectory() as temporary:
         write_files(Path(temporary))
         for file in sorted(Path(temporary).iterdir()):
-            assert file.read_bytes() == (folder / "files" / file.name).read_bytes(), (folder, file.name)
-        assert answers_of_files(folder / "files") == answers_of_files(Path(temporary)) == answers_from_files, folder
+            assert file.read_bytes() == (folder / "files" / file.name).read_bytes(), (
+                folder,
+                file.name,
+            )
+        assert (
+            answers_of_files(folder / "files")
+            == answers_of_files(Path(temporary))
+            == answers_from_files
+        ), folder
 
 
 if __name__ == "__main__":
-    from tests import cross_version  # so that `product` is pickled under a name that another process knows
+    from tests import (
+        cross_version,
+    )  # so that `product` is pickled under a name that another process knows
 
     action, folder = sys.argv[1:]
     getattr(cross_version, action)(Path(folder))

@@ -5,7 +5,13 @@ import gc
 import sys
 
 # Python looks for signals after these instructions, and nowhere else.
-_AFTER = {"RESUME", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE"}
+_AFTER = {
+    "RESUME",
+    "JUMP_BACKWARD",
+    "JUMP_ABSOLUTE",
+    "POP_JUMP_BACKWARD_IF_TRUE",
+    "POP_JUMP_BACKWARD_IF_FALSE",
+}
 
 
 def _handles_signals(name):

@@ -53,7 +53,9 @@ def type_of(option, in_memory):
     wider = WIDER | (WIDER_IN_MEMORY if in_memory else {})
     if option.name in wider:
         return wider[option.name]
-    name = next((name for name, value in vars(choices).items() if value is option.type), None)
+    name = next(
+        (name for name, value in vars(choices).items() if value is option.type), None
+    )
     return f"{name or option.type.__name__} | None"
 
 

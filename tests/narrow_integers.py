@@ -25,17 +25,25 @@ def _narrowed(function, dtype_place):
     def call(*args, **options):
         made = function(*args, **options)
         dtype = args[dtype_place] if len(args) > dtype_place else options.get("dtype")
-        told = (dtype is not None and dtype is not int) or options.get("out") is not None
+        told = (dtype is not None and dtype is not int) or options.get(
+            "out"
+        ) is not None
         if told or getattr(made, "dtype", None) != np.int64:
             return made
-        return made.astype(np.int32) if dtype is int or not any(map(_wide, args)) else made
+        return (
+            made.astype(np.int32) if dtype is int or not any(map(_wide, args)) else made
+        )
 
     return call
 
 
 def pytest_configure(config):
     """Put the functions that choose a type themselves in place of numpy's: where their dtype comes as an argument."""
-    makers = dict.fromkeys(["array", "asarray", "ascontiguousarray", "zeros", "ones", "empty"], 1)
-    others = {"arange": 3} | dict.fromkeys(["full", "cumsum", "sum", "prod", "cumprod"], 2)
+    makers = dict.fromkeys(
+        ["array", "asarray", "ascontiguousarray", "zeros", "ones", "empty"], 1
+    )
+    others = {"arange": 3} | dict.fromkeys(
+        ["full", "cumsum", "sum", "prod", "cumprod"], 2
+    )
     for name, place in (makers | others).items():
         setattr(np, name, _narrowed(getattr(np, name), place))

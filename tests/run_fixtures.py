@@ -17,7 +17,10 @@ from lshfast.join.external import slot_file
 from lshfast.quality import labels
 
 # Warnings of PySpark itself.
-OF_PYSPARK = ("ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore::ResourceWarning")
+OF_PYSPARK = (
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore::ResourceWarning",
+)
 
 
 def mark_spark_tests(items):
@@ -44,7 +47,9 @@ def little_costs():
 @pytest.fixture
 def little_work(monkeypatch):
     """Let estimates be made of few draws, and times be measured on few rows."""
-    monkeypatch.setattr(labels, "DRAWS", 200)  # for each question; tests/engine/test_labels.py has the full number
+    monkeypatch.setattr(
+        labels, "DRAWS", 200
+    )  # for each question; tests/engine/test_labels.py has the full number
     monkeypatch.setattr(forecast, "BENCH_ROWS", 1 << 12)
 
 
@@ -70,12 +75,21 @@ def spark(tmp_path_factory):
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
-            # The code of a short session is not worth more than one compilation, and that of a query none.
+            # The code of a short session is not worth more than one compilation, and that of a
+            # query none.
             .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-            .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
+            .config(
+                "spark.driver.extraJavaOptions",
+                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            )
+            .config(
+                "spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))
+            )
+            .config(
+                "spark.executorEnv.PYTHONPATH",
+                os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]),
+            )
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")

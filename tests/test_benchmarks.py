@@ -18,4 +18,8 @@ def test_names_have_the_parameters():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     chosen = re.findall(r"::\w+\[(.+)\]$", done.stdout, re.MULTILINE)
     assert "threads=1" in chosen
-    assert [parameters for parameters in chosen if not re.fullmatch(r"(\w+=[\w. ]+-?)+", parameters)] == []
+    assert [
+        parameters
+        for parameters in chosen
+        if not re.fullmatch(r"(\w+=[\w. ]+-?)+", parameters)
+    ] == []

@@ -9,7 +9,12 @@ import pytest
 
 from tests.build_kit import TREE, build, needs_a_compiler, needs_the_tree, part_of_tree
 
-MODULES = ["cpu", "guards", "matches", "distances"]  # matches cimports guards, and distances cimports both
+MODULES = [
+    "cpu",
+    "guards",
+    "matches",
+    "distances",
+]  # matches cimports guards, and distances cimports both
 
 pytestmark = [pytest.mark.slow, needs_the_tree, needs_a_compiler]
 
@@ -31,21 +36,33 @@ def test_files_that_a_module_is_made_of(setup):
     from Cython.Compiler.Main import Context
     from Cython.Compiler.Options import CompilationOptions
 
-    tree = create_dependency_tree(Context.from_options(CompilationOptions(include_path=[".", "src"])))
+    tree = create_dependency_tree(
+        Context.from_options(CompilationOptions(include_path=[".", "src"]))
+    )
     sources = sorted(Path("src").glob("*/*_module.pyx"))
     assert len(sources) > 30
     for source in sources:
         found = {os.path.relpath(path) for path in tree.all_dependencies(str(source))}
-        found = {path for path in found if path.endswith((".pyx", ".pxd")) and not path.startswith("..")}
+        found = {
+            path
+            for path in found
+            if path.endswith((".pyx", ".pxd")) and not path.startswith("..")
+        }
         own = Path("lshfast/kernels", source.name.replace("_module.pyx", ".pxd"))
-        assert {str(path) for path in setup.made_of(source)} == found | ({str(own)} if own.exists() else set())
+        assert {str(path) for path in setup.made_of(source)} == found | (
+            {str(own)} if own.exists() else set()
+        )
 
 
 def test_headers_that_c_is_made_of(setup):
     """Those that the compiler reads, and those that it would read for other processors."""
     for c in Path("src").glob("*/*.c"):
-        made = subprocess.run(["cc", "-MM", "-Isrc", c], capture_output=True, text=True, check=True).stdout
-        assert {str(path) for path in setup.made_of(c)} >= set(made.replace("\\\n", " ").split()[1:])
+        made = subprocess.run(
+            ["cc", "-MM", "-Isrc", c], capture_output=True, text=True, check=True
+        ).stdout
+        assert {str(path) for path in setup.made_of(c)} >= set(
+            made.replace("\\\n", " ").split()[1:]
+        )
 
 
 @pytest.fixture
@@ -76,7 +93,13 @@ def translated(*modules):
 
 def test_what_changed_is_compiled(again, tmp_path):
     everything = again("-j", "1")
-    assert everything >= translated(*MODULES) | {"cpu.o", "matches.o", "distances_avx2.o", "_cython.c", "_cython.o"}
+    assert everything >= translated(*MODULES) | {
+        "cpu.o",
+        "matches.o",
+        "distances_avx2.o",
+        "_cython.c",
+        "_cython.o",
+    }
     assert again() == set()
     append(tmp_path / "lshfast/kernels/cpu.pxd", "# changed\n")
     assert again() == translated("cpu", "distances")
@@ -86,7 +109,9 @@ def test_what_changed_is_compiled(again, tmp_path):
     assert again() == {"matches.o"}
     append(tmp_path / "src/matches/matches.h", "/* changed */\n")
     assert again() == {"matches.o", "matches_module.o"}
-    assert again(CFLAGS="-DOTHER") == {name for name in everything if name.endswith(".o")}
+    assert again(CFLAGS="-DOTHER") == {
+        name for name in everything if name.endswith(".o")
+    }
     assert again(CFLAGS="-DOTHER") == set()
 
 

@@ -8,7 +8,9 @@ from lshfast.index import NearNeighbors
 PEOPLE = [{"name": f"{first} {last}", "town": town, "year": year} for year, (first, last, town) in enumerate(
     (first, last, town) for first in ("anna", "bob", "carla") for last in ("berg", "dietz") for town in ("oslo", "rome")
 )]  # fmt: skip
-LINKS = records.match_records(PEOPLE, [person | {"town": float("nan")} for person in PEOPLE])
+LINKS = records.match_records(
+    PEOPLE, [person | {"town": float("nan")} for person in PEOPLE]
+)
 
 
 def index_of(texts):
@@ -19,29 +21,56 @@ def index_of(texts):
 
 
 RESULTS = {
-    "dedup": (lambda: dedup(["a b c", "A b c!"]), ["DedupResult of 2 rows", "removed 1"]),
+    "dedup": (
+        lambda: dedup(["a b c", "A b c!"]),
+        ["DedupResult of 2 rows", "removed 1"],
+    ),
     "dedup of a row": (lambda: dedup(["a b c"]), ["DedupResult of 1 row"]),
     "passages": (
         lambda: passages.find(["one two three four", "x one two three"], length=3),
-        ["SharedPassages of 2 texts", "passages 1 of at least 3 words", "words 8 in copies: 3, 37.50%"],
+        [
+            "SharedPassages of 2 texts",
+            "passages 1 of at least 3 words",
+            "words 8 in copies: 3, 37.50%",
+        ],
     ),
     "passages of others": (
-        lambda: passages.find(["one two three"], against=["one two three", "four"], length=3),
+        lambda: passages.find(
+            ["one two three"], against=["one two three", "four"], length=3
+        ),
         ["SharedPassages of 1 text", "others 2 texts that share a passage: 1"],
     ),
-    "links": (lambda: LINKS, ["LinkResult of 12 links", "records 24 12 and 12", "linked 24 records, 12 and 12"]),
-    "links of one table": (lambda: records.dedup_records(PEOPLE * 2), ["records 24", "links 12"]),
+    "links": (
+        lambda: LINKS,
+        [
+            "LinkResult of 12 links",
+            "records 24 12 and 12",
+            "linked 24 records, 12 and 12",
+        ],
+    ),
+    "links of one table": (
+        lambda: records.dedup_records(PEOPLE * 2),
+        ["records 24", "links 12"],
+    ),
     "summary of links": (lambda: LINKS.summary, ["LinkSummary", "links 12"]),
     "mirrors": (
-        lambda: web.find_mirrors([f"http://{host}.com/{page}/x" for host in "ab" for page in range(9)]),
+        lambda: web.find_mirrors(
+            [f"http://{host}.com/{page}/x" for host in "ab" for page in range(9)]
+        ),
         ["Mirrors of 2 hosts", "mirrors 1 in `removed`", "urls 18"],
     ),
     "contraction": (
         lambda: web.contract([0, 0, 1, 1], [2, 3, 2, 3]),
         ["Contraction of 4 nodes", "merged 1 nodes, into others"],
     ),
-    "index": (lambda: index_of(["a b c", "a b d"]).stats(), ["IndexStats of 2 entries", "bands", "buckets", "bytes"]),
-    "index without entries": (lambda: index_of([]).stats(), ["IndexStats of 0 entries", "bytes"]),
+    "index": (
+        lambda: index_of(["a b c", "a b d"]).stats(),
+        ["IndexStats of 2 entries", "bands", "buckets", "bytes"],
+    ),
+    "index without entries": (
+        lambda: index_of([]).stats(),
+        ["IndexStats of 0 entries", "bytes"],
+    ),
     "forest": (lambda: LSHForest().stats(), ["EntryStats of 0 entries", "bytes"]),
     "neighbors": (
         lambda: NearNeighbors("angle", radius=0.1, dim=4, n=10).stats(),

@@ -21,7 +21,9 @@ pytest.importorskip("rapidfuzz")
 STRINGS = st.text("abc", max_size=7)
 COORDINATES = st.floats(-1e6, 1e6)
 POINTS = st.lists(COORDINATES, min_size=3, max_size=3)
-EXTREME = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2)
+EXTREME = st.lists(
+    st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2
+)
 SETS = st.sets(st.integers(0, 9), max_size=6)
 
 
@@ -35,7 +37,9 @@ def test_f17_points():
     a, b = [2, 7], [6, 4]
     assert [one(distances.minkowski(a, b, r)) for r in (2, 1, inf)] == [5, 7, 4]
     assert one(distances.minkowski([5, 6, 7], [8, 2, 4], 1)) == 10
-    assert one(distances.minkowski([5, 6, 7], [8, 2, 4])) == pytest.approx(5.83095, abs=5e-6)
+    assert one(distances.minkowski([5, 6, 7], [8, 2, 4])) == pytest.approx(
+        5.83095, abs=5e-6
+    )
 
 
 def test_f17_cosines():
@@ -47,7 +51,9 @@ def test_f17_cosines():
         ([5, 0, -4], [-1, -6, 2], -0.31707),
         ([0, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], 0.5),
     ):
-        assert 1 - one(distances.one_minus_cosines(a, b)) == pytest.approx(cosine, abs=5e-6)
+        assert 1 - one(distances.one_minus_cosines(a, b)) == pytest.approx(
+            cosine, abs=5e-6
+        )
         assert np.cos(one(distances.angles(a, b))) == pytest.approx(cosine, abs=5e-6)
 
 
@@ -57,8 +63,12 @@ def test_f17_sets():
 
 
 def test_f17_edits():
-    assert distances.indel(["abcde", "aba", "Bill"], ["acfdeg", "bab", "William"]).tolist() == [3, 2, 5]
-    assert len("acde") == (5 + 6 - 3) // 2  # the longest common subsequence of the first
+    assert distances.indel(
+        ["abcde", "aba", "Bill"], ["acfdeg", "bab", "William"]
+    ).tolist() == [3, 2, 5]
+    assert (
+        len("acde") == (5 + 6 - 3) // 2
+    )  # the longest common subsequence of the first
     a, b = ["abcdef", "abccdabc", "abcdef"], ["bdaefc", "acbdcab", "baedfc"]
     assert distances.indel(a, b).tolist() == [4, 5, 6]
     assert distances.damerau(a, b).tolist() == [4, 3, 4]
@@ -77,16 +87,26 @@ def test_f17_hamming():
 @given(POINTS, POINTS, st.floats(1, 50), st.floats(1, 50))
 def test_e14_norms_do_not_rise_with_r(a, b, r, s):
     low, high = sorted((r, s))
-    assert one(distances.minkowski(a, b, low)) >= one(distances.minkowski(a, b, high)) * (1 - 1e-12)
-    assert one(distances.minkowski(a, b, high)) >= one(distances.minkowski(a, b, inf)) * (1 - 1e-12)
-    same = [one(distances.minkowski(a, [b[0], *a[1:]], each)) for each in (low, high, inf)]
+    assert one(distances.minkowski(a, b, low)) >= one(
+        distances.minkowski(a, b, high)
+    ) * (1 - 1e-12)
+    assert one(distances.minkowski(a, b, high)) >= one(
+        distances.minkowski(a, b, inf)
+    ) * (1 - 1e-12)
+    same = [
+        one(distances.minkowski(a, [b[0], *a[1:]], each)) for each in (low, high, inf)
+    ]
     assert same == [abs(a[0] - b[0])] * 3
 
 
 @given(STRINGS, STRINGS)
 def test_g8_all_longest_common_subsequences(a, b):
     def parts(text):
-        return {"".join(part) for n in range(len(text) + 1) for part in combinations(text, n)}
+        return {
+            "".join(part)
+            for n in range(len(text) + 1)
+            for part in combinations(text, n)
+        }
 
     found = list(distances.longest_common_subsequences(a, b))
     longest = (len(a) + len(b) - one(distances.indel(a, b))) // 2
@@ -108,9 +128,15 @@ def test_g8_strings_need_not_have_a_mean():
 
     def halfway(distance, a, b, among):
         half = one(distance(a, b)) / 2
-        return [each for each in among if one(distance(a, each)) == one(distance(each, b)) == half]
+        return [
+            each
+            for each in among
+            if one(distance(a, each)) == one(distance(each, b)) == half
+        ]
 
-    assert halfway(distances.minkowski, [0, 0], [2, 4], product(range(5), repeat=2)) == [(1, 2)]
+    assert halfway(
+        distances.minkowski, [0, 0], [2, 4], product(range(5), repeat=2)
+    ) == [(1, 2)]
     bits = [each for each in strings if len(each) == 3]
     assert halfway(distances.hamming, "aaa", "aab", bits) == []
     assert halfway(distances.hamming, "aaa", "abb", bits) == ["aab", "aba"]
@@ -120,13 +146,18 @@ def test_g8_strings_need_not_have_a_mean():
 def test_g7_which_functions_of_two_numbers_are_distances():
     """Exercise 3.5.1: |x - y| is; max(x, y) and x + y are above 0 for x = y, though they obey the other axioms."""
     numbers = range(7)
-    difference = {(x, y): one(distances.minkowski([x], [y], 1)) for x, y in product(numbers, repeat=2)}
+    difference = {
+        (x, y): one(distances.minkowski([x], [y], 1))
+        for x, y in product(numbers, repeat=2)
+    }
     for d, metric in (
         (difference, True),
         ({p: max(p) for p in difference}, False),
         ({p: sum(p) for p in difference}, False),
     ):
-        assert all(d[x, z] <= d[x, y] + d[y, z] for x, y, z in product(numbers, repeat=3))
+        assert all(
+            d[x, z] <= d[x, y] + d[y, z] for x, y, z in product(numbers, repeat=3)
+        )
         assert all(d[x, y] == d[y, x] for x, y in difference)
         assert all((d[x, y] == 0) == (x == y) for x, y in difference) == metric
     assert difference == {(x, y): abs(x - y) for x, y in difference}
@@ -168,13 +199,19 @@ def test_axioms_of_sets(a, b, c):
 
 
 @given(STRINGS, STRINGS, STRINGS)
-@pytest.mark.parametrize("distance", [distances.indel, distances.levenshtein, distances.damerau])
+@pytest.mark.parametrize(
+    "distance", [distances.indel, distances.levenshtein, distances.damerau]
+)
 def test_axioms_of_edits(distance, a, b, c):
     is_metric(distance, a, b, c)
     assert (one(distance(a, b)) == 0) == (a == b)
 
 
-@given(st.integers(0, 9).flatmap(lambda n: st.tuples(*[st.text("ab", min_size=n, max_size=n)] * 3)))
+@given(
+    st.integers(0, 9).flatmap(
+        lambda n: st.tuples(*[st.text("ab", min_size=n, max_size=n)] * 3)
+    )
+)
 def test_axioms_of_hamming(strings):
     is_metric(distances.hamming, *strings)
 
@@ -182,7 +219,10 @@ def test_axioms_of_hamming(strings):
 def test_e1_one_minus_cosine_is_no_metric():
     east, between, north = [1, 0], [1, 1], [0, 1]
     far = one(distances.one_minus_cosines(east, north))
-    near = one(distances.one_minus_cosines(east, between)), one(distances.one_minus_cosines(between, north))
+    near = (
+        one(distances.one_minus_cosines(east, between)),
+        one(distances.one_minus_cosines(between, north)),
+    )
     assert far == pytest.approx(1)
     assert sum(near) == pytest.approx(0.586, abs=5e-4)
     assert far > sum(near)
@@ -191,9 +231,13 @@ def test_e1_one_minus_cosine_is_no_metric():
 
 
 def test_osa_is_no_metric():
-    first, second, both = distances.osa(["ca", "ac", "ca"], ["ac", "abc", "abc"]).tolist()
+    first, second, both = distances.osa(
+        ["ca", "ac", "ca"], ["ac", "abc", "abc"]
+    ).tolist()
     assert both > first + second
-    first, second, both = distances.damerau(["ca", "ac", "ca"], ["ac", "abc", "abc"]).tolist()
+    first, second, both = distances.damerau(
+        ["ca", "ac", "ca"], ["ac", "abc", "abc"]
+    ).tolist()
     assert both <= first + second
 
 
@@ -248,18 +292,32 @@ def test_extreme_angles():
 
 def test_batches_are_pairs():
     generator = np.random.default_rng(1)
-    a, b = generator.standard_normal((70_000, 3)), generator.standard_normal((70_000, 3))
+    a, b = (
+        generator.standard_normal((70_000, 3)),
+        generator.standard_normal((70_000, 3)),
+    )
     assert np.allclose(distances.minkowski(a, b), np.linalg.norm(a - b, axis=1))
     assert np.allclose(distances.minkowski(a[0], b, 1), abs(a[0] - b).sum(axis=1))
-    assert np.allclose(distances.angles(a, b[:1])[:50], [one(distances.angles(x, b[0])) for x in a[:50]])
-    cosines = (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    assert np.allclose(
+        distances.angles(a, b[:1])[:50],
+        [one(distances.angles(x, b[0])) for x in a[:50]],
+    )
+    cosines = (
+        (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    )
     assert np.allclose(distances.one_minus_cosines(a, b), 1 - cosines)
     assert np.allclose(distances.angles(a, b), np.arccos(cosines))
     rows = [set(row) for row in generator.integers(0, 9, (50, 4)).tolist()]
     others = [set(row) for row in generator.integers(0, 9, (50, 4)).tolist()]
     expected = distances.jaccard(rows, others)
-    assert np.allclose(distances.jaccard(TokenSets.from_sets(rows), TokenSets.from_sets(others)), expected)
-    assert (distances.jaccard(rows[0], others) == [distances.jaccard(rows[0], x) for x in others]).all()
+    assert np.allclose(
+        distances.jaccard(TokenSets.from_sets(rows), TokenSets.from_sets(others)),
+        expected,
+    )
+    assert (
+        distances.jaccard(rows[0], others)
+        == [distances.jaccard(rows[0], x) for x in others]
+    ).all()
     assert distances.levenshtein(["a", "abc", ""], "ab").tolist() == [1, 1, 2]
     assert distances.levenshtein(b"abc", [b"", b"ab"]).tolist() == [3, 1]
     assert distances.levenshtein(np.array(["a", "bb"]), ("b", "b")).tolist() == [1, 1]
@@ -271,7 +329,13 @@ def test_empty_items():
     empty = TokenSets.from_sets([[], []])
     assert distances.jaccard(empty, TokenSets.from_sets([[], [1]])).tolist() == [0, 1]
     assert distances.levenshtein("", "") == 0
-    for function in (distances.indel, distances.levenshtein, distances.damerau, distances.osa, distances.jaccard):
+    for function in (
+        distances.indel,
+        distances.levenshtein,
+        distances.damerau,
+        distances.osa,
+        distances.jaccard,
+    ):
         assert function([], []).shape == (0,)
     assert distances.hamming("", "") == 0
     assert distances.minkowski(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0,)
@@ -281,36 +345,144 @@ def test_empty_items():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: distances.minkowski([1], [2], 0.5), ValueError, r"r must be in 1..inf, not 0.5"),
-        (lambda: distances.minkowski([1], [2], float("nan")), ValueError, "r must be in 1..inf, not nan"),
+        (
+            lambda: distances.minkowski([1], [2], 0.5),
+            ValueError,
+            r"r must be in 1..inf, not 0.5",
+        ),
+        (
+            lambda: distances.minkowski([1], [2], float("nan")),
+            ValueError,
+            "r must be in 1..inf, not nan",
+        ),
         (lambda: distances.minkowski([1], [2], "2"), TypeError, "r must be a number"),
-        (lambda: distances.minkowski([1, 2], [2]), ValueError, "equally many coordinates, not 2 and 1"),
-        (lambda: distances.minkowski([[1], [2]], [[1]] * 3), ValueError, "the same number of items"),
-        (lambda: distances.minkowski([1], [float("nan")]), ValueError, "b must be finite, not nan"),
-        (lambda: distances.minkowski([inf], [1]), ValueError, "a must be finite, not inf"),
+        (
+            lambda: distances.minkowski([1, 2], [2]),
+            ValueError,
+            "equally many coordinates, not 2 and 1",
+        ),
+        (
+            lambda: distances.minkowski([[1], [2]], [[1]] * 3),
+            ValueError,
+            "the same number of items",
+        ),
+        (
+            lambda: distances.minkowski([1], [float("nan")]),
+            ValueError,
+            "b must be finite, not nan",
+        ),
+        (
+            lambda: distances.minkowski([inf], [1]),
+            ValueError,
+            "a must be finite, not inf",
+        ),
         (lambda: distances.minkowski(["1"], [1]), TypeError, "a must be numbers"),
-        (lambda: distances.minkowski([True], [1]), TypeError, "a must be numbers, not bool"),
-        (lambda: distances.minkowski(1, 2), ValueError, r"a must have shape \(n, dim\) or \(dim,\)"),
+        (
+            lambda: distances.minkowski([True], [1]),
+            TypeError,
+            "a must be numbers, not bool",
+        ),
+        (
+            lambda: distances.minkowski(1, 2),
+            ValueError,
+            r"a must have shape \(n, dim\) or \(dim,\)",
+        ),
         (lambda: distances.minkowski([], []), ValueError, "dim at least 1"),
-        (lambda: distances.minkowski([[1], [1, 2]], [1]), ValueError, "rows of one length"),
-        (lambda: distances.angles([[1, 1], [0, 0]], [1, 1]), ValueError, "a must have no vector of zeros, and row 1"),
-        (lambda: distances.jaccard([1], [{1}]), TypeError, "a must be sets, or both TokenSets, not int"),
-        (lambda: distances.jaccard({1}, 5), TypeError, "b must be sets, or both TokenSets, not int"),
-        (lambda: distances.jaccard({1}, TokenSets.from_sets([[1]])), TypeError, "b must be sets, or both TokenSets"),
-        (lambda: distances.jaccard([{1}] * 2, [{1}] * 3), ValueError, "the same number of items"),
-        (lambda: distances.hamming("ab", ["ab", "abc"]), ValueError, "equal lengths, and pair 1 has 2 and 3"),
-        (lambda: distances.hamming([1, 2], [1]), ValueError, "equal lengths, not 2 and 1"),
-        (lambda: distances.hamming("ab", [1, 2]), TypeError, "b must be strings, not int"),
-        (lambda: distances.hamming([float("nan")], [1.0]), ValueError, "a must not have .* such as NaN"),
-        (lambda: distances.hamming(["a"] * 2, np.array([1, inf - inf], object)), TypeError, "b must be strings"),
-        (lambda: distances.hamming([1, 2], np.array([1, inf - inf], object)), ValueError, "b must not have"),
-        (lambda: distances.hamming(np.array(["NaT"], "M8[s]"), [1]), ValueError, "a must not have"),
-        (lambda: distances.hamming(TokenSets.from_sets([[1]]), [1]), TypeError, "not TokenSets"),
-        (lambda: distances.levenshtein("a", 5), TypeError, "b must be strings, not int"),
-        (lambda: distances.levenshtein("a", [b"a"]), TypeError, "must both be str or both be bytes"),
-        (lambda: distances.levenshtein(["a", b"a"], "a"), TypeError, "a must be all str or all bytes"),
-        (lambda: distances.levenshtein(["a", None], "a"), TypeError, "a must be strings, not NoneType"),
-        (lambda: distances.osa(["a"] * 2, ["b"] * 3), ValueError, "the same number of items"),
+        (
+            lambda: distances.minkowski([[1], [1, 2]], [1]),
+            ValueError,
+            "rows of one length",
+        ),
+        (
+            lambda: distances.angles([[1, 1], [0, 0]], [1, 1]),
+            ValueError,
+            "a must have no vector of zeros, and row 1",
+        ),
+        (
+            lambda: distances.jaccard([1], [{1}]),
+            TypeError,
+            "a must be sets, or both TokenSets, not int",
+        ),
+        (
+            lambda: distances.jaccard({1}, 5),
+            TypeError,
+            "b must be sets, or both TokenSets, not int",
+        ),
+        (
+            lambda: distances.jaccard({1}, TokenSets.from_sets([[1]])),
+            TypeError,
+            "b must be sets, or both TokenSets",
+        ),
+        (
+            lambda: distances.jaccard([{1}] * 2, [{1}] * 3),
+            ValueError,
+            "the same number of items",
+        ),
+        (
+            lambda: distances.hamming("ab", ["ab", "abc"]),
+            ValueError,
+            "equal lengths, and pair 1 has 2 and 3",
+        ),
+        (
+            lambda: distances.hamming([1, 2], [1]),
+            ValueError,
+            "equal lengths, not 2 and 1",
+        ),
+        (
+            lambda: distances.hamming("ab", [1, 2]),
+            TypeError,
+            "b must be strings, not int",
+        ),
+        (
+            lambda: distances.hamming([float("nan")], [1.0]),
+            ValueError,
+            "a must not have .* such as NaN",
+        ),
+        (
+            lambda: distances.hamming(["a"] * 2, np.array([1, inf - inf], object)),
+            TypeError,
+            "b must be strings",
+        ),
+        (
+            lambda: distances.hamming([1, 2], np.array([1, inf - inf], object)),
+            ValueError,
+            "b must not have",
+        ),
+        (
+            lambda: distances.hamming(np.array(["NaT"], "M8[s]"), [1]),
+            ValueError,
+            "a must not have",
+        ),
+        (
+            lambda: distances.hamming(TokenSets.from_sets([[1]]), [1]),
+            TypeError,
+            "not TokenSets",
+        ),
+        (
+            lambda: distances.levenshtein("a", 5),
+            TypeError,
+            "b must be strings, not int",
+        ),
+        (
+            lambda: distances.levenshtein("a", [b"a"]),
+            TypeError,
+            "must both be str or both be bytes",
+        ),
+        (
+            lambda: distances.levenshtein(["a", b"a"], "a"),
+            TypeError,
+            "a must be all str or all bytes",
+        ),
+        (
+            lambda: distances.levenshtein(["a", None], "a"),
+            TypeError,
+            "a must be strings, not NoneType",
+        ),
+        (
+            lambda: distances.osa(["a"] * 2, ["b"] * 3),
+            ValueError,
+            "the same number of items",
+        ),
     ],
 )
 def test_what_is_refused(call, error, message):
@@ -328,7 +500,9 @@ def imports_anew():
 @pytest.mark.usefixtures("imports_anew")
 def test_the_extra_is_named_where_rapidfuzz_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
-    with pytest.raises(ImportError, match=r"rapidfuzz is missing: pip install .lshfast\[records\]"):
+    with pytest.raises(
+        ImportError, match=r"rapidfuzz is missing: pip install .lshfast\[records\]"
+    ):
         distances.levenshtein("a", "b")
 
 
@@ -336,12 +510,22 @@ def test_the_extra_is_named_where_rapidfuzz_is_missing(monkeypatch):
     ("body", "error", "message"),
     [
         ("raise MemoryError", MemoryError, "^$"),
-        ("raise ImportError('libx.so: cannot allocate memory')", ImportError, "half cannot be imported: libx.so"),
-        ("import absent_package", ImportError, "half cannot be imported: No module named 'absent_package'"),
+        (
+            "raise ImportError('libx.so: cannot allocate memory')",
+            ImportError,
+            "half cannot be imported: libx.so",
+        ),
+        (
+            "import absent_package",
+            ImportError,
+            "half cannot be imported: No module named 'absent_package'",
+        ),
     ],
 )
 @pytest.mark.usefixtures("imports_anew")
-def test_a_package_that_cannot_be_imported_is_not_called_missing(tmp_path, monkeypatch, body, error, message):
+def test_a_package_that_cannot_be_imported_is_not_called_missing(
+    tmp_path, monkeypatch, body, error, message
+):
     (tmp_path / "half.py").write_text(body)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(error, match=message) as found:
@@ -355,16 +539,28 @@ WORDS = "abcd", "abdd"
 VECTORS = [1.0, 2.0], [2.0, 2.0]
 PAIR_OF_SETS = {"a", "b"}, {"b", "c"}
 SINGLE = [
-    *((getattr(distances, name), *WORDS, int) for name in ("indel", "levenshtein", "damerau", "osa", "hamming")),
+    *(
+        (getattr(distances, name), *WORDS, int)
+        for name in ("indel", "levenshtein", "damerau", "osa", "hamming")
+    ),
     *(
         (getattr(distances, name), b"abcd", b"abdd", int)
         for name in ("indel", "levenshtein", "damerau", "osa", "hamming")
     ),
     (distances.hamming, [1, 0, 1], (1, 1, 1), int),
     (distances.hamming, np.array([True, False]), np.array([True, True]), int),
-    *((getattr(distances, name), *VECTORS, float) for name in ("minkowski", "angles", "one_minus_cosines")),
-    *((getattr(distances, name), *map(np.array, VECTORS), float) for name in ("minkowski", "cosine_similarity")),
-    *((getattr(distances, name), *PAIR_OF_SETS, float) for name in ("jaccard", "jaccard_similarity", "containment")),
+    *(
+        (getattr(distances, name), *VECTORS, float)
+        for name in ("minkowski", "angles", "one_minus_cosines")
+    ),
+    *(
+        (getattr(distances, name), *map(np.array, VECTORS), float)
+        for name in ("minkowski", "cosine_similarity")
+    ),
+    *(
+        (getattr(distances, name), *PAIR_OF_SETS, float)
+        for name in ("jaccard", "jaccard_similarity", "containment")
+    ),
     (distances.jaccard, frozenset([1]), {1: 2}.keys(), float),
     (distances.overlap, *PAIR_OF_SETS, int),
 ]
@@ -390,15 +586,30 @@ def test_two_single_items_give_a_number_and_batches_an_array(function, a, b, kin
 def test_similarities_of_sets_follow_from_their_elements(a, b):
     assert distances.overlap(a, b) == len(a & b)
     assert distances.containment(a, b) == (len(a & b) / len(a) if a else 1)
-    assert distances.jaccard_similarity(a, b) == (len(a & b) / len(a | b) if a | b else 1)
-    assert distances.jaccard_similarity(a, b) == pytest.approx(1 - distances.jaccard(a, b))
+    assert distances.jaccard_similarity(a, b) == (
+        len(a & b) / len(a | b) if a | b else 1
+    )
+    assert distances.jaccard_similarity(a, b) == pytest.approx(
+        1 - distances.jaccard(a, b)
+    )
     names = {str(element) for element in a}, {str(element) for element in b}
-    several = TokenSets.from_sets([[*a, *a], [*b]]), TokenSets.from_sets([[*b], [*a, *a]])  # elements count once
-    for function in (distances.overlap, distances.containment, distances.jaccard_similarity):
+    several = (
+        TokenSets.from_sets([[*a, *a], [*b]]),
+        TokenSets.from_sets([[*b], [*a, *a]]),
+    )  # elements count once
+    for function in (
+        distances.overlap,
+        distances.containment,
+        distances.jaccard_similarity,
+    ):
         number = function(a, b)
         assert type(number) is (int if function is distances.overlap else float)
         assert function(*names) == number
-        assert function(*several).tolist() == function([a, b], [b, a]).tolist() == [number, function(b, a)]
+        assert (
+            function(*several).tolist()
+            == function([a, b], [b, a]).tolist()
+            == [number, function(b, a)]
+        )
         assert function([], []).shape == (0,)
 
 
@@ -420,16 +631,40 @@ def test_cosine_similarities_near_zero_are_exact():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: distances.cosine_similarity([1, 2], [0, 0]), "b must have no vector of zeros"),
-        (lambda: distances.cosine_similarity([1, float("nan")], [1, 1]), "a must be finite, not nan"),
+        (
+            lambda: distances.cosine_similarity([1, 2], [0, 0]),
+            "b must have no vector of zeros",
+        ),
+        (
+            lambda: distances.cosine_similarity([1, float("nan")], [1, 1]),
+            "a must be finite, not nan",
+        ),
         (lambda: distances.cosine_similarity({1, 2}, {1}), "a must be numbers"),
         (lambda: distances.cosine_similarity([1, 2], [1]), "equally many coordinates"),
-        (lambda: distances.overlap([1, 2], {1}), r"a must be sets, .* not int: set\(a\) makes one set"),
-        (lambda: distances.containment({1}, np.array([1, 2])), r"b must be sets, .* not int64: set\(b\) makes one set"),
-        (lambda: distances.jaccard_similarity(["a", "b"], ["a"]), r"not str: set\(a\) makes one set"),
-        (lambda: distances.jaccard_similarity("ab", {"a"}), "a must be sets, or both TokenSets, not str$"),
-        (lambda: distances.jaccard_similarity({"a": 2.0}, {"a": 1.0}), "not dict: .*compares weighted sets"),
-        (lambda: distances.jaccard(Counter("ab"), {"a"}), "not Counter: .*compares weighted sets"),
+        (
+            lambda: distances.overlap([1, 2], {1}),
+            r"a must be sets, .* not int: set\(a\) makes one set",
+        ),
+        (
+            lambda: distances.containment({1}, np.array([1, 2])),
+            r"b must be sets, .* not int64: set\(b\) makes one set",
+        ),
+        (
+            lambda: distances.jaccard_similarity(["a", "b"], ["a"]),
+            r"not str: set\(a\) makes one set",
+        ),
+        (
+            lambda: distances.jaccard_similarity("ab", {"a"}),
+            "a must be sets, or both TokenSets, not str$",
+        ),
+        (
+            lambda: distances.jaccard_similarity({"a": 2.0}, {"a": 1.0}),
+            "not dict: .*compares weighted sets",
+        ),
+        (
+            lambda: distances.jaccard(Counter("ab"), {"a"}),
+            "not Counter: .*compares weighted sets",
+        ),
         (lambda: distances.overlap([{1}] * 2, [{1}] * 3), "the same number of items"),
     ],
 )

@@ -8,7 +8,11 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
 from sklearn.manifold import TSNE
-from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, RadiusNeighborsTransformer
+from sklearn.neighbors import (
+    KNeighborsTransformer,
+    NearestNeighbors,
+    RadiusNeighborsTransformer,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -16,8 +20,16 @@ from lshfast import NearNeighbors
 from lshfast.estimators import LSHNeighbors
 
 CHECKS = [
-    pytest.param(own, check, id=f"{own.graph}-{getattr(check, 'func', check).__name__}-{number}", marks=marks)
-    for chosen, marks in [(LSHNeighbors(), []), (LSHNeighbors(graph="radius", mode="connectivity"), pytest.mark.slow)]
+    pytest.param(
+        own,
+        check,
+        id=f"{own.graph}-{getattr(check, 'func', check).__name__}-{number}",
+        marks=marks,
+    )
+    for chosen, marks in [
+        (LSHNeighbors(), []),
+        (LSHNeighbors(graph="radius", mode="connectivity"), pytest.mark.slow),
+    ]
     for number, (own, check) in enumerate(estimator_checks_generator(chosen))
 ]
 
@@ -34,15 +46,22 @@ def clusters(n=300, dim=8):
 
 
 def angles(a, b):
-    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, np.newaxis] / np.linalg.norm(b, axis=1)
+    cosines = (
+        (a @ b.T) / np.linalg.norm(a, axis=1)[:, np.newaxis] / np.linalg.norm(b, axis=1)
+    )
     return np.arccos(np.clip(cosines, -1, 1))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "l2", "manhattan", "l1", "cosine", "angle"])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "l2", "manhattan", "l1", "cosine", "angle"]
+)
 def test_neighbors_are_those_of_scikit_learn(metric):
     points, queries = np.split(clusters(140), [120])
     if metric == "angle":
-        exact = NearestNeighbors(n_neighbors=4, metric=lambda a, b: angles(a[np.newaxis], b[np.newaxis])[0, 0])
+        exact = NearestNeighbors(
+            n_neighbors=4,
+            metric=lambda a, b: angles(a[np.newaxis], b[np.newaxis])[0, 0],
+        )
     else:
         exact = NearestNeighbors(n_neighbors=4, metric=metric)
     exact.fit(points)
@@ -51,7 +70,9 @@ def test_neighbors_are_those_of_scikit_learn(metric):
         distances, places = ours.kneighbors(x)
         wanted, at = exact.kneighbors(x)
         assert (places == at).mean() > 0.97
-        np.testing.assert_allclose(distances[places == at], wanted[places == at], rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(
+            distances[places == at], wanted[places == at], rtol=1e-6, atol=1e-7
+        )
         assert (np.diff(distances, axis=1) >= 0).all()
 
 
@@ -63,13 +84,14 @@ def test_neighbors_within_a_radius():
         distances, places = ours.radius_neighbors(x)
         wanted = exact.radius_neighbors(x, return_distance=False)
         assert all(
-            set(mine.tolist()) <= set(all_of_them.tolist()) for mine, all_of_them in zip(places, wanted, strict=True)
+            set(mine.tolist()) <= set(all_of_them.tolist())
+            for mine, all_of_them in zip(places, wanted, strict=True)
         )
         assert sum(map(len, places)) > 0.98 * sum(map(len, wanted))
         assert all((np.diff(each) >= 0).all() for each in distances)
-        assert [each.tolist() for each in ours.radius_neighbors(x, return_distance=False)] == [
-            each.tolist() for each in places
-        ]
+        assert [
+            each.tolist() for each in ours.radius_neighbors(x, return_distance=False)
+        ] == [each.tolist() for each in places]
 
 
 def test_a_query_always_has_as_many_neighbors_as_asked():
@@ -90,7 +112,9 @@ def test_graphs():
         for x in (points, queries):
             difference = abs(ours.transform(x) - theirs.transform(x))
             assert (difference.data > 1e-9).sum() < 40
-        ours = LSHNeighbors(radius=1.0, graph="radius", mode=mode, recall=0.9999).fit(points)
+        ours = LSHNeighbors(radius=1.0, graph="radius", mode=mode, recall=0.9999).fit(
+            points
+        )
         theirs = RadiusNeighborsTransformer(radius=1.0, mode=mode).fit(points)
         assert ours.transform(queries).nnz > 0.999 * theirs.transform(queries).nnz
     assert ours.kneighbors_graph(n_neighbors=2).toarray().sum() == 600
@@ -101,16 +125,24 @@ def test_graphs():
 def test_clusters_of_a_pipeline():
     points = clusters()
     pipeline = make_pipeline(
-        LSHNeighbors(radius=1.5, graph="radius", recall=0.999), DBSCAN(eps=1.5, min_samples=3, metric="precomputed")
+        LSHNeighbors(radius=1.5, graph="radius", recall=0.999),
+        DBSCAN(eps=1.5, min_samples=3, metric="precomputed"),
     )
-    assert (pipeline.fit_predict(points) == DBSCAN(eps=1.5, min_samples=3).fit_predict(points)).all()
+    assert (
+        pipeline.fit_predict(points)
+        == DBSCAN(eps=1.5, min_samples=3).fit_predict(points)
+    ).all()
 
 
 @pytest.mark.slow
 def test_an_embedding_of_a_pipeline():
     points = clusters(120)
-    embedding = TSNE(metric="precomputed", init="random", perplexity=10, random_state=1, max_iter=250)
-    assert make_pipeline(LSHNeighbors(n_neighbors=40), embedding).fit_transform(points).shape == (120, 2)
+    embedding = TSNE(
+        metric="precomputed", init="random", perplexity=10, random_state=1, max_iter=250
+    )
+    assert make_pipeline(LSHNeighbors(n_neighbors=40), embedding).fit_transform(
+        points
+    ).shape == (120, 2)
 
 
 def test_sparse_points():
@@ -119,10 +151,15 @@ def test_sparse_points():
     points[:, 0] += 1
     matrix = scipy.sparse.csr_matrix(points)
     for metric in ("euclidean", "cosine", "angle", "manhattan"):
-        dense, sparse = (LSHNeighbors(metric, n_neighbors=3, recall=0.9999).fit(each) for each in (points, matrix))
+        dense, sparse = (
+            LSHNeighbors(metric, n_neighbors=3, recall=0.9999).fit(each)
+            for each in (points, matrix)
+        )
         for x in (None, matrix[:20]):
             np.testing.assert_allclose(
-                sparse.kneighbors(x)[0], dense.kneighbors(None if x is None else points[:20])[0], atol=1e-6
+                sparse.kneighbors(x)[0],
+                dense.kneighbors(None if x is None else points[:20])[0],
+                atol=1e-6,
             )
 
 
@@ -139,13 +176,19 @@ def test_equal_seeds_and_pickles_answer_alike():
     for other in (pickle.loads(pickle.dumps(ours)), clone(ours).fit(points)):
         for mine, theirs in zip(ours.kneighbors(), other.kneighbors(), strict=True):
             assert (mine == theirs).all()
-    LSHNeighbors(random_state=np.random.RandomState(3), n_jobs=-1).fit(points).kneighbors(points[:2])
+    LSHNeighbors(random_state=np.random.RandomState(3), n_jobs=-1).fit(
+        points
+    ).kneighbors(points[:2])
 
 
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"metric": "hamming"}, ValueError, "metric must be one of euclidean, cosine, manhattan"),
+        (
+            {"metric": "hamming"},
+            ValueError,
+            "metric must be one of euclidean, cosine, manhattan",
+        ),
         ({"graph": "all"}, ValueError, "graph must be one of kneighbors, radius"),
         ({"mode": "weights"}, ValueError, "mode must be one of distance, connectivity"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1"),
@@ -161,9 +204,14 @@ def test_parameters_that_cannot_be(parameters, error, message):
 
 def test_what_cannot_be_asked():
     ours = LSHNeighbors(n_neighbors=5).fit(clusters(20))
-    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit - 1, but n_neighbors = 20"):
+    with pytest.raises(
+        ValueError,
+        match="Expected n_neighbors <= n_samples_fit - 1, but n_neighbors = 20",
+    ):
         ours.kneighbors(n_neighbors=20)
-    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit, but n_neighbors = 21"):
+    with pytest.raises(
+        ValueError, match="Expected n_neighbors <= n_samples_fit, but n_neighbors = 21"
+    ):
         ours.kneighbors(clusters(2), n_neighbors=21)
     with pytest.raises(ValueError, match="mode must be 'connectivity' or 'distance'"):
         ours.kneighbors_graph(mode="ones")
@@ -189,7 +237,10 @@ def test_a_typical_radius_that_cannot_be_planned_is_changed(metric, points):
 
 def test_a_graph_of_distances_needs_one_more_point():
     ours = LSHNeighbors(n_neighbors=2).fit([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(ValueError, match="n_neighbors must be less than n_samples_fit = 2 with mode='distance'"):
+    with pytest.raises(
+        ValueError,
+        match="n_neighbors must be less than n_samples_fit = 2 with mode='distance'",
+    ):
         ours.transform([[1.0, 2.0]])
 
 
@@ -201,7 +252,13 @@ def test_the_typical_radius_is_that_of_the_index(metric, as_sparse):
     points = np.random.default_rng(2).standard_normal((400, 8))
     given = scipy.sparse.csr_matrix(points) if as_sparse else points
     ours = LSHNeighbors(metric, n_neighbors=4, random_state=3).fit(given)
-    index = NearNeighbors(metric, dim=8, n=400, sample=points, k=4, dtype="float64", seed=3)
-    expected = index.plan.radius if index.plan.threshold is None else 1 - index.plan.threshold
+    index = NearNeighbors(
+        metric, dim=8, n=400, sample=points, k=4, dtype="float64", seed=3
+    )
+    expected = (
+        index.plan.radius if index.plan.threshold is None else 1 - index.plan.threshold
+    )
     assert ours.radius_ == pytest.approx(expected, rel=1e-12)
-    assert 0.9 < np.mean(ours.kneighbors(n_neighbors=4)[0][:, -1] <= ours.radius_) < 0.99
+    assert (
+        0.9 < np.mean(ours.kneighbors(n_neighbors=4)[0][:, -1] <= ours.radius_) < 0.99
+    )

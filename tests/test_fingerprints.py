@@ -33,15 +33,27 @@ prints = st.lists(st.sets(st.integers(0, 11)), max_size=6)
 def test_matches_are_those_of_all_pairs(first, second, squares, functions, groups):
     matcher = FingerprintMatcher(GridSquares(12, squares, seed=5), functions, groups)
     within = [
-        (i, j) for i in range(len(first)) for j in range(i + 1, len(first)) if decided(matcher, first[i], first[j])
+        (i, j)
+        for i in range(len(first))
+        for j in range(i + 1, len(first))
+        if decided(matcher, first[i], first[j])
     ]
-    against = [(i, j) for i, a in enumerate(first) for j, b in enumerate(second) if decided(matcher, a, b)]
+    against = [
+        (i, j)
+        for i, a in enumerate(first)
+        for j, b in enumerate(second)
+        if decided(matcher, a, b)
+    ]
     for found, expected, others in (
         (matcher.match(sets_of(first)), within, first),
         (matcher.match(sets_of(first), sets_of(second)), against, second),
     ):
-        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == expected
-        assert found["common"].tolist() == [len(first[i] & others[j]) for i, j in expected]
+        assert (
+            list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == expected
+        )
+        assert found["common"].tolist() == [
+            len(first[i] & others[j]) for i, j in expected
+        ]
         assert found["similarity"].tolist() == [
             len(first[i] & others[j]) / len(first[i] | others[j]) for i, j in expected
         ]
@@ -50,9 +62,14 @@ def test_matches_are_those_of_all_pairs(first, second, squares, functions, group
 def test_pairs_are_those_of_the_family():
     """The matcher and `collide` of the amplified family decide alike."""
     generator = np.random.default_rng(2)
-    rows = sets_of([np.flatnonzero(generator.random(200) < 0.4).tolist() for _ in range(60)])
+    rows = sets_of(
+        [np.flatnonzero(generator.random(200) < 0.4).tolist() for _ in range(60)]
+    )
     matcher = FingerprintMatcher(GridSquares(200, seed=3), 40, 2)
-    found = {(int(i), int(j)) for i, j in zip(*(matcher.match(rows)[name] for name in "ij"), strict=True)}
+    found = {
+        (int(i), int(j))
+        for i, j in zip(*(matcher.match(rows)[name] for name in "ij"), strict=True)
+    }
     i, j = np.triu_indices(60, 1)
     yes = matcher.amplified.collide(rows.take(i), rows.take(j), 1)[:, 0]
     assert found == set(zip(i[yes].tolist(), j[yes].tolist(), strict=True))
@@ -62,9 +79,15 @@ def test_pairs_are_those_of_the_family():
 def test_f31_rates_by_formula():
     """MMDS 3.8.5; its .970 and 1/250 are from rounded numbers: the last is .0040242, 1 in 248.5."""
     family = GridSquares(400)
-    assert FingerprintMatcher(family, 1024, 1).rates() == pytest.approx((0.98505, 0.06344), abs=5e-6)
-    assert FingerprintMatcher(family, 1024, 2).rates() == pytest.approx((0.97032, 0.0040242), abs=5e-6)
-    assert 1 / FingerprintMatcher(family).rates().false == pytest.approx(248.5, abs=0.05)
+    assert FingerprintMatcher(family, 1024, 1).rates() == pytest.approx(
+        (0.98505, 0.06344), abs=5e-6
+    )
+    assert FingerprintMatcher(family, 1024, 2).rates() == pytest.approx(
+        (0.97032, 0.0040242), abs=5e-6
+    )
+    assert 1 / FingerprintMatcher(family).rates().false == pytest.approx(
+        248.5, abs=0.05
+    )
 
 
 def test_f32_rates_by_formula():
@@ -99,8 +122,14 @@ def simulated(matcher, seed):
     rates = []
     for _ in range(GROUPS):
         first = generator.random((FINGERS, len(used))) < family.minutia
-        other = np.where(first, generator.random(first.shape) < family.match, generator.random(first.shape) < 0.05)
-        a, b = (sets_of([used[row].tolist() for row in table]) for table in (first, other))
+        other = np.where(
+            first,
+            generator.random(first.shape) < family.match,
+            generator.random(first.shape) < 0.05,
+        )
+        a, b = (
+            sets_of([used[row].tolist() for row in table]) for table in (first, other)
+        )
         found = matcher.match(a, b)
         same = int((found["i"] == found["j"]).sum())
         rates.append((same / FINGERS, (len(found) - same) / (FINGERS * (FINGERS - 1))))
@@ -113,15 +142,22 @@ def simulated(matcher, seed):
     [
         (3, 1024, 2),
         (2, 100, 1),
-        *(pytest.param(*given, marks=pytest.mark.slow) for given in [(3, 1024, 1), (3, 2048, 1), (2, 150, 2)]),
+        *(
+            pytest.param(*given, marks=pytest.mark.slow)
+            for given in [(3, 1024, 1), (3, 2048, 1), (2, 150, 2)]
+        ),
     ],
 )
 def test_f31_f32_rates_by_simulation(squares, functions, groups):
     """Another print has a minutia in .05 of the squares where the first has none, so that it has .2 of them in all."""
-    matcher = FingerprintMatcher(GridSquares(2**24, squares, seed=11), functions, groups)
+    matcher = FingerprintMatcher(
+        GridSquares(2**24, squares, seed=11), functions, groups
+    )
     measured = simulated(matcher, 17)
     for rates, expected in zip(measured.T, matcher.rates(), strict=True):
-        error = max(rates.std(ddof=1), math.sqrt(expected * (1 - expected) / FINGERS)) / math.sqrt(GROUPS)
+        error = max(
+            rates.std(ddof=1), math.sqrt(expected * (1 - expected) / FINGERS)
+        ) / math.sqrt(GROUPS)
         assert abs(rates.mean() - expected) < 4 * error
 
 
@@ -130,8 +166,15 @@ def test_many_to_one_and_pieces(monkeypatch):
 
     generator = np.random.default_rng(3)
     fingers = generator.random((80, 400)) < 0.2
-    again = np.where(fingers, generator.random(fingers.shape) < 0.9, generator.random(fingers.shape) < 0.025)
-    database, queries = (sets_of([np.flatnonzero(row).tolist() for row in table]) for table in (fingers, again))
+    again = np.where(
+        fingers,
+        generator.random(fingers.shape) < 0.9,
+        generator.random(fingers.shape) < 0.025,
+    )
+    database, queries = (
+        sets_of([np.flatnonzero(row).tolist() for row in table])
+        for table in (fingers, again)
+    )
     matcher = FingerprintMatcher(GridSquares(400))
     every = matcher.match(queries, database)
     assert (every["i"] == every["j"]).sum() >= 75
@@ -140,7 +183,10 @@ def test_many_to_one_and_pieces(monkeypatch):
     monkeypatch.setattr(module, "PIECE_VALUES", 5000)
     monkeypatch.setattr(module, "PIECE_PAIRS", 100)
     told = []
-    assert (matcher.match(queries, database, progress=lambda *now: told.append(now)) == every).all()
+    assert (
+        matcher.match(queries, database, progress=lambda *now: told.append(now))
+        == every
+    ).all()
     assert len(told) > 5
     assert told[-1] == ("verify", 80, 80)
     told.clear()
@@ -156,33 +202,49 @@ def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):
 
     generator = np.random.default_rng(5)
     shares = generator.permutation(np.repeat([0, 0.05, 0.3, 0.97, 1], 12))
-    rows = [set(np.flatnonzero(generator.random(100) < share).tolist()) for share in shares]
+    rows = [
+        set(np.flatnonzero(generator.random(100) < share).tolist()) for share in shares
+    ]
     matcher = FingerprintMatcher(GridSquares(100), functions, 2)
-    wanted = [(i, j) for i in range(60) for j in range(60) if decided(matcher, rows[i], rows[j])]
+    wanted = [
+        (i, j)
+        for i in range(60)
+        for j in range(60)
+        if decided(matcher, rows[i], rows[j])
+    ]
     sets, told = sets_of(rows), []
     for values, pairs in ((2**22, 2**22), (3000, 100)):
         monkeypatch.setattr(module, "PIECE_VALUES", values)
         monkeypatch.setattr(module, "PIECE_PAIRS", pairs)
         told.clear()
         found = matcher.match(sets, sets, progress=lambda *now: told.append(now))
-        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == wanted
+        assert (
+            list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == wanted
+        )
         assert told == sorted(told)
         assert told[-1] == ("verify", 60, 60)
         found = matcher.match(sets)
-        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == [(i, j) for i, j in wanted if i < j]
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == [
+            (i, j) for i, j in wanted if i < j
+        ]
 
 
 def test_an_index_of_the_family_finds_the_pairs_of_one_group():
     """Both verbs for every index: single queries and batches of an LSHIndex of the family."""
     generator = np.random.default_rng(4)
-    rows = sets_of([np.flatnonzero(generator.random(400) < 0.25).tolist() for _ in range(30)])
+    rows = sets_of(
+        [np.flatnonzero(generator.random(400) < 0.25).tolist() for _ in range(30)]
+    )
     family = GridSquares(400, seed=9)
     index = LSHIndex(family=family, bands=64, rows_per_band=1)
     index.insert(range(30), rows)
     matcher = FingerprintMatcher(family, 64, 1)
     expected = matcher.match(rows, rows)
     for row in range(30):
-        assert sorted(index.query(rows.take([row]))[0]) == expected["j"][expected["i"] == row].tolist()
+        assert (
+            sorted(index.query(rows.take([row]))[0])
+            == expected["j"][expected["i"] == row].tolist()
+        )
 
 
 def test_squares_of_minutiae():
@@ -191,7 +253,11 @@ def test_squares_of_minutiae():
     x, y = [0, 9.99, 10, 29.9, 0, 29, 5, 5], [0, 0, 0, 0, 10, 19.9, 3, 4]
     assert grid.squares_of(x, y).tolist() == [0, 0, 1, 2, 3, 5, 0, 0]
     found = grid.prints([2, 0, 0, 2, 2, 2, 2, 2], x, y, 3)
-    assert [set(found[row].tolist()) for row in range(3)] == [{0, 1}, set(), {0, 2, 3, 5}]
+    assert [set(found[row].tolist()) for row in range(3)] == [
+        {0, 1},
+        set(),
+        {0, 2, 3, 5},
+    ]
     assert found.counts.tolist() == [2, 0, 4]
     third = FingerprintGrid(0.1, 3, 1)
     assert third.squares_of([math.nextafter(0.1 * 3, 0)], [0]).tolist() == [2]
@@ -200,11 +266,19 @@ def test_squares_of_minutiae():
 
 def test_g10_minutiae_near_a_border_count_for_the_adjacent_squares():
     grid = FingerprintGrid(10, 3, 2, border=1)
-    around = {(5, 5): {0}, (9.5, 5): {0, 1}, (10.5, 5): {0, 1}, (11.5, 5): {1}, (20.5, 9.5): {1, 2, 4, 5}}
+    around = {
+        (5, 5): {0},
+        (9.5, 5): {0, 1},
+        (10.5, 5): {0, 1},
+        (11.5, 5): {1},
+        (20.5, 9.5): {1, 2, 4, 5},
+    }
     around |= {(0.5, 0.5): {0}, (29.9, 19.9): {5}}  # no square beyond the edge
     for (x, y), squares in around.items():
         assert set(grid.prints([0], [x], [y], 1)[0].tolist()) == squares
-    assert [set(row.tolist()) for row in grid.prints([1, 0, 1], [5, 15, 5], [5, 5, 9.5], 2)] == [{1}, {0, 3}]
+    assert [
+        set(row.tolist()) for row in grid.prints([1, 0, 1], [5, 15, 5], [5, 5, 9.5], 2)
+    ] == [{1}, {0, 3}]
 
 
 def test_g10_a_border_finds_prints_whose_minutiae_moved():
@@ -222,7 +296,10 @@ def test_g10_a_border_finds_prints_whose_minutiae_moved():
         assert (prints.counts > 0).all()
         if border:
             own = FingerprintGrid(25, 16, 20).prints(owners, x.ravel(), y.ravel(), 200)
-            assert all(set(a.tolist()) <= set(b.tolist()) for a, b in zip(own, others, strict=True))
+            assert all(
+                set(a.tolist()) <= set(b.tolist())
+                for a, b in zip(own, others, strict=True)
+            )
     assert common[1] > 1.3 * common[0]
 
 
@@ -241,31 +318,98 @@ def test_g10_prints_are_normalised_before_the_grid():
     )
     matcher = FingerprintMatcher(GridSquares(grid.size))
     assert matcher.match(first, normalised)["similarity"].tolist() == [1.0]
-    assert matcher.family.distance(first, as_it_is) > 1 - 2 * (first.counts / grid.size) ** 2
+    assert (
+        matcher.family.distance(first, as_it_is)
+        > 1 - 2 * (first.counts / grid.size) ** 2
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: FingerprintGrid(10, border=6), ValueError, r"border must be in 0\.\.5, half of a square, not 6\.0"),
+        (
+            lambda: FingerprintGrid(10, border=6),
+            ValueError,
+            r"border must be in 0\.\.5, half of a square, not 6\.0",
+        ),
         (lambda: FingerprintGrid(10, border=-1), ValueError, "border must be in"),
-        (lambda: FingerprintGrid(0), ValueError, "square must be above 0 and finite, not 0.0"),
+        (
+            lambda: FingerprintGrid(0),
+            ValueError,
+            "square must be above 0 and finite, not 0.0",
+        ),
         (lambda: FingerprintGrid(math.nan), ValueError, "square must be above 0"),
-        (lambda: FingerprintGrid(1, 2**13, 2**12), ValueError, r"rows must be in 1\.\.2048, not 4096"),
-        (lambda: FingerprintGrid(10).squares_of([200], [0]), ValueError, r"0 <= x < 200 .* not \(200, 0\)"),
-        (lambda: FingerprintGrid(10).squares_of([math.nan], [0]), ValueError, r"not \(nan, 0\)"),
-        (lambda: FingerprintGrid(10).squares_of([1, 2], [0]), ValueError, "same length, not 2 and 1"),
-        (lambda: FingerprintGrid(10).squares_of(["a"], [0]), TypeError, "x must be numbers"),
-        (lambda: FingerprintGrid(10).prints([3], [0], [0], 3), ValueError, r"owners must be in 0\.\.2, not 3\.\.3"),
-        (lambda: FingerprintGrid(10).prints([0.5], [0], [0], 3), TypeError, "owners must be integers"),
-        (lambda: FingerprintGrid(10).prints([0, 1], [0], [0], 3), ValueError, "one number for each of 1 points"),
-        (lambda: FingerprintMatcher(400), TypeError, "family must be GridSquares, not 400"),
-        (lambda: FingerprintMatcher(GridSquares(9), 0), ValueError, "functions must be in"),
-        (lambda: FingerprintMatcher(GridSquares(9), 2**20, 17), ValueError, r"groups must be in 1\.\.16, not 17"),
-        (lambda: FingerprintMatcher(GridSquares(9)).match([[1]]), TypeError, "must be TokenSets"),
-        (lambda: FingerprintMatcher(GridSquares(9)).match(sets_of([[9]])), ValueError, r"squares in 0\.\.8"),
+        (
+            lambda: FingerprintGrid(1, 2**13, 2**12),
+            ValueError,
+            r"rows must be in 1\.\.2048, not 4096",
+        ),
+        (
+            lambda: FingerprintGrid(10).squares_of([200], [0]),
+            ValueError,
+            r"0 <= x < 200 .* not \(200, 0\)",
+        ),
+        (
+            lambda: FingerprintGrid(10).squares_of([math.nan], [0]),
+            ValueError,
+            r"not \(nan, 0\)",
+        ),
+        (
+            lambda: FingerprintGrid(10).squares_of([1, 2], [0]),
+            ValueError,
+            "same length, not 2 and 1",
+        ),
+        (
+            lambda: FingerprintGrid(10).squares_of(["a"], [0]),
+            TypeError,
+            "x must be numbers",
+        ),
+        (
+            lambda: FingerprintGrid(10).prints([3], [0], [0], 3),
+            ValueError,
+            r"owners must be in 0\.\.2, not 3\.\.3",
+        ),
+        (
+            lambda: FingerprintGrid(10).prints([0.5], [0], [0], 3),
+            TypeError,
+            "owners must be integers",
+        ),
+        (
+            lambda: FingerprintGrid(10).prints([0, 1], [0], [0], 3),
+            ValueError,
+            "one number for each of 1 points",
+        ),
+        (
+            lambda: FingerprintMatcher(400),
+            TypeError,
+            "family must be GridSquares, not 400",
+        ),
+        (
+            lambda: FingerprintMatcher(GridSquares(9), 0),
+            ValueError,
+            "functions must be in",
+        ),
+        (
+            lambda: FingerprintMatcher(GridSquares(9), 2**20, 17),
+            ValueError,
+            r"groups must be in 1\.\.16, not 17",
+        ),
+        (
+            lambda: FingerprintMatcher(GridSquares(9)).match([[1]]),
+            TypeError,
+            "must be TokenSets",
+        ),
+        (
+            lambda: FingerprintMatcher(GridSquares(9)).match(sets_of([[9]])),
+            ValueError,
+            r"squares in 0\.\.8",
+        ),
         (lambda: best_functions(GridSquares(9), 0), ValueError, "groups must be"),
-        (lambda: best_functions(GridSquares(9), 10**400), ValueError, "groups must be in"),
+        (
+            lambda: best_functions(GridSquares(9), 10**400),
+            ValueError,
+            "groups must be in",
+        ),
     ],
 )
 def test_errors(call, error, message):

@@ -40,22 +40,33 @@ def test_the_reference_still_computes_them():
     assert cases() == GOLDEN
 
 
-@pytest.mark.parametrize("case", GOLDEN["strings"], ids=lambda case: f"{case['string'][:8]!r} {case['seed']}")
+@pytest.mark.parametrize(
+    "case", GOLDEN["strings"], ids=lambda case: f"{case['string'][:8]!r} {case['seed']}"
+)
 def test_strings(case):
     rows = [[case["string"]], [case["string"].encode()]]
-    assert TokenSets.from_sets(rows, seed=int(case["seed"], 16)).tokens.tolist() == [int(case["token"], 16)] * 2
+    assert (
+        TokenSets.from_sets(rows, seed=int(case["seed"], 16)).tokens.tolist()
+        == [int(case["token"], 16)] * 2
+    )
 
 
-@pytest.mark.parametrize("case", GOLDEN["integers"], ids=lambda case: f"{case['integer']} {case['seed']}")
+@pytest.mark.parametrize(
+    "case", GOLDEN["integers"], ids=lambda case: f"{case['integer']} {case['seed']}"
+)
 def test_integers(case):
-    tokens = TokenSets.from_sets([[int(case["integer"])]], seed=int(case["seed"], 16)).tokens
+    tokens = TokenSets.from_sets(
+        [[int(case["integer"])]], seed=int(case["seed"], 16)
+    ).tokens
     assert tokens.tolist() == [int(case["token"], 16)]
 
 
 @pytest.mark.parametrize("number", range(len(GOLDEN["shingles"])))
 def test_shingles(level, number):
     case = GOLDEN["shingles"][number]
-    found = shingle([case["text"]], case["unit"], case["size"], seed=int(case["seed"], 16))
+    found = shingle(
+        [case["text"]], case["unit"], case["size"], seed=int(case["seed"], 16)
+    )
     assert found.tokens.tolist() == numbers(case["tokens"])
 
 
@@ -65,10 +76,14 @@ def test_signatures_and_band_keys(level, number):
     hasher = MinHasher(len(case["signature"]), case["scheme"], int(case["seed"], 16))
     signatures = hasher.sketch(one_row(numbers(case["tokens"])))
     assert signatures[0].tolist() == numbers(case["signature"])
-    assert Bands(case["bands"], case["rows"]).keys(signatures)[0].tolist() == numbers(case["keys"])
+    assert Bands(case["bands"], case["rows"]).keys(signatures)[0].tolist() == numbers(
+        case["keys"]
+    )
 
 
-@pytest.mark.parametrize("case", GOLDEN["fingerprints"], ids=lambda case: f"{len(case['tokens'])} tokens")
+@pytest.mark.parametrize(
+    "case", GOLDEN["fingerprints"], ids=lambda case: f"{len(case['tokens'])} tokens"
+)
 def test_fingerprints(case):
     rows = one_row(numbers(case["tokens"]))
     found = sets.fingerprints(rows.offsets, rows.tokens, numbers(case["key"]))
@@ -78,7 +93,10 @@ def test_fingerprints(case):
 @pytest.mark.parametrize("number", range(len(GOLDEN["simhash"])))
 def test_simhash(level, number):
     case = GOLDEN["simhash"][number]
-    hasher, sets = SimHasher(128, int(case["seed"], 16)), one_row(numbers(case["tokens"]))
+    hasher, sets = (
+        SimHasher(128, int(case["seed"], 16)),
+        one_row(numbers(case["tokens"])),
+    )
     assert hasher.counters(sets, case["weights"])[0].tolist() == case["counters"]
     assert hasher.sketch(sets, case["weights"])[0].tolist() == numbers(case["code"])
 
@@ -86,27 +104,35 @@ def test_simhash(level, number):
 @pytest.mark.parametrize("number", range(len(GOLDEN["signs"])))
 def test_signs(level, number):
     case = GOLDEN["signs"][number]
-    assert SignSketcher(4, 64, 1, case["zero"]).sketch(case["vector"]).tolist() == numbers(case["code"])
+    assert SignSketcher(4, 64, 1, case["zero"]).sketch(
+        case["vector"]
+    ).tolist() == numbers(case["code"])
 
 
 @pytest.mark.parametrize("number", range(len(GOLDEN["one_permutation"])))
 def test_one_permutation(level, number):
     case = GOLDEN["one_permutation"][number]
-    signature = OnePermutation(16, int(case["seed"], 16)).sketch(one_row(numbers(case["tokens"])))[0]
+    signature = OnePermutation(16, int(case["seed"], 16)).sketch(
+        one_row(numbers(case["tokens"]))
+    )[0]
     assert signature.tolist() == numbers(case["signature"])
 
 
 @pytest.mark.parametrize("number", range(len(GOLDEN["packed"])))
 def test_packed(level, number):
     case = GOLDEN["packed"][number]
-    packed = BBits(case["bits"], MinHasher(case["slots"], case["scheme"])).sketch(one_row(numbers(case["tokens"])))[0]
+    packed = BBits(case["bits"], MinHasher(case["slots"], case["scheme"])).sketch(
+        one_row(numbers(case["tokens"]))
+    )[0]
     assert packed.tolist() == numbers(case["words"])
 
 
 @pytest.mark.parametrize("number", range(len(GOLDEN["lines"])))
 def test_lines(level, number):
     case = GOLDEN["lines"][number]
-    kind = {"gaussian-lines": GaussianLines, "cauchy-lines": CauchyLines}[case["family"]]
+    kind = {"gaussian-lines": GaussianLines, "cauchy-lines": CauchyLines}[
+        case["family"]
+    ]
     point = [float.fromhex(coordinate) for coordinate in case["coordinates"]]
     family = kind(len(point), float.fromhex(case["width"]), int(case["seed"], 16))
     assert family.hash(point, 6)[0].tolist() == numbers(case["values"])
@@ -116,19 +142,28 @@ def test_lines(level, number):
 @pytest.mark.parametrize("number", range(len(GOLDEN["rotations"])))
 def test_rotations(level, number):
     case = GOLDEN["rotations"][number]
-    vector, seed = [float.fromhex(coordinate) for coordinate in case["coordinates"]], int(case["seed"], 16)
+    vector, seed = (
+        [float.fromhex(coordinate) for coordinate in case["coordinates"]],
+        int(case["seed"], 16),
+    )
     bits = Hyperplanes(len(vector), seed).hash(vector, 400)[0].tolist()
     assert hex(sum(bit << j for j, bit in enumerate(bits))) == case["hyperplanes"]
     corners = CrossPolytope(len(vector), 16, seed).hash(vector, 30)[0].tolist()
     assert corners == case["cross-polytope"]
 
 
-@pytest.mark.parametrize("case", GOLDEN["weighted"], ids=lambda case: f"{case['set']}-{case['scheme']}-{case['seed']}")
+@pytest.mark.parametrize(
+    "case",
+    GOLDEN["weighted"],
+    ids=lambda case: f"{case['set']}-{case['scheme']}-{case['seed']}",
+)
 def test_weighted(case):
     tokens = np.array([int(token, 16) for token in case["tokens"]], np.uint64)
     weights = [float.fromhex(weight) for weight in case["weights"]]
     hasher = WeightedMinHasher(16, case["scheme"], int(case["seed"], 16))
-    [signature] = hasher.sketch(WeightedSets([0, len(tokens)], tokens, weights)).tolist()
+    [signature] = hasher.sketch(
+        WeightedSets([0, len(tokens)], tokens, weights)
+    ).tolist()
     assert [f"{slot:016x}" for slot in signature] == case["signature"]
 
 
@@ -136,12 +171,17 @@ def test_logarithms_and_exponentials():
     for case in GOLDEN["logarithms"]:
         assert weighted_kernels.exact_log(float.fromhex(case["x"])).hex() == case["log"]
     for case in GOLDEN["exponentials"]:
-        assert weighted_kernels.exact_exponential(int(case["v"], 16)).hex() == case["exponential"]
+        assert (
+            weighted_kernels.exact_exponential(int(case["v"], 16)).hex()
+            == case["exponential"]
+        )
 
 
 def test_multisets():
     for case in GOLDEN["multisets"]:
-        pairs = WeightedSets([0, 1], np.array([int(case["token"], 16)], np.uint64), [4]).pairs()
+        pairs = WeightedSets(
+            [0, 1], np.array([int(case["token"], 16)], np.uint64), [4]
+        ).pairs()
         assert [f"{token:016x}" for token in pairs.tokens.tolist()] == case["tokens"]
 
 

@@ -13,7 +13,9 @@ from lshfast.records.tables.dependent import DependentField
 from lshfast.records.tables.keys import LeftOut
 
 MARKS = "\x1b]52;c;aGk=\x07\x9b31m\r\x7f\u202e\u2066\u2028\u200f<b>&"
-RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+RAW = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 NAME = f"{MARKS}\nforged"  # ends a line, too
 KEYS = [f"{letter}{NAME}" for letter in "abcd"]
 TEXTS = [
@@ -62,14 +64,32 @@ def of_records():
         for row in range(30)
     ]  # fmt: skip
     links = records.dedup_records(people * 2, threads=1)
-    yield from (links, links.summary, links.rates, links.weights, links.rates, *links.left_out, *links.dependent)
-    yield from (*links.summary.warnings, *links.fields, links.explain(0) if callable(links.explain) else "")
-    yield from (DependentField(f"name{NAME}", (f"town{NAME}",)), LeftOut(f"name{NAME}", "row numbers"))
+    yield from (
+        links,
+        links.summary,
+        links.rates,
+        links.weights,
+        links.rates,
+        *links.left_out,
+        *links.dependent,
+    )
+    yield from (
+        *links.summary.warnings,
+        *links.fields,
+        links.explain(0) if callable(links.explain) else "",
+    )
+    yield from (
+        DependentField(f"name{NAME}", (f"town{NAME}",)),
+        LeftOut(f"name{NAME}", "row numbers"),
+    )
 
 
 def of_files(folder):
     path, clusters = folder / f"a{NAME}.jsonl", folder / "c.parquet"
-    rows = [{f"id{NAME}": key, "text": text, "by": f"v{NAME}"} for key, text in zip(KEYS, TEXTS, strict=True)]
+    rows = [
+        {f"id{NAME}": key, "text": text, "by": f"v{NAME}"}
+        for key, text in zip(KEYS, TEXTS, strict=True)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for number in range(2):
         result = lshfast.dedup_files(
@@ -85,14 +105,19 @@ def of_files(folder):
 
 
 def of_passages():
-    texts = [f"{' '.join(f'word{i}' for i in range(60))} {end}" for end in (NAME, "and", NAME)]
+    texts = [
+        f"{' '.join(f'word{i}' for i in range(60))} {end}"
+        for end in (NAME, "and", NAME)
+    ]
     found = passages.find(texts, length=10)
     yield from (found, *found)
 
 
 def of_images(folder):
     for name in "ab":
-        Image.effect_mandelbrot((64, 64), (-2, -1, 1, 1), 20).save(folder / f"{name}{NAME}.png")
+        Image.effect_mandelbrot((64, 64), (-2, -1, 1, 1), 20).save(
+            folder / f"{name}{NAME}.png"
+        )
     (folder / f"broken{NAME}.png").write_bytes(b"no image")
     listed = images.list_images(folder)
     hashes = images.hash_files(listed.paths)
@@ -103,12 +128,18 @@ def of_images(folder):
 
 
 def of_genomes():
-    sketches = genomes.sketch(["ACGTTGCATGTC" * 100] * 2, names=[f"a{NAME}", f"b{NAME}"], k=5, scaled=1)
+    sketches = genomes.sketch(
+        ["ACGTTGCATGTC" * 100] * 2, names=[f"a{NAME}", f"b{NAME}"], k=5, scaled=1
+    )
     yield from (sketches, genomes.pairs(sketches))
 
 
 def of_web():
-    urls = [f"http://h{host}.org/a{path}/b{path}/{MARKS[:1]}c" for host in range(2) for path in range(20)]
+    urls = [
+        f"http://h{host}.org/a{path}/b{path}/{MARKS[:1]}c"
+        for host in range(2)
+        for path in range(20)
+    ]
     found = web.find_mirrors([url.replace("\x1b", "%1b") for url in urls])
     yield from (found, *found.removed)
     contraction = web.contract([0, 0, 1, 1], [2, 3, 2, 3])
@@ -116,13 +147,25 @@ def of_web():
 
 
 @pytest.mark.parametrize(
-    "make", [of_dedup, of_indexes, of_records, of_files, of_passages, of_images, of_genomes, of_web]
+    "make",
+    [
+        of_dedup,
+        of_indexes,
+        of_records,
+        of_files,
+        of_passages,
+        of_images,
+        of_genomes,
+        of_web,
+    ],
 )
 def test_results_show_no_control_characters(make, tmp_path):
     for result in make(tmp_path) if make in (of_files, of_images) else make():
         for text in shown(result):
             assert not RAW.search(text), ascii(text)
-            assert not [line for line in text.split("\n") if line.strip().startswith("forged")], ascii(text)
+            assert not [
+                line for line in text.split("\n") if line.strip().startswith("forged")
+            ], ascii(text)
 
 
 @pytest.mark.parametrize("html", [of_dedup])
@@ -147,7 +190,9 @@ def faults(folder):
     yield lambda: result_of_dedup().explain(f"missing{MARKS}")
     yield lambda: lshfast.dedup_files(table, folder / "out.jsonl")
     yield lambda: lshfast.dedup_files(rows, folder / "out.jsonl", column=f"c{MARKS}")
-    yield lambda: lshfast.dedup_files(folder / f"missing{MARKS}.jsonl", folder / "out.jsonl")
+    yield lambda: lshfast.dedup_files(
+        folder / f"missing{MARKS}.jsonl", folder / "out.jsonl"
+    )
     yield lambda: lshfast.dedup_files(rows, folder / f"missing{MARKS}" / "out.jsonl")
     yield lambda: records.dedup_records([{f"name{MARKS}": "a"}] * 3, fields=["none"])
     yield lambda: lshfast.LSHIndex.open(str(folder / f"missing{MARKS}"))

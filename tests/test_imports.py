@@ -18,10 +18,12 @@ ROOT = Path(lshfast.__file__).parents[1]
 LAZY = sorted(
     ".".join(path.relative_to(ROOT).parent.parts)
     for path in (ROOT / "lshfast").rglob("__init__.py")
-    if "lazy_names(" in path.read_text(encoding="utf-8") and path.parent.name != "estimators"  # needs scikit-learn
+    if "lazy_names(" in path.read_text(encoding="utf-8")
+    and path.parent.name != "estimators"  # needs scikit-learn
 )
 
-# Completes the names of packages as readline does, where only numpy and the standard library can be imported.
+# Completes the names of packages as readline does, where only numpy and the standard library can be
+# imported.
 COMPLETE = """
 import importlib, json, rlcompleter, sys
 
@@ -43,7 +45,9 @@ print(json.dumps(found))
 def loaded_by(statement):
     """Return the modules that a new interpreter has loaded after a statement."""
     code = f"import sys\n{statement}\nprint(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return set(done.stderr.split())
 
 
@@ -57,7 +61,9 @@ def test_all_names_of_a_package_can_be_imported(name):
 def test_packages_list_their_names_before_these_are_imported():
     public = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
     code = "import sys, lshfast; before = {*sys.modules}; print(dir(lshfast)); assert before == {*sys.modules}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert {*lshfast.__all__, *public} <= {*ast.literal_eval(done.stdout)}
 
 
@@ -65,23 +71,40 @@ def test_the_package_lists_what_is_public():
     """No internal module, also not one that was imported, and none of datasketch's names, which can be imported."""
     modules = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
     code = "import lshfast, lshfast._engine.executors.memory; lshfast.dedup(['a']); print(dir(lshfast))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found = [name for name in ast.literal_eval(done.stdout) if not name.startswith("__")]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    found = [
+        name for name in ast.literal_eval(done.stdout) if not name.startswith("__")
+    ]
     assert found == sorted([*lshfast.__all__, *modules])
     pages = [
-        Path(__file__).parents[1] / name for name in ("README.md", "docs/start/overview.md", "docs/start/guide.md")
+        Path(__file__).parents[1] / name
+        for name in ("README.md", "docs/start/overview.md", "docs/start/guide.md")
     ]
     guide = "".join(page.read_text("utf-8") for page in pages)
-    assert [name for name in lshfast.__all__ if not re.search(rf"\b{name}\b", guide)] == []
-    classes = [name for name in lshfast.datasketch.__all__ if not name.startswith("sha1_")]
-    assert [getattr(lshfast, name) for name in classes] == [getattr(lshfast.datasketch, name) for name in classes]
+    assert [
+        name for name in lshfast.__all__ if not re.search(rf"\b{name}\b", guide)
+    ] == []
+    classes = [
+        name for name in lshfast.datasketch.__all__ if not name.startswith("sha1_")
+    ]
+    assert [getattr(lshfast, name) for name in classes] == [
+        getattr(lshfast.datasketch, name) for name in classes
+    ]
 
 
 def test_modules_that_the_pages_name_are_public():
     """All but the internal ones, and those whose import registers names for frames."""
-    here = Path(__file__).parents[1]  # with the pages, also where the package is installed elsewhere
+    here = Path(__file__).parents[
+        1
+    ]  # with the pages, also where the package is installed elsewhere
     pages = [here / "README.md", *(here / "docs").rglob("*.md")]
-    named = {name for page in pages for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))}
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"`lshfast\.(\w+)", page.read_text("utf-8"))
+    }
     modules = {path.stem for path in (ROOT / "lshfast").glob("*.py")}
     assert named & modules - {"pandas", "polars"} <= {*dir(lshfast)}
     assert lshfast.quality.threshold_of
@@ -89,7 +112,12 @@ def test_modules_that_the_pages_name_are_public():
 
 @pytest.mark.slow
 def test_tab_completes_the_names_without_extras():
-    done = subprocess.run([sys.executable, "-c", COMPLETE, *LAZY], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPLETE, *LAZY],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = json.loads(done.stdout)
     for name in LAZY:
         assert {*importlib.import_module(name).__all__} <= {*found[name]}
@@ -97,9 +125,13 @@ def test_tab_completes_the_names_without_extras():
 
 
 def test_a_missing_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match=r"module 'lshfast\.index' has no attribute 'LSHTree'"):
+    with pytest.raises(
+        AttributeError, match=r"module 'lshfast\.index' has no attribute 'LSHTree'"
+    ):
         _ = lshfast.index.LSHTree
-    with pytest.raises(AttributeError, match="module 'lshfast' has no attribute 'LSHTree'"):
+    with pytest.raises(
+        AttributeError, match="module 'lshfast' has no attribute 'LSHTree'"
+    ):
         _ = lshfast.LSHTree
     with pytest.raises(ImportError, match="cannot import name 'LSHTree'"):
         exec("from lshfast import LSHTree")
@@ -115,8 +147,13 @@ def test_lazy_names_change_nothing_of_the_package():
 
 def test_packages_need_not_be_imported():
     names = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
-    loaded = loaded_by(f"import lshfast; lshfast.families.Cascade, {', '.join(f'lshfast.{name}' for name in names)}")
-    assert {"lshfast.families.cascade", *(f"lshfast.{name}" for name in names)} <= loaded
+    loaded = loaded_by(
+        f"import lshfast; lshfast.families.Cascade, {', '.join(f'lshfast.{name}' for name in names)}"
+    )
+    assert {
+        "lshfast.families.cascade",
+        *(f"lshfast.{name}" for name in names),
+    } <= loaded
 
 
 def test_the_package_alone_loads_no_numpy():
@@ -125,11 +162,15 @@ def test_the_package_alone_loads_no_numpy():
 
 def test_dedup_loads_no_index_and_no_families_of_vectors():
     loaded = loaded_by("import lshfast; lshfast.dedup(['a'])")
-    assert loaded.isdisjoint({"lshfast.index.lsh_index", "lshfast.families.vectors", "lshfast.datasketch"})
+    assert loaded.isdisjoint(
+        {"lshfast.index.lsh_index", "lshfast.families.vectors", "lshfast.datasketch"}
+    )
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("arguments", [["--help"], ["dedup", "--help"], ["index", "query", "-h"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["dedup", "--help"], ["index", "query", "-h"]]
+)
 def test_help_loads_no_numpy(arguments):
     pytest.importorskip("typer")
     code = f"import runpy, os; sys.argv[1:] = {arguments}; sys.stdout = open(os.devnull, 'w')"
@@ -141,18 +182,36 @@ def test_help_loads_no_numpy(arguments):
 
 def test_the_version_is_printed_without_the_commands():
     pytest.importorskip("typer")
-    loaded = loaded_by("import runpy; sys.argv[1:] = ['--version']; runpy.run_module('lshfast', run_name='__main__')")
+    loaded = loaded_by(
+        "import runpy; sys.argv[1:] = ['--version']; runpy.run_module('lshfast', run_name='__main__')"
+    )
     assert loaded.isdisjoint({"numpy", "typer"})
 
 
-@pytest.mark.parametrize("package", ["lshfast", "lshfast.families", "lshfast.index", "lshfast.spark", "lshfast.stages"])
+@pytest.mark.parametrize(
+    "package",
+    ["lshfast", "lshfast.families", "lshfast.index", "lshfast.spark", "lshfast.stages"],
+)
 def test_rows_are_rows_of_data_and_not_of_a_band(package):
     module = importlib.import_module(package)
     values = {name: getattr(module, name) for name in module.__all__}
-    functions = {name: value for name, value in values.items() if inspect.isfunction(value)}
+    functions = {
+        name: value for name, value in values.items() if inspect.isfunction(value)
+    }
     for name, value in values.items():
         if inspect.isclass(value):
             members = inspect.getmembers(value, inspect.isroutine)
-            functions |= {f"{name}.{member}": function for member, function in members if inspect.isfunction(function)}
-    parameters = {name: set(inspect.signature(function).parameters) for name, function in functions.items()}
-    assert [name for name, given in parameters.items() if "rows" in given and given & {"bands", "probes"}] == []
+            functions |= {
+                f"{name}.{member}": function
+                for member, function in members
+                if inspect.isfunction(function)
+            }
+    parameters = {
+        name: set(inspect.signature(function).parameters)
+        for name, function in functions.items()
+    }
+    assert [
+        name
+        for name, given in parameters.items()
+        if "rows" in given and given & {"bands", "probes"}
+    ] == []

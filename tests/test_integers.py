@@ -11,7 +11,8 @@ import lshfast
 PACKAGE = Path(lshfast.__file__).parent
 SOURCE = Path(__file__).parents[1] / "src"
 
-# Functions whose type follows from Python's ints or from bools: how many arguments they take before the dtype.
+# Functions whose type follows from Python's ints or from bools: how many arguments they take before
+# the dtype.
 PLACES = {"arange": 3, "cumsum": 2, "full": 2, "array": 1, "asarray": 1, "cumprod": 2}
 
 
@@ -22,7 +23,12 @@ def names_no_type(call):
         return False
     of_numpy = isinstance(function.value, ast.Name) and function.value.id == "np"
     options = {option.arg for option in call.keywords}
-    if any(isinstance(value, ast.Name) and value.id == "int" for value in call.args[1:]) and of_numpy:
+    if (
+        any(
+            isinstance(value, ast.Name) and value.id == "int" for value in call.args[1:]
+        )
+        and of_numpy
+    ):
         return True
     if function.attr == "astype":
         return isinstance(call.args[0], ast.Name) and call.args[0].id == "int"
@@ -32,7 +38,10 @@ def names_no_type(call):
         return False
     if options & {"dtype", "out"} or len(call.args) > PLACES[function.attr]:
         return False
-    if function.attr in ("array", "asarray"):  # of something that numpy has made, they keep the type
+    if function.attr in (
+        "array",
+        "asarray",
+    ):  # of something that numpy has made, they keep the type
         return isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
     if function.attr == "full":
         return not isinstance(call.args[1], (ast.Attribute, ast.Subscript))
@@ -41,7 +50,9 @@ def names_no_type(call):
 
 def calls(path):
     text = path.read_text(encoding="utf-8")
-    if re.search(r"\bnp\.|astype|cumsum", text) is None:  # and then there is no such call
+    if (
+        re.search(r"\bnp\.|astype|cumsum", text) is None
+    ):  # and then there is no such call
         return []
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
 
@@ -49,18 +60,27 @@ def calls(path):
 @pytest.mark.slow
 def test_integers_have_a_type():
     for path in sorted(PACKAGE.rglob("*.py")):
-        wrong = [f"line {call.lineno}: {ast.unparse(call)}" for call in calls(path) if names_no_type(call)]
+        wrong = [
+            f"line {call.lineno}: {ast.unparse(call)}"
+            for call in calls(path)
+            if names_no_type(call)
+        ]
         assert wrong == [], path
 
 
-@pytest.mark.skipif(not SOURCE.is_dir(), reason="the tests run beside an installed package")
+@pytest.mark.skipif(
+    not SOURCE.is_dir(), reason="the tests run beside an installed package"
+)
 def test_integers_of_kernels_have_a_type():
     found = []
     for path in sorted([*SOURCE.glob("**/*.pyx"), *SOURCE.glob("**/*.pxi")]):
         code = re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
         for call in re.finditer(r"np\.(?:arange|cumsum|full|array)\(", code):
             arguments = inside_brackets(code[call.start() :])
-            if not re.search(r"np\.|dtype|NO_BYTES", arguments) and not arguments.isidentifier():
+            if (
+                not re.search(r"np\.|dtype|NO_BYTES", arguments)
+                and not arguments.isidentifier()
+            ):
                 found.append(f"{path.name}: {arguments}")
     assert found == []
 

@@ -34,9 +34,20 @@ BELOW["_items"] = ["index", "join", *BELOW["join"], *BELOW["index"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["exact"] = ["index", "join", *BELOW["join"]]
 BELOW["_engine"] = ["_items", *BELOW["_items"]]
-BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = ["_engine", *BELOW["_engine"]]
+BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = [
+    "_engine",
+    *BELOW["_engine"],
+]
 BELOW["spark"] = BELOW["stages"] = ["_engine", *BELOW["_engine"]]
-APPLICATIONS = ("fingerprints", "genomes", "images", "passages", "quality", "records", "web")
+APPLICATIONS = (
+    "fingerprints",
+    "genomes",
+    "images",
+    "passages",
+    "quality",
+    "records",
+    "web",
+)
 for application in APPLICATIONS:
     BELOW[application] = ["_engine", *BELOW["_engine"]]
 BELOW["records"] += ["quality"]  # what labels say of a threshold
@@ -46,7 +57,11 @@ TOP = {"__init__", "__main__", "startup"}
 
 @cache
 def modules():
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] != "__pycache__"]
+    return [
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] != "__pycache__"
+    ]
 
 
 @cache
@@ -70,7 +85,9 @@ def imports_of(path):
     Only these statements are parsed: to walk through the trees of all modules takes four seconds.
     """
     names = r"(?:\([^)]*\)|[\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*(?=$|  #))"
-    lines = re.finditer(rf"^( *)((?:from [\w.]+ )?import {names})", text_of(path), re.MULTILINE)
+    lines = re.finditer(
+        rf"^( *)((?:from [\w.]+ )?import {names})", text_of(path), re.MULTILINE
+    )
     return [(len(match[1]), *ast.parse(match[2]).body) for match in lines]
 
 
@@ -82,7 +99,11 @@ def imported(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "lshfast" else [f"lshfast.{alias.name}" for alias in node.names]
+            names = (
+                [node.module]
+                if node.module != "lshfast"
+                else [f"lshfast.{alias.name}" for alias in node.names]
+            )
         found |= {name.split(".")[1] for name in names if name.startswith("lshfast.")}
     return found & parts()
 
@@ -102,7 +123,9 @@ def test_no_executor_imports_another():
         name = module_of(path).removeprefix("lshfast.") + "."
         for executor in EXECUTORS:
             if name.startswith(f"{executor}."):
-                others = {f"lshfast.{other}" for other in EXECUTORS if other != executor}
+                others = {
+                    f"lshfast.{other}" for other in EXECUTORS if other != executor
+                }
                 assert not others & packages_imported_by(path), path
 
 
@@ -132,26 +155,41 @@ def test_no_modules_import_each_other():
             if isinstance(node, ast.Import):
                 several = {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                inside = {f"{node.module}.{alias.name}" for alias in node.names} & own.keys()
+                inside = {
+                    f"{node.module}.{alias.name}" for alias in node.names
+                } & own.keys()
                 several = inside or {node.module}
-            graph.add(name, *several.intersection(own) - {name})  # kernels import compiled modules of their own
+            graph.add(
+                name, *several.intersection(own) - {name}
+            )  # kernels import compiled modules of their own
     graph.prepare()  # raises CycleError
 
 
 def module_of(path):
     """Return the name of the module in a file."""
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(
+        path.relative_to(PACKAGE.parent).with_suffix("").parts
+    ).removesuffix(".__init__")
 
 
 def test_a_class_name_occurs_once():
     names = Counter(
-        name for path in modules() for name in re.findall(r"^ *class (\w+)[:(]", text_of(path), re.MULTILINE)
+        name
+        for path in modules()
+        for name in re.findall(r"^ *class (\w+)[:(]", text_of(path), re.MULTILINE)
     )
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_module_has_the_name_of_what_its_package_exports():
-    packages = [lshfast, *(importlib.import_module(f"lshfast.{part}") for part in BELOW if (PACKAGE / part).is_dir())]
+    packages = [
+        lshfast,
+        *(
+            importlib.import_module(f"lshfast.{part}")
+            for part in BELOW
+            if (PACKAGE / part).is_dir()
+        ),
+    ]
     for package in packages:
         if package.__name__ == "lshfast.datasketch":
             continue  # whose names are datasketch's
@@ -163,7 +201,18 @@ def test_the_core_needs_numpy_alone():
     """Other packages are those of extras, which only functions import."""
     known = sys.stdlib_module_names | {"lshfast", "numpy"}
     # Their modules name what they need.
-    extras = {"_cli", "_io", "datasketch", "estimators", "executors", "job", "label_job", "spark", "stages", "stores"}
+    extras = {
+        "_cli",
+        "_io",
+        "datasketch",
+        "estimators",
+        "executors",
+        "job",
+        "label_job",
+        "spark",
+        "stages",
+        "stores",
+    }
     wrong = []
     for path in modules():
         if extras & set(path.relative_to(PACKAGE).with_suffix("").parts):
@@ -171,7 +220,17 @@ def test_the_core_needs_numpy_alone():
         for column, node in imports_of(path):
             if column:  # inside of functions and conditions
                 continue
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            wrong += [f"{path}: {name}" for name in names if name.split(".")[0] not in known]
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
+            names += (
+                [node.module]
+                if isinstance(node, ast.ImportFrom) and node.module
+                else []
+            )
+            wrong += [
+                f"{path}: {name}" for name in names if name.split(".")[0] not in known
+            ]
     assert wrong == []

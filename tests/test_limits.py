@@ -5,8 +5,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 
-# The constants that tests replace, by the module of the tests: those that public functions use, several calls below.
-# Give a new limit as an argument with a default, or as a field of a frozen dataclass, as `JoinSizes` and `WalkLimits`.
+# The constants that tests replace, by the module of the tests: those that public functions use,
+# several calls below. Give a new limit as an argument with a default, or as a field of a frozen
+# dataclass, as `JoinSizes` and `WalkLimits`.
 REPLACED = {
     "cli/test_images.py": "MOST_GROUPS MOST_LEAST_ALIKE MOST_OF_GROUP MOST_THUMBNAILS",
     "datasketch/test_forest.py": "BATCH",
@@ -64,11 +65,19 @@ def replaced(path):
     """Return the names in capitals that a module of tests replaces."""
     found, text = set(), path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)) if "setattr" in text else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setattr"
+        ):
             for argument in node.args[:2]:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                if isinstance(argument, ast.Constant) and isinstance(
+                    argument.value, str
+                ):
                     name = argument.value.rpartition(".")[2]
-                elif isinstance(argument, ast.JoinedStr) and isinstance(argument.values[-1], ast.Constant):
+                elif isinstance(argument, ast.JoinedStr) and isinstance(
+                    argument.values[-1], ast.Constant
+                ):
                     name = argument.values[-1].value.rpartition(".")[2]
                 else:
                     continue
@@ -78,5 +87,10 @@ def replaced(path):
 
 
 def test_no_more_constants_are_replaced():
-    found = {path.relative_to(TESTS).as_posix(): replaced(path) for path in sorted(TESTS.rglob("*.py"))}
-    assert {path: " ".join(sorted(names)) for path, names in found.items() if names} == REPLACED
+    found = {
+        path.relative_to(TESTS).as_posix(): replaced(path)
+        for path in sorted(TESTS.rglob("*.py"))
+    }
+    assert {
+        path: " ".join(sorted(names)) for path, names in found.items() if names
+    } == REPLACED

@@ -36,14 +36,20 @@ def pyproject():
 
 def split(requirement):
     """Return the name of a required package, without its extras, and the versions."""
-    name, versions = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?\s*([^;]*?)\s*(?:;.*)?", requirement).groups()
+    name, versions = re.fullmatch(
+        r"([\w-]+)(?:\[[\w,]+\])?\s*([^;]*?)\s*(?:;.*)?", requirement
+    ).groups()
     return name, versions
 
 
 def required(requirements):
     """Return the versions of packages by their names on conda."""
     found = dict(map(split, requirements))
-    return {NAMES_OF_CONDA.get(name, name.lower()): versions for name, versions in found.items() if name != "lshfast"}
+    return {
+        NAMES_OF_CONDA.get(name, name.lower()): versions
+        for name, versions in found.items()
+        if name != "lshfast"
+    }
 
 
 def recipe():
@@ -76,7 +82,11 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_texts_about_the_package_are_the_same():
-    project, citation, about = pyproject()["project"], yaml.safe_load(read("CITATION.cff")), recipe()["about"]
+    project, citation, about = (
+        pyproject()["project"],
+        yaml.safe_load(read("CITATION.cff")),
+        recipe()["about"],
+    )
     assert citation["keywords"] == project["keywords"]
     assert citation["license"] == about["license"] == project["license"]
     assert about["summary"] == project["description"]
@@ -87,9 +97,21 @@ def test_texts_about_the_package_are_the_same():
 def test_the_recipe_requires_the_same():
     project, requirements = pyproject()["project"], recipe()["requirements"]
     extras = project["optional-dependencies"]
-    assert required(requirements["run"]) == {"python": "", **required([*project["dependencies"], *extras["cli"]])}
-    others = [line for name, lines in extras.items() if name not in {"cli", *FOR_DEVELOPERS} for line in lines]
-    constrained = {name: versions for name, versions in required(others).items() if name not in required(extras["cli"])}
+    assert required(requirements["run"]) == {
+        "python": "",
+        **required([*project["dependencies"], *extras["cli"]]),
+    }
+    others = [
+        line
+        for name, lines in extras.items()
+        if name not in {"cli", *FOR_DEVELOPERS}
+        for line in lines
+    ]
+    constrained = {
+        name: versions
+        for name, versions in required(others).items()
+        if name not in required(extras["cli"])
+    }
     assert required(requirements["run_constraints"]) == constrained
     assert required(requirements["host"]) == {
         "python": "",
@@ -103,8 +125,12 @@ def test_wheels_are_built_for_the_pythons_that_are_supported():
     assert pyproject()["project"]["requires-python"] == f">={versions[0]}"
     assert versions == [f"3.{minor}" for minor in range(10, 10 + len(versions))]
     tags = [f"cp{version.replace('.', '')}" for version in versions]
-    assert [build for build in builds() if not build.endswith("t-*")] == [f"{tag}-*" for tag in tags]
-    assert [build for build in builds() if build.endswith("t-*")] == [f"{tag}t-*" for tag in tags[-2:]]
+    assert [build for build in builds() if not build.endswith("t-*")] == [
+        f"{tag}-*" for tag in tags
+    ]
+    assert [build for build in builds() if build.endswith("t-*")] == [
+        f"{tag}t-*" for tag in tags[-2:]
+    ]
     ruff = pyproject()["tool"]["ruff"]["target-version"]
     assert ruff == f"py{versions[0].replace('.', '')}"
 
@@ -112,10 +138,19 @@ def test_wheels_are_built_for_the_pythons_that_are_supported():
 def test_the_pages_name_the_same_pythons():
     versions = minor_versions()
     page = read("docs/understand/versions.md")
-    assert f"{versions[0]} to {versions[-1]}, and free-threaded {versions[-2]} and {versions[-1]}" in page
-    [numpy] = (line for line in pyproject()["project"]["dependencies"] if line.startswith("numpy"))
+    assert (
+        f"{versions[0]} to {versions[-1]}, and free-threaded {versions[-2]} and {versions[-1]}"
+        in page
+    )
+    [numpy] = (
+        line
+        for line in pyproject()["project"]["dependencies"]
+        if line.startswith("numpy")
+    )
     assert f"| numpy | from {numpy.removeprefix('numpy>=')};" in page
-    assert f"numpy=={numpy.removeprefix('numpy>=')}" in read("tests/oldest.txt").replace(".0\n", "\n")
+    assert f"numpy=={numpy.removeprefix('numpy>=')}" in read(
+        "tests/oldest.txt"
+    ).replace(".0\n", "\n")
 
 
 def test_the_weekly_run_has_the_oldest_and_the_newest_python():
@@ -125,16 +160,26 @@ def test_the_weekly_run_has_the_oldest_and_the_newest_python():
     assert set(tested) <= set(versions)
     assert versions[0] in tested
     assert versions[-1] in tested
-    newest = next(step["run"] for step in job["steps"] if "test_golden" in step.get("run", ""))
+    newest = next(
+        step["run"] for step in job["steps"] if "test_golden" in step.get("run", "")
+    )
     wheels = pyproject()["tool"]["cibuildwheel"]["test-command"]
     assert newest == wheels
 
 
 def test_the_weekly_run_has_the_kernels_with_sanitizers_on_a_python_that_is_supported():
     steps = jobs_of_the_weekly_run()["sanitized"]["steps"]
-    [version] = [step["with"]["python-version"] for step in steps if "python-version" in step.get("with", {})]
+    [version] = [
+        step["with"]["python-version"]
+        for step in steps
+        if "python-version" in step.get("with", {})
+    ]
     assert version in minor_versions()
-    scripts = [name for step in steps for name in re.findall(r"[\w/.-]+\.sh\b", step.get("run", ""))]
+    scripts = [
+        name
+        for step in steps
+        for name in re.findall(r"[\w/.-]+\.sh\b", step.get("run", ""))
+    ]
     assert scripts == ["tests/sanitize/modules.sh"]
     assert (TREE / scripts[0]).is_file()
 
@@ -142,7 +187,11 @@ def test_the_weekly_run_has_the_kernels_with_sanitizers_on_a_python_that_is_supp
 def test_the_weekly_run_has_the_cases_that_slow_tests_leave_out():
     steps = jobs_of_the_weekly_run()["every-case"]["steps"]
     assert steps[-1]["run"] == 'EXAMPLES=fixed pytest -q -m "slow or weekly"'
-    [version] = [step["with"]["python-version"] for step in steps if "python-version" in step.get("with", {})]
+    [version] = [
+        step["with"]["python-version"]
+        for step in steps
+        if "python-version" in step.get("with", {})
+    ]
     assert version in minor_versions()
 
 
@@ -152,7 +201,11 @@ def test_actions_are_pinned_by_commit_and_get_few_rights(name):
     workflow = yaml.safe_load(text)
     actions = re.findall(r"uses: (.*)", text)
     assert len(actions) > 1
-    assert [action for action in actions if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action)] == []
+    assert [
+        action
+        for action in actions
+        if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action)
+    ] == []
     assert workflow["permissions"] == {}
     rights = {job: given["permissions"] for job, given in workflow["jobs"].items()}
     expected = {job: {"contents": "read"} for job in rights}
@@ -164,21 +217,35 @@ def test_actions_are_pinned_by_commit_and_get_few_rights(name):
 def test_an_action_has_one_commit():
     pins = {}
     for path in WORKFLOWS.glob("*.yml"):
-        for action, commit in re.findall(r"uses: ([\w/-]+)@(\w+)", path.read_text("utf-8")):
+        for action, commit in re.findall(
+            r"uses: ([\w/-]+)@(\w+)", path.read_text("utf-8")
+        ):
             pins.setdefault(action, set()).add(commit)
-    assert {action: commits for action, commits in pins.items() if len(commits) > 1} == {}
+    assert {
+        action: commits for action, commits in pins.items() if len(commits) > 1
+    } == {}
 
 
 def test_the_image_has_a_python_and_extras_that_exist():
     text = read("Containerfile")
-    [version] = re.findall(r"^ARG BASE=docker\.io/library/python:(3\.\d+)-slim$", text, re.MULTILINE)
+    [version] = re.findall(
+        r"^ARG BASE=docker\.io/library/python:(3\.\d+)-slim$", text, re.MULTILINE
+    )
     assert version in minor_versions()
-    named = {extra for given in re.findall(r"EXTRAS=([\w,]+)", text) for extra in given.split(",")}
+    named = {
+        extra
+        for given in re.findall(r"EXTRAS=([\w,]+)", text)
+        for extra in given.split(",")
+    }
     assert named <= {*pyproject()["project"]["optional-dependencies"]}
     users = re.findall(r"^USER (\d+):(\d+)$", text, re.MULTILINE)
     assert users
     assert "0" not in users[-1]
-    copied = {line[1:] for line in read(".containerignore").splitlines() if line.startswith("!")}
+    copied = {
+        line[1:]
+        for line in read(".containerignore").splitlines()
+        if line.startswith("!")
+    }
     assert {Path(name).name for name in copied} == {
         "LICENSE",
         "MANIFEST.in",
@@ -192,4 +259,6 @@ def test_the_image_has_a_python_and_extras_that_exist():
 
 def test_every_file_that_the_security_page_names_exists():
     names = re.findall(r"\]\(([\w./-]+)\)|`(\.github/[\w./-]+)`", read("SECURITY.md"))
-    assert [name for pair in names for name in pair if name and not (TREE / name).exists()] == []
+    assert [
+        name for pair in names for name in pair if name and not (TREE / name).exists()
+    ] == []

@@ -38,7 +38,13 @@ MATRIX = ["0110", "0011", "1000", "0101", "0001", "1100", "0010"]
 RANKS = [(1, 2, 3, 4, 5, 6, 7), (7, 6, 5, 4, 3, 2, 1), (6, 3, 1, 7, 2, 5, 4)]
 FIGURE = [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]
 FUNCTIONS = [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5]
-THRESHOLDS = [Fraction(9, 10), Fraction(8, 10), Fraction(8, 9), Fraction(11, 15), Fraction(1, 2)]
+THRESHOLDS = [
+    Fraction(9, 10),
+    Fraction(8, 10),
+    Fraction(8, 9),
+    Fraction(11, 15),
+    Fraction(1, 2),
+]
 
 
 def estimates(signature_matrix):
@@ -60,8 +66,14 @@ def test_a5_collisions_over_all_permutations():
                 )
                 if a and b:
                     equal = collisions(a, b, range(n))
-                    assert equal == comb(n, union) * factorial(n - union) * common * factorial(union - 1)
-                    assert Fraction(equal, factorial(n)) == sets.jaccard(a, b) == Fraction(common, union)
+                    assert equal == comb(n, union) * factorial(
+                        n - union
+                    ) * common * factorial(union - 1)
+                    assert (
+                        Fraction(equal, factorial(n))
+                        == sets.jaccard(a, b)
+                        == Fraction(common, union)
+                    )
     assert collisions(set("abc"), set("bcd"), "abcdefg") == factorial(7) // 2
     assert collisions(set(), set(), "ab") == collisions(set(), {"a"}, "ab") == 0
 
@@ -70,8 +82,12 @@ def test_c1_the_greatest_rank_follows_the_same_law():
     """A talk takes the maximum, which is the minimum of the reversed ranks."""
     sets_of_rows = {0, 1, 2}, {1, 2, 3}
     drawn = list(permutations(range(5)))
-    greatest = [[max(ranks[row] for row in each) for each in sets_of_rows] for ranks in drawn]
-    reverse = [minhash_ranks(sets_of_rows, [4 - rank for rank in ranks]) for ranks in drawn]
+    greatest = [
+        [max(ranks[row] for row in each) for each in sets_of_rows] for ranks in drawn
+    ]
+    reverse = [
+        minhash_ranks(sets_of_rows, [4 - rank for rank in ranks]) for ranks in drawn
+    ]
     assert greatest == [[4 - slot for slot in slots] for slots in reverse]
     assert sum(a == b for a, b in greatest) == collisions(*sets_of_rows, range(5)) == 60
 
@@ -88,19 +104,45 @@ def test_d6_g5_names_and_ranks_give_the_same_estimates():
     ranked = estimates(minhash_ranks(columns, ranks) for ranks in RANKS)
     assert ranked == estimates(minhash(columns, order) for order in orders)
     third, fifth = Fraction(1, 3), Fraction(1, 5)
-    assert ranked == {(1, 2): third, (1, 3): 0, (1, 4): 0, (2, 3): third, (2, 4): 0, (3, 4): 0}
-    true = {(i + 1, j + 1): sets.jaccard(columns[i], columns[j]) for i, j in combinations(range(4), 2)}
-    assert true == {(1, 2): Fraction(1, 4), (1, 3): 0, (1, 4): 0, (2, 3): fifth, (2, 4): fifth, (3, 4): fifth}
+    assert ranked == {
+        (1, 2): third,
+        (1, 3): 0,
+        (1, 4): 0,
+        (2, 3): third,
+        (2, 4): 0,
+        (3, 4): 0,
+    }
+    true = {
+        (i + 1, j + 1): sets.jaccard(columns[i], columns[j])
+        for i, j in combinations(range(4), 2)
+    }
+    assert true == {
+        (1, 2): Fraction(1, 4),
+        (1, 3): 0,
+        (1, 4): 0,
+        (2, 3): fifth,
+        (2, 4): fifth,
+        (3, 4): fifth,
+    }
 
 
 def test_f6_the_order_beadc():
     columns = [set("ad"), set("c"), set("bde"), set("acd")]
     assert minhash(columns, "beadc") == ["a", "c", "b", "a"]
-    assert minhash_ranks(columns, {row: rank for rank, row in enumerate("beadc")}) == [2, 4, 0, 2]
+    assert minhash_ranks(columns, {row: rank for rank, row in enumerate("beadc")}) == [
+        2,
+        4,
+        0,
+        2,
+    ]
 
 
 def test_d7_row_algorithm():
-    steps = trace([{1, 3, 4}, {2, 3, 5}], [lambda x: x % 5, lambda x: (2 * x + 1) % 5], range(1, 6))
+    steps = trace(
+        [{1, 3, 4}, {2, 3, 5}],
+        [lambda x: x % 5, lambda x: (2 * x + 1) % 5],
+        range(1, 6),
+    )
     assert [*zip(*steps[-1].signatures, strict=True)] == [(1, 2), (0, 0)]
     assert [step.row for step in steps] == [1, 2, 3, 4, 5]
     assert [step.values for step in steps] == [(1, 3), (2, 0), (3, 2), (4, 4), (0, 1)]
@@ -112,30 +154,73 @@ def test_f7_row_algorithm_row_by_row():
     states = [[*zip(*step.signatures, strict=True)] for step in steps]
     none = (None, None)
     assert states[0] == [(1, 1), none, none, (1, 1)]
-    assert states[1] == [(1, 1), none, (2, 4), (1, 1)]  # one version of the text prints "row 2"
+    assert states[1] == [
+        (1, 1),
+        none,
+        (2, 4),
+        (1, 1),
+    ]  # one version of the text prints "row 2"
     assert states[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
-    assert states[3] == [(1, 0), (3, 2), (2, 0), (1, 0)]  # the text already calls this one final
+    assert states[3] == [
+        (1, 0),
+        (3, 2),
+        (2, 0),
+        (1, 0),
+    ]  # the text already calls this one final
     assert steps[4].signatures == ((1, 3, 0, 1), (0, 2, 0, 0))
     half = Fraction(1, 2)
     found = estimates(steps[4].signatures)
-    assert found == {(1, 2): 0, (1, 3): half, (1, 4): 1, (2, 3): 0, (2, 4): 0, (3, 4): half}
-    true = {(1, 4): Fraction(2, 3), (1, 3): Fraction(1, 4), (1, 2): 0, (3, 4): Fraction(1, 5), (2, 4): Fraction(1, 3)}
+    assert found == {
+        (1, 2): 0,
+        (1, 3): half,
+        (1, 4): 1,
+        (2, 3): 0,
+        (2, 4): 0,
+        (3, 4): half,
+    }
+    true = {
+        (1, 4): Fraction(2, 3),
+        (1, 3): Fraction(1, 4),
+        (1, 2): 0,
+        (3, 4): Fraction(1, 5),
+        (2, 4): Fraction(1, 3),
+    }
     for (i, j), jaccard in true.items():
         assert sets.jaccard(FIGURE[i - 1], FIGURE[j - 1]) == jaccard
-    assert str(steps[4]).splitlines() == ["    S1  S2  S3  S4", "h1   1   3   0   1", "h2   0   2   0   0"]
+    assert str(steps[4]).splitlines() == [
+        "    S1  S2  S3  S4",
+        "h1   1   3   0   1",
+        "h2   0   2   0   0",
+    ]
 
 
 def test_f8_the_first_rows_only():
     """With the first m of k rows a column may have no value. Two of these neither agree nor disagree."""
     columns = [{0}, {0, 1}, {3, 4}, {4}, set()]
     orders = [(0, 1, 2, 3, 4), (3, 4, 0, 1, 2), (1, 2, 0, 3, 4)]
-    signatures = list(zip(*(minhash(columns, order, first=3) for order in orders), strict=True))
-    assert signatures == [(0, 0, 0), (0, 0, 1), (None, 3, None), (None, 4, None), (None, None, None)]
-    assert similarity(signatures[0], signatures[1]) == Fraction(2, 3)  # no slot is without a value
-    assert similarity(signatures[0], signatures[2]) == 0  # one of two is, in the first and last slot
+    signatures = list(
+        zip(*(minhash(columns, order, first=3) for order in orders), strict=True)
+    )
+    assert signatures == [
+        (0, 0, 0),
+        (0, 0, 1),
+        (None, 3, None),
+        (None, 4, None),
+        (None, None, None),
+    ]
+    assert similarity(signatures[0], signatures[1]) == Fraction(
+        2, 3
+    )  # no slot is without a value
+    assert (
+        similarity(signatures[0], signatures[2]) == 0
+    )  # one of two is, in the first and last slot
     assert similarity(signatures[2], signatures[3]) == 0  # only the second slot counts
     assert similarity((None, 4, None, 2), (None, 4, 3, 2)) == Fraction(2, 3)
-    assert similarity(np.array([1, 2]), (1, 3)) == similarity(iter([1, 2]), [1, 3]) == Fraction(1, 2)
+    assert (
+        similarity(np.array([1, 2]), (1, 3))
+        == similarity(iter([1, 2]), [1, 3])
+        == Fraction(1, 2)
+    )
     assert similarity([("a", "b"), None], [("a", "b"), "c"]) == Fraction(1, 2)
     assert similarity(signatures[4], signatures[4]) == 0
 
@@ -144,22 +229,35 @@ def test_f9_groups_of_rows():
     """The mean estimate over all permutations of the four rows of a group, the same in both groups."""
     columns = [{4, 5, 6}, {3, 4, 5}, {2, 3, 4}]
     assert minhash_groups(columns, (1, 2, 3, 4), 8) == [[None, 4, 3], [1, 1, 1]]
-    drawn = [estimates(minhash_groups(columns, ranks, 8)) for ranks in permutations(range(4))]
+    drawn = [
+        estimates(minhash_groups(columns, ranks, 8)) for ranks in permutations(range(4))
+    ]
     means = {pair: sum(each[pair] for each in drawn) / len(drawn) for pair in drawn[0]}
-    assert means == {(1, 2): Fraction(1, 3), (1, 3): Fraction(1, 6), (2, 3): Fraction(1, 2)}
+    assert means == {
+        (1, 2): Fraction(1, 3),
+        (1, 3): Fraction(1, 6),
+        (2, 3): Fraction(1, 2),
+    }
     true = [sets.jaccard(columns[i], columns[j]) for i, j in combinations(range(3), 2)]
     assert true == [Fraction(1, 2), Fraction(1, 5), Fraction(1, 2)]
 
 
 def test_d8_columns_without_a_value_are_not_similar():
-    assert similarity([None], [None]) == similarity([None, 1], [None, 2]) == similarity([], []) == 0
+    assert (
+        similarity([None], [None])
+        == similarity([None, 1], [None, 2])
+        == similarity([], [])
+        == 0
+    )
     assert minhash_groups([{4}, {5}], (1, 2, 3, 4), 8) == [[None, None], [1, 2]]
 
 
 @given(
     columns=st.lists(st.sets(st.integers(0, 6), min_size=1), min_size=1, max_size=5),
     ranks=st.permutations(range(7)),
-    factors=st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=4),
+    factors=st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=4
+    ),
     rows=st.permutations(range(7)),
 )
 def test_signatures_equal_the_reference(columns, ranks, factors, rows):
@@ -169,7 +267,10 @@ def test_signatures_equal_the_reference(columns, ranks, factors, rows):
     functions = [lambda x, a=a, b=b: (a * x + b) % 7 for a, b in factors]
     expected = textbook.row_algorithm(columns, functions, rows)
     for step in trace(columns, functions, rows):
-        shown = [[textbook.NO_VALUE if slot is None else slot for slot in slots] for slots in step.signatures]
+        shown = [
+            [textbook.NO_VALUE if slot is None else slot for slot in slots]
+            for slots in step.signatures
+        ]
         assert [*zip(*shown, strict=True)] == expected[step.row]
 
 
@@ -200,13 +301,20 @@ def test_g9_widths_for_which_points_are_candidates():
     points = [(1, 2, 3), (0, 2, 4), (4, 3, 2)]
     for width in (n / 16 for n in range(1, 16 * 6)):
         others = 1.5 < width <= 2 or width > 3
-        assert candidates(axis_buckets(points, width)) == [(0, 1)] + others * [(0, 2), (1, 2)]
+        assert candidates(axis_buckets(points, width)) == [(0, 1)] + others * [
+            (0, 2),
+            (1, 2),
+        ]
 
 
 def test_g9_vectors_with_a_given_sketch():
     """Exercise 3.7.4: all signs are + if each component is below the sum of the others; equal signs, equal sketches."""
     four = [[1, 1, 1, -1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]]
-    vectors = [each for each in product(range(-3, 4), repeat=4) if all(sum(each) != 2 * x for x in each)]
+    vectors = [
+        each
+        for each in product(range(-3, 4), repeat=4)
+        if all(sum(each) != 2 * x for x in each)
+    ]
     sketcher = SignSketcher.of_vectors(four)
     codes = sketcher.sketch(np.array(vectors))
     plus = sketcher.sketch(np.array([1, 1, 1, 1]))
@@ -223,13 +331,22 @@ def test_g9_vectors_with_a_given_sketch():
 def test_f35_sets_as_strings():
     assert string_of("dab", "abcd") == "abd"
     order = "aeiou" + "zyxwvtsrqpnmlkjhgfdcb"
-    assert [string_of(each, order) for each in ("qwerty", "asdfghjui")] == ["eywtrq", "aiusjhgfd"]
+    assert [string_of(each, order) for each in ("qwerty", "asdfghjui")] == [
+        "eywtrq",
+        "aiusjhgfd",
+    ]
     assert rarest_first(["ab", "bc", "b"]) == ["a", "c", "b"]
 
 
 @pytest.mark.parametrize(
     ("length", "threshold", "first", "last"),
-    [(9, 0.9, 9, 10), (8, 0.9, 8, 8), (20, 0.85, 17, 23), (20, 0.95, 19, 21), (20, 0.98, 20, 20)],
+    [
+        (9, 0.9, 9, 10),
+        (8, 0.9, 8, 8),
+        (20, 0.85, 17, 23),
+        (20, 0.95, 19, 21),
+        (20, 0.98, 20, 20),
+    ],
 )
 def test_f36_lengths(length, threshold, first, last):
     index = StringIndex(threshold, "length")
@@ -240,35 +357,66 @@ def test_f36_lengths(length, threshold, first, last):
 
 def test_f37_prefixes():
     index = StringIndex(0.9, "prefix")
-    assert [index.prefix(length) for length in range(1, 30)] == [1] * 9 + [2] * 10 + [3] * 10
-    assert [index.stored(each) for each in ("bcdefghij", "abcdefghij")] == [[("b",)], [("a",), ("b",)]]
+    assert [index.prefix(length) for length in range(1, 30)] == [1] * 9 + [2] * 10 + [
+        3
+    ] * 10
+    assert [index.stored(each) for each in ("bcdefghij", "abcdefghij")] == [
+        [("b",)],
+        [("a",), ("b",)],
+    ]
     assert [StringIndex(least).prefix(15) for least in (0.85, 0.95)] == [3, 1]
     four = [n for n in range(1, 601) if StringIndex(Fraction(n, 600)).prefix(15) == 4]
     assert (four[0], four[-1]) == (441, 480)  # 11/15 < J <= 12/15
-    assert StringIndex(0.8).prefix(5) == StringIndex("4/5").prefix(5) == 2  # in doubles, (1 - .8) 5 is below 1
+    assert (
+        StringIndex(0.8).prefix(5) == StringIndex("4/5").prefix(5) == 2
+    )  # in doubles, (1 - .8) 5 is below 1
 
 
 def test_f38_positions():
     index = StringIndex(0.9, "position")
     assert [list(index.positions(10, i)) for i in (1, 2)] == [[1, 2], [1]]
     assert index.searched("acdefghijk") == [("a", 1), ("a", 2), ("c", 1)]
-    assert candidates(*([f(s) for s in ("acdefghijk", "bcdefghijk")] for f in (index.stored, index.searched))) == []
-    assert [len(StringIndex(0.75).positions(12, i)) for i in (1, 2, 3, 4, 5)] == [5, 3, 2, 1, 0]
+    assert (
+        candidates(
+            *(
+                [f(s) for s in ("acdefghijk", "bcdefghijk")]
+                for f in (index.stored, index.searched)
+            )
+        )
+        == []
+    )
+    assert [len(StringIndex(0.75).positions(12, i)) for i in (1, 2, 3, 4, 5)] == [
+        5,
+        3,
+        2,
+        1,
+        0,
+    ]
     assert [len(StringIndex(0.95).positions(12, i)) for i in (1, 2)] == [1, 0]
 
 
 def test_f38_random_sets():
-    found = [float(StringIndex(0.9).meeting_probability(length, 100)) for length in (9, 10)]
+    found = [
+        float(StringIndex(0.9).meeting_probability(length, 100)) for length in (9, 10)
+    ]
     assert [round(each, 7) for each in found] == [0.0496381, 0.1073341]
 
 
-@pytest.mark.parametrize(("length", "symbols", "threshold"), [(3, 7, "1/2"), (3, 6, 0.9), (4, 7, "3/5"), (2, 2, 1)])
+@pytest.mark.parametrize(
+    ("length", "symbols", "threshold"),
+    [(3, 7, "1/2"), (3, 6, 0.9), (4, 7, "3/5"), (2, 2, 1)],
+)
 def test_f38_probability_by_counting(length, symbols, threshold):
     index = StringIndex(threshold, "position")
     strings = ["".join(each) for each in combinations("abcdefg"[:symbols], length)]
-    stored, searched = [set(index.stored(each)) for each in strings], [set(index.searched(each)) for each in strings]
+    stored, searched = (
+        [set(index.stored(each)) for each in strings],
+        [set(index.searched(each)) for each in strings],
+    )
     met = sum(not a.isdisjoint(b) for a in stored for b in searched)
-    assert index.meeting_probability(length, symbols) == Fraction(met, len(strings) ** 2)
+    assert index.meeting_probability(length, symbols) == Fraction(
+        met, len(strings) ** 2
+    )
 
 
 def test_f39_suffixes():
@@ -279,26 +427,41 @@ def test_f39_suffixes():
         "c": {7: [1], 8: [1, 2], 9: [1]},
         "d": {7: [1]},
     }
-    expected = [(x, j, q) for x, of_symbol in table.items() for q, found in of_symbol.items() for j in found]
+    expected = [
+        (x, j, q)
+        for x, of_symbol in table.items()
+        for q, found in of_symbol.items()
+        for j in found
+    ]
     assert StringIndex(0.8).searched("acdefghijk") == expected
     assert len(expected) == 14
     twenty = "abcdefghijklmnopqrst"
-    assert [len(StringIndex(least).searched(twenty)) for least in (0.9, 0.8)] == [14, 61]
+    assert [len(StringIndex(least).searched(twenty)) for least in (0.9, 0.8)] == [
+        14,
+        61,
+    ]
 
 
 @pytest.mark.parametrize("by", ["length", "prefix", "position", "suffix"])
 def test_f39_no_index_loses_a_pair(by):
     rng, true = random.Random(39), 0
     for _ in range(30):
-        items = [rng.sample("abcdefghijklmnopqrst", rng.randint(1, 14)) for _ in range(4)]
+        items = [
+            rng.sample("abcdefghijklmnopqrst", rng.randint(1, 14)) for _ in range(4)
+        ]
         items += [[*each, *rng.sample("uvw", 1)] for each in items]
         threshold = rng.choice(THRESHOLDS)
-        strings, index = [string_of(each, rarest_first(items)) for each in items], StringIndex(threshold, by)
+        strings, index = (
+            [string_of(each, rarest_first(items)) for each in items],
+            StringIndex(threshold, by),
+        )
         found = candidates(map(index.stored, strings), map(index.searched, strings))
         pairs = set_strings.similar_pairs(items, threshold)
         assert pairs <= {*found}
         if by == "suffix":
-            assert {*found} == set_strings.suffix_index_pairs(strings, rarest_first(items), threshold)
+            assert {*found} == set_strings.suffix_index_pairs(
+                strings, rarest_first(items), threshold
+            )
         true += len(pairs)
     assert true > 30
 
@@ -308,7 +471,11 @@ def test_f39_no_index_loses_a_pair(by):
 
 def test_f10_a_million_documents():
     found = sizes(10**6, slots=250)
-    assert (found.signatures, found.pairs, round(found.days, 3)) == (10**9, 499_999_500_000, 5.787)
+    assert (found.signatures, found.pairs, round(found.days, 3)) == (
+        10**9,
+        499_999_500_000,
+        5.787,
+    )
 
 
 def test_d9_hundred_thousand_columns():
@@ -322,7 +489,9 @@ def test_c12_tables():
 
 # The table of docs/understand/textbook.md
 
-PAGE = (Path(__file__).parent.parent / "docs" / "understand" / "textbook.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "understand" / "textbook.md").read_text(
+    encoding="utf-8"
+)
 TABLES = PAGE[PAGE.index("## Numbers") : PAGE.index("## Methods")]
 LINES = re.findall(r"^\| (.+) \| (.+) \| `(.+)` \| `(.+)` \|$", TABLES, re.MULTILINE)
 
@@ -331,11 +500,17 @@ LINES = re.findall(r"^\| (.+) \| (.+) \| `(.+)` \| `(.+)` \|$", TABLES, re.MULTI
 def imported():
     """Return the names that the page imports."""
     names = {}
-    exec("\n".join(re.findall(r"^>>> ((?:import|from) .+)$", PAGE, re.MULTILINE)), names)
+    exec(
+        "\n".join(re.findall(r"^>>> ((?:import|from) .+)$", PAGE, re.MULTILINE)), names
+    )
     return names
 
 
-@pytest.mark.parametrize(("where", "what", "call", "result"), LINES, ids=[f"{line[0]}: {line[1]}" for line in LINES])
+@pytest.mark.parametrize(
+    ("where", "what", "call", "result"),
+    LINES,
+    ids=[f"{line[0]}: {line[1]}" for line in LINES],
+)
 def test_calls_give_the_numbers_of_the_texts(imported, where, what, call, result):
     if "distances.indel" in call or "distances.damerau" in call:
         pytest.importorskip("rapidfuzz")
@@ -416,5 +591,7 @@ def test_the_similarity_of_signatures_refuses_what_is_none(other):
         similarity(other, other)
     with pytest.raises((TypeError, ValueError), match=named):
         similarity([1, 2], other)
-    with pytest.raises(ValueError, match=rf"equal numbers of slots, not 1 and 2; {named}"):
+    with pytest.raises(
+        ValueError, match=rf"equal numbers of slots, not 1 and 2; {named}"
+    ):
         similarity([1], [1, 2])

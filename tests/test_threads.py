@@ -10,14 +10,18 @@ from lshfast._common.threads import ordered_map, quick_switches
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_come_in_order_and_errors_come_through(threads):
-    assert list(ordered_map(lambda n: n * n, range(200), threads)) == [n * n for n in range(200)]
+    assert list(ordered_map(lambda n: n * n, range(200), threads)) == [
+        n * n for n in range(200)
+    ]
     with pytest.raises(ZeroDivisionError):
         list(ordered_map(lambda n: 1 // (n - 50), range(200), threads))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_single_item_is_worked_on_where_it_is_drawn(threads):
-    assert list(ordered_map(lambda _: threading.get_ident(), [0], threads)) == [threading.get_ident()]
+    assert list(ordered_map(lambda _: threading.get_ident(), [0], threads)) == [
+        threading.get_ident()
+    ]
     assert list(ordered_map(abs, [], threads)) == []
 
 

@@ -105,7 +105,9 @@ ROOT = Path(lshfast.__file__).parents[1]
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory):
     """What mypy --strict says of the programs, as (file, line) of each error, and all of it."""
-    said = (made_once(tmp_path_factory, "user", check_programs) / "said.txt").read_text("utf-8")
+    said = (made_once(tmp_path_factory, "user", check_programs) / "said.txt").read_text(
+        "utf-8"
+    )
     found = re.findall(r"^(\w+)\.py:(\d+): error:", said, re.MULTILINE)
     return [(file, int(line)) for file, line in found], said
 
@@ -116,10 +118,25 @@ def check_programs(folder):
     (folder / "wrong.py").write_text(WRONG)
     (folder / "program.py").write_text(PROGRAM.read_text("utf-8"), "utf-8")
     path = {} if str(ROOT) in site.getsitepackages() else {"MYPYPATH": str(ROOT)}
-    options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--show-error-codes", "--no-pretty"]
-    command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(folder / "cache")]
+    options = [
+        "--strict",
+        "--follow-imports=silent",
+        "--no-error-summary",
+        "--show-error-codes",
+        "--no-pretty",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        *options,
+        "--cache-dir",
+        str(folder / "cache"),
+    ]
     command += ["right.py", "wrong.py", "program.py"]
-    done = subprocess.run(command, cwd=folder, env={**os.environ, **path}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **path}, capture_output=True, text=True
+    )
     assert done.stderr == ""
     (folder / "said.txt").write_text(done.stdout, "utf-8")
 
@@ -132,11 +149,21 @@ def test_a_right_program_passes(errors, program):
 def test_the_program_runs(tmp_path):
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-W", "error", str(PROGRAM)]
-    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("number", range(4, len(WRONG.splitlines()) + 1), ids=lambda n: WRONG.splitlines()[n - 1])
+@pytest.mark.parametrize(
+    "number",
+    range(4, len(WRONG.splitlines()) + 1),
+    ids=lambda n: WRONG.splitlines()[n - 1],
+)
 def test_each_wrong_line_is_refused(errors, number):
     assert ("wrong", number) in errors[0], errors[1]
 
@@ -144,11 +171,29 @@ def test_each_wrong_line_is_refused(errors, number):
 def pyright(folder, *arguments):
     """Return what pyright (of the package basedpyright) says, decoded from JSON."""
     pytest.importorskip("basedpyright")
-    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)], "reportUnnecessaryTypeIgnoreComment": True}
+    settings = {
+        "typeCheckingMode": "strict",
+        "extraPaths": [str(ROOT)],
+        "reportUnnecessaryTypeIgnoreComment": True,
+    }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson", *arguments]
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--pythonpath",
+        sys.executable,
+        "--outputjson",
+        *arguments,
+    ]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
     return json.loads(done.stdout)
 
 
@@ -157,16 +202,39 @@ def test_pyright_passes_right_programs(tmp_path):
     (tmp_path / "right.py").write_text(RIGHT, "utf-8")
     said = pyright(tmp_path, "program.py", "right.py")
     assert said["summary"]["filesAnalyzed"] == 2
-    assert [error for error in said["generalDiagnostics"] if error["severity"] == "error"] == []
+    assert [
+        error for error in said["generalDiagnostics"] if error["severity"] == "error"
+    ] == []
 
 
 def test_all_public_types_are_known(tmp_path):
     """A checker has to infer no type of a public name, and hardly one of the others."""
-    said = pyright(tmp_path, "--verifytypes", "lshfast", "--ignoreexternal")["typeCompleteness"]
+    said = pyright(tmp_path, "--verifytypes", "lshfast", "--ignoreexternal")[
+        "typeCompleteness"
+    ]
     assert said["completenessScore"] > 0.99
-    modules = (lshfast, lshfast.index, lshfast.index.hamming, lshfast.join, lshfast.sketch, lshfast.datasketch)
+    modules = (
+        lshfast,
+        lshfast.index,
+        lshfast.index.hamming,
+        lshfast.join,
+        lshfast.sketch,
+        lshfast.datasketch,
+    )
     objects = [getattr(module, name) for module in modules for name in module.__all__]
-    public = [f"{thing.__module__}.{thing.__qualname__}" for thing in objects if hasattr(thing, "__qualname__")]
-    wrong = [symbol for symbol in said["symbols"] if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]]
-    named = [symbol for symbol in wrong if any(f"{symbol['name']}.".startswith(f"{name}.") for name in public)]
+    public = [
+        f"{thing.__module__}.{thing.__qualname__}"
+        for thing in objects
+        if hasattr(thing, "__qualname__")
+    ]
+    wrong = [
+        symbol
+        for symbol in said["symbols"]
+        if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]
+    ]
+    named = [
+        symbol
+        for symbol in wrong
+        if any(f"{symbol['name']}.".startswith(f"{name}.") for name in public)
+    ]
     assert named == []

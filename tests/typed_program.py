@@ -57,12 +57,16 @@ assert_type(index.query("the cat sat on the mat"), list[Any])
 assert_type(index.query(b"the cat sat on the mat", k=2), list[lshfast.index.Match])
 assert_type(index.query("the cat sat on the mat", threshold=0.5)[0].similarity, float)
 assert_type(index.query(texts), lshfast.index.Matches[Any])
-assert_type(index.query(texts, k=1, threads=1), lshfast.index.Matches[lshfast.index.Match])
+assert_type(
+    index.query(texts, k=1, threads=1), lshfast.index.Matches[lshfast.index.Match]
+)
 assert_type(index.query(signatures), lshfast.index.Matches[Any])
 for answer in index.query(signatures, k=2):
     assert_type(answer, list[lshfast.index.Match])
 matches: list[lshfast.index.Match] = index.query(signatures[0], k=2)
-unknown: lshfast.index.Matches[lshfast.index.Match] | list[lshfast.index.Match] = index.query(one, k=2)
+unknown: lshfast.index.Matches[lshfast.index.Match] | list[lshfast.index.Match] = (
+    index.query(one, k=2)
+)
 assert_type(len(index), int)
 assert_type(index.hasher, lshfast.MinHasher)
 assert_type(index.bands, lshfast.Bands)
@@ -79,7 +83,10 @@ nearest: list[lshfast.index.Match] = forest.query(signatures[0], 2)
 assert_type(forest.trees, int)
 ensemble = lshfast.LSHEnsemble(threshold=0.5)
 assert_type(ensemble.insert(["a", "b", "c"], signatures, sets.distinct().counts), int)
-assert_type(ensemble.query(signatures, sets.distinct().counts), lshfast.index.Matches[lshfast.index.Match])
+assert_type(
+    ensemble.query(signatures, sets.distinct().counts),
+    lshfast.index.Matches[lshfast.index.Match],
+)
 assert_type(ensemble.query(signatures[0], 5), list[lshfast.index.Match])
 assert_type(ensemble.recall, float)
 
@@ -93,7 +100,9 @@ assert_type(vectors.dots(np.ones((2, 3), np.int64)), npt.NDArray[np.int64])
 counter = lshfast.DistinctCounter()
 assert_type(counter.count(counter.sketch(sets)), npt.NDArray[np.float64])
 weighted = lshfast.WeightedMinHasher()
-weights = weighted.sketch(lshfast.WeightedSets.from_sets([{"milk": 2.0}, {"milk": 1.0}]))
+weights = weighted.sketch(
+    lshfast.WeightedSets.from_sets([{"milk": 2.0}, {"milk": 1.0}])
+)
 assert_type(weighted.similarity(weights, weights), npt.NDArray[np.float64])
 packed = lshfast.sketch.BBits(4, hasher).sketch(sets)
 assert_type(lshfast.sketch.BBits(4, hasher).standard_error(0.5), np.float64)
@@ -114,13 +123,24 @@ codes = np.array([[1], [3]], np.uint64)
 hamming = lshfast.HammingIndex(64, radius=1)
 hamming.insert([1, 2], codes)
 assert_type(lshfast.dedup_codes(codes, 1), lshfast.index.hamming.CodeDedup)
-assert_type(lshfast.hamming_pairs(codes, 1, recall=0.9, seed=2), lshfast.index.hamming.CodePairs)
+assert_type(
+    lshfast.hamming_pairs(codes, 1, recall=0.9, seed=2), lshfast.index.hamming.CodePairs
+)
 tanimoto = lshfast.TanimotoIndex(128, threshold=0.5)
 tanimoto.insert([1, 2], places.astype(np.uint64))
-assert_type(tanimoto.within(places.astype(np.uint64)), lshfast.index.Matches[lshfast.index.Match])
-assert_type(tanimoto.query(places.astype(np.uint64), 1), lshfast.index.Matches[lshfast.index.Match])
+assert_type(
+    tanimoto.within(places.astype(np.uint64)),
+    lshfast.index.Matches[lshfast.index.Match],
+)
+assert_type(
+    tanimoto.query(places.astype(np.uint64), 1),
+    lshfast.index.Matches[lshfast.index.Match],
+)
 assert_type(lshfast.tanimoto_pairs(codes, 0.5), lshfast.index.KeyPairs)
-assert_type(tanimoto.query(places.astype(np.uint64), most=0.9), lshfast.index.Matches[lshfast.index.Match])
+assert_type(
+    tanimoto.query(places.astype(np.uint64), most=0.9),
+    lshfast.index.Matches[lshfast.index.Match],
+)
 apart: lshfast.index.hamming.HammingMatches = hamming.query(codes, least=1)
 assert_type(near.within(place, least=0.1), list[lshfast.index.Neighbor])
 every_index: list[lshfast.index.Index] = [
@@ -134,7 +154,9 @@ every_index: list[lshfast.index.Index] = [
 ]
 assert_type([len(index) for index in every_index], list[int])
 family = GaussianLines(2, 1.0)
-assert_type(family.and_(4).or_(8).collision_probability([0.5, 1.0]), npt.NDArray[np.float64])
+assert_type(
+    family.and_(4).or_(8).collision_probability([0.5, 1.0]), npt.NDArray[np.float64]
+)
 assert_type(plan_recall(0.8, 128, recall=0.95).bands, int)
 
 

@@ -57,8 +57,12 @@ def _in_folder(path: str) -> Iterator[str]:
     from lshfast._io.files import file_format
 
     with os.scandir(path) as entries:
-        names = sorted(entry.name for entry in islice(entries, MOST_FILES) if entry.is_file())
-    yield from islice((os.path.join(path, name) for name in names if file_format(name)), 1)
+        names = sorted(
+            entry.name for entry in islice(entries, MOST_FILES) if entry.is_file()
+        )
+    yield from islice(
+        (os.path.join(path, name) for name in names if file_format(name)), 1
+    )
 
 
 def _columns(path: str, values: dict[str, Any]) -> list[str]:
@@ -67,9 +71,13 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
     from lshfast._io.listing import list_files
 
     options = {
-        name: values[name] for name in ("encoding", "format", "delimiter") if values.get(name)
+        name: values[name]
+        for name in ("encoding", "format", "delimiter")
+        if values.get(name)
     }
-    (file,) = list_files([path], Layout(batch_bytes=1 << 16, max_row_bytes=ROW_BYTES, **options))
+    (file,) = list_files(
+        [path], Layout(batch_bytes=1 << 16, max_row_bytes=ROW_BYTES, **options)
+    )
     if file.columnar:
         from lshfast._io.parquet import schema_of
 

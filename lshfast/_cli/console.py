@@ -92,9 +92,14 @@ class Watch:
     """
 
     def __init__(
-        self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None
+        self,
+        quiet: bool = False,
+        output: str | None = None,
+        stream: TextIO | None = None,
     ) -> None:
-        from lshfast._io.streams import is_terminal  # an interrupt is reported without numpy
+        from lshfast._io.streams import (
+            is_terminal,
+        )  # an interrupt is reported without numpy
 
         self._quiet = quiet or (output is not None and is_terminal(output))
         self._stream = stream or sys.stderr
@@ -106,7 +111,12 @@ class Watch:
     def __enter__(self) -> Watch:
         if not self._quiet and self._stream.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             columns = (
                 "[bold]{task.description:>16}",
@@ -135,16 +145,24 @@ class Watch:
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
         rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
-        speed = f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s"
+        speed = (
+            f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s"
+        )
         if not rate:
             speed = ""
         if self._bars is not None:
             if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
-            self._bars.update(self._tasks[stage], completed=done, total=total, rate=speed)
+                self._tasks[stage] = self._bars.add_task(
+                    TITLES[stage], total=total, rate=""
+                )
+            self._bars.update(
+                self._tasks[stage], completed=done, total=total, rate=speed
+            )
         elif now - self._said >= PLAIN_EVERY:
             self._said = now
-            remaining_time = f", {(total - done) / rate:.0f} s left" if rate and total else ""
+            remaining_time = (
+                f", {(total - done) / rate:.0f} s left" if rate and total else ""
+            )
             share = f"{100 * done / total:.0f} %" if total else f"{done:,}"
             print(
                 f"lshfast: {TITLES[stage]}: {share} {speed}{remaining_time}",
@@ -194,11 +212,19 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
 def _wrapped(line: str, width: int) -> str:
     indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
     return "\n".join(
-        wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     )
 
 
-def finish(account: Account, quiet: bool, figures: Iterable[Figure] | None = None) -> None:
+def finish(
+    account: Account, quiet: bool, figures: Iterable[Figure] | None = None
+) -> None:
     """Print an account on standard error; if quiet, only how many rows were bad."""
     from lshfast._engine.executors.local.run import peak_memory
 
@@ -217,7 +243,10 @@ def account_table(
     if account.advice:
         options = r"--unit \1 --size \2 --threshold \3"
         lines.append(
-            "note: " + re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice)
+            "note: "
+            + re.sub(
+                r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice
+            )
         )
     lines += map("note: {}".format, notes(account))
     return "\n".join([*lines, "", *_time_lines(account, memory)])
@@ -235,7 +264,11 @@ def _time_lines(account: Account, memory: int | None) -> Iterator[str]:
     else:
         yield f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"
         for name, stage in stages.items():
-            rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
+            rate = (
+                f"{stage.mb_per_second:>10,.0f}"
+                if stage.nbytes and stage.seconds > 0.1
+                else ""
+            )
             yield f"{name:<14}{stage.seconds:>14.2f}{rate}"
         first_stages = ("sketch", "sample", "hash", "compare", "read")
         nbytes = next(stages[name].nbytes for name in first_stages if name in stages)
@@ -253,7 +286,9 @@ def notes(account: Account) -> Iterator[str]:
         yield "the inputs have no rows"
     elif account.read == account.rejected:
         yield "all rows were rejected; --on-error stop shows the reason of the first"
-    elif not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0:
+    elif (
+        not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0
+    ):
         yield f"there is no such pair; {account.finding_more}"
 
 
@@ -277,7 +312,9 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
 
     if index.holds in POINTS:
         entries = _line("entries", len(index), f"{index.holds}s; keys: {KEYS[kind]}")
-        return "\n".join([printable(path), entries, cast("PointIndex", index).describe()])
+        return "\n".join(
+            [printable(path), entries, cast("PointIndex", index).describe()]
+        )
     signatures = cast("LSHIndex", getattr(index, "index", index))
     p = signatures.parameters
     stats = signatures.stats()
@@ -287,7 +324,9 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         threshold = f"{p.threshold:g}"
     if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(signatures.bands.probability(p.threshold)):.4f}"
-    contents = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(p.shingles, p.shingles)
+    contents = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(
+        p.shingles, p.shingles
+    )
     shingles = contents or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         printable(path),
@@ -295,7 +334,11 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         _line("shingles", "", shingles),
         _line("family", "", p.family)
         if p.family
-        else _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        else _line(
+            "signatures",
+            "",
+            f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}",
+        ),
         _line("threshold", threshold),
         _line(
             "bands x rows",
@@ -306,7 +349,10 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         "",
     ]
     sizes = {name: size for name, size in stats.store.items() if name != "segments"}
-    lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
+    lines += [
+        f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes"
+        for name, size in sizes.items()
+    ]
     lines += [_line("segments", stats.store.get("segments", 1)), ""]
     lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
     lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
@@ -330,7 +376,9 @@ class MatchPrinter:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._name = "similarity"
-        self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
+        self._table: list[tuple[str, ...]] | None = (
+            [] if self._stream.isatty() else None
+        )
 
     def __call__(self, *columns: Sequence[Any], name: str = "similarity") -> None:
         """Add rows of matches: columns of keys, and last the similarities or distances (`name`)."""
@@ -351,9 +399,14 @@ class MatchPrinter:
         if self._table:
             names = ("key", "match", self._name)[-len(self._table[0]) :]
             self._table = [tuple(map(visible, row)) for row in self._table]
-            widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
+            widths = [
+                max(map(len, column))
+                for column in zip(names, *self._table, strict=True)
+            ]
             for row in (names, *self._table):
-                cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+                cells = [
+                    f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)
+                ]
                 self._stream.write("  ".join(cells).rstrip() + "\n")
         self._stream.flush()
 
@@ -402,10 +455,17 @@ def curve_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
     }
     widths = [max(8, len(name)) for name in curves]
     head = [f"{name:>{width}}" for name, width in zip(curves, widths, strict=True)]
-    lines = ["  ".join([f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head])]
+    lines = [
+        "  ".join(
+            [f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}", *head]
+        )
+    ]
     for s in points:
         probabilities = [float(curve.probability(s)) for curve in curves.values()]
-        cells = [f"{each:>{width}.6f}" for each, width in zip(probabilities, widths, strict=True)]
+        cells = [
+            f"{each:>{width}.6f}"
+            for each, width in zip(probabilities, widths, strict=True)
+        ]
         bar = "" if libraries else f"  {'#' * round(BAR * probabilities[0]):<{BAR}}"
         mark = "  <- threshold" if s == threshold else ""
         lines.append(f"{'  '.join([f'{s:>10.4g}', *cells])}{bar}{mark}".rstrip())
@@ -425,11 +485,20 @@ WORDS = 500
 
 def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     """Return the settings of libraries as lines, and their similarity after some changes."""
-    from lshfast._engine.account.short_texts import BYTES_PER_WORD, CHANGED, similarity_after
+    from lshfast._engine.account.short_texts import (
+        BYTES_PER_WORD,
+        CHANGED,
+        similarity_after,
+    )
 
     def similarity_of(unit: Any, size: int | None) -> str:
         """Return the similarity after the changes; "" if words do not determine it."""
-        if plan.sets or unit not in CHANGED or size is None or (unit, size) == ("word", 1):
+        if (
+            plan.sets
+            or unit not in CHANGED
+            or size is None
+            or (unit, size) == ("word", 1)
+        ):
             return ""
         length = WORDS * (BYTES_PER_WORD if unit == "char" else 1)
         return f"{similarity_after(CHANGES, length, unit, size):.2f}"
@@ -437,7 +506,11 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     lines = []
     shingles = plan.shingles
     for library in libraries:
-        target = "" if library.threshold is None else f", for a threshold of {library.threshold:g}"
+        target = (
+            ""
+            if library.threshold is None
+            else f", for a threshold of {library.threshold:g}"
+        )
         bands = library.banding
         slots = f"{bands.slots} of {counted(library.num_perm, 'slot')}"
         lines += [
@@ -448,7 +521,11 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
         ]
         there = similarity_of(library.unit, library.size)
         here = similarity_of(shingles.unit, shingles.size)
-        if there and here and (library.unit, library.size) != (shingles.unit, shingles.size):
+        if (
+            there
+            and here
+            and (library.unit, library.size) != (shingles.unit, shingles.size)
+        ):
             lines.append(
                 f"    {CHANGES} changed words in a text of {WORDS} leave a similarity of {there}, "
                 f"and {here} here"
@@ -459,8 +536,12 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
 
 def forecast_table(forecast: Forecast, memory: int, threads: int) -> str:
     """Return the expected memory, disk space and time of a run with a memory cap, as lines."""
-    fits = "" if memory >= forecast.least_memory else f", more than {memory / 1e6:,.0f} MB"
-    texts = f"{counted(forecast.rows, 'text')} of {forecast.nbytes / 1e6:,.0f} MB in all"
+    fits = (
+        "" if memory >= forecast.least_memory else f", more than {memory / 1e6:,.0f} MB"
+    )
+    texts = (
+        f"{counted(forecast.rows, 'text')} of {forecast.nbytes / 1e6:,.0f} MB in all"
+    )
     shared = (
         ""
         if forecast.sharing is None
@@ -518,6 +599,7 @@ def memory_table(
         "about"
     ]
     lines += [
-        f"{name:>22}{texts_in_memory / 1e6:>12,.0f} MB" for name, texts_in_memory in parts.items()
+        f"{name:>22}{texts_in_memory / 1e6:>12,.0f} MB"
+        for name, texts_in_memory in parts.items()
     ]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -122,7 +122,9 @@ def _dedup_on_spark(options: Options, console: Console) -> None:
     summary = run_files(
         options.inputs,
         folders,
-        **options.picked(("column", "id_column", "keep", "by", "max_removed", "master", *names)),
+        **options.picked(
+            ("column", "id_column", "keep", "by", "max_removed", "master", *names)
+        ),
     )
     console.finish(summary)
 

@@ -90,7 +90,9 @@ class Maker:
         return f"{self.word('street')} Street {1 + self.below(90)}"
 
     def date(self) -> str:
-        return f"{1940 + self.below(80)}-{1 + self.below(12):02}-{1 + self.below(28):02}"
+        return (
+            f"{1940 + self.below(80)}-{1 + self.below(12):02}-{1 + self.below(28):02}"
+        )
 
     def sentence(self, form: str) -> str:
         """Return a sentence with each gap filled on its own, and a capital at its beginning."""
@@ -107,7 +109,10 @@ class Maker:
         return self.town() if gap == "town" else str(2 + self.below(97))
 
     def article(self, sentences: int) -> list[str]:
-        return [self.sentence(form) for form in self.some(SENTENCES.strip().split("\n"), sentences)]
+        return [
+            self.sentence(form)
+            for form in self.some(SENTENCES.strip().split("\n"), sentences)
+        ]
 
     def edited(self, article: list[str]) -> list[str]:
         """Return an article as another paper prints it."""
@@ -133,7 +138,12 @@ class Maker:
 
 def news(make: Maker, folder: Path) -> None:
     """Write 400 texts of four papers that copy from each other, and 40 questions; 8 quote them."""
-    papers: dict[str, list[list[str]]] = {"courier": [], "gazette": [], "herald": [], "mercury": []}
+    papers: dict[str, list[list[str]]] = {
+        "courier": [],
+        "gazette": [],
+        "herald": [],
+        "mercury": [],
+    }
     names = list(papers)
     originals: list[list[str]] = []
     while sum(map(len, papers.values())) < 400:
@@ -154,7 +164,10 @@ def news(make: Maker, folder: Path) -> None:
     for number in range(40):
         quoted = make.one(originals)[2:4] if number % 5 == 0 else make.article(2)
         questions.append(
-            {"id": f"q{number:02}", "question": f"Which town is meant? {' '.join(quoted)}"}
+            {
+                "id": f"q{number:02}",
+                "question": f"Which town is meant? {' '.join(quoted)}",
+            }
         )
     (folder / "benchmark").mkdir()
     lines(folder / "benchmark" / "questions.jsonl", questions)
@@ -198,7 +211,13 @@ def misspelt(make: Maker, value: str) -> str:
 def essays(make: Maker, folder: Path) -> None:
     """Write an article, one that borrows from it, and others that quote both."""
     source = make.article(14)
-    borrowed = [*make.article(3), *source[2:5], *make.article(3), *source[8:12], *make.article(2)]
+    borrowed = [
+        *make.article(3),
+        *source[2:5],
+        *make.article(3),
+        *source[8:12],
+        *make.article(2),
+    ]
     quoting = [*make.article(6), borrowed[4], source[9], *make.article(4)]
     essay_texts = {"source": source, "borrowed": borrowed, "quoting": quoting}
     essay_texts |= {f"other-{number}": make.article(10) for number in range(1, 6)}
@@ -251,7 +270,8 @@ def picture(make: Maker) -> Any:
         height = 20 + make.below(50)
         draw.rectangle((x, y, x + width, y + height), colour(60, 255))
         draw.polygon(
-            [(x - 6, y), (x + width // 2, y - height // 2), (x + width + 6, y)], colour(90, 200)
+            [(x - 6, y), (x + width // 2, y - height // 2), (x + width + 6, y)],
+            colour(90, 200),
         )
     return image
 
@@ -260,13 +280,13 @@ def products(make: Maker, folder: Path) -> None:
     """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 new ones."""
     rows: list[dict[str, Any]] = []
     for number in range(2005):
-        if rows and number < 2000 and make.random() < 0.1:  # the same product from another seller
+        if (
+            rows and number < 2000 and make.random() < 0.1
+        ):  # the same product from another seller
             title = make.one(rows)["title"]
         else:
             kind = make.one(list(PRODUCTS))
-            title = (
-                f"{make.word('adjective')} {make.one(PRODUCTS[kind])} for the {kind}, {make.town()}"
-            )
+            title = f"{make.word('adjective')} {make.one(PRODUCTS[kind])} for the {kind}, {make.town()}"
             title = title[0].upper() + title[1:]
         vector = embedding(make, title)
         rows.append({"id": f"p{number:04}", "title": title, "embedding": vector})
@@ -302,7 +322,11 @@ def genomes(make: Maker, folder: Path) -> None:
             genome = mutated(make, base, 0.004 * number)
             fasta(folder / f"{name}-{number}.fa", f"{name}-{number}", genome)
     (folder / "unknown").mkdir()
-    fasta(folder / "unknown" / "piece.fa", "piece", mutated(make, genome[30_000:55_000], 0.01))
+    fasta(
+        folder / "unknown" / "piece.fa",
+        "piece",
+        mutated(make, genome[30_000:55_000], 0.01),
+    )
 
 
 def mutated(make: Maker, genome: list[str], rate: float) -> list[str]:
@@ -317,12 +341,16 @@ def fasta(path: Path, name: str, letters: list[str]) -> None:
     sequence = "".join(letters)
     rows = [sequence[at : at + 80] for at in range(0, len(sequence), 80)]
     path.write_text(
-        f">{name}\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n"
+        f">{name}\n" + "".join(f"{row}\n" for row in rows),
+        encoding="utf-8",
+        newline="\n",
     )
 
 
 def lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8", newline="\n")
+    path.write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8", newline="\n"
+    )
 
 
 def table(path: Path, rows: Sequence[dict[str, str]]) -> None:
@@ -407,7 +435,9 @@ def write_data(name: DemoData, target: Path) -> str:
         If the folder exists.
     """
     if target.exists():
-        raise ValueError(f"the folder {target} exists: remove it, or run this in another folder")
+        raise ValueError(
+            f"the folder {target} exists: remove it, or run this in another folder"
+        )
     data = DATA_SETS[name]
     hidden = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
@@ -422,4 +452,6 @@ def write_data(name: DemoData, target: Path) -> str:
     if len(files) > 5:
         shown.append(f"and {len(files) - 5} more")
     size = sum(path.stat().st_size for path in files)
-    return "\n".join([f"{data.holds}: {size / 1000:,.0f} kB", *shown, "", "Now try:", data.command])
+    return "\n".join(
+        [f"{data.holds}: {size / 1000:,.0f} kB", *shown, "", "Now try:", data.command]
+    )

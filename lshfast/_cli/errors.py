@@ -164,7 +164,9 @@ def usage_message(error: Any) -> str:
     with suppress(AttributeError, LookupError):
         value = repr(error.__cause__.errors()[0]["input"])
         text += "" if value in text else f": {value}"
-    return text if error.ctx is None else f"{text} (see {error.ctx.command_path} --help)"
+    return (
+        text if error.ctx is None else f"{text} (see {error.ctx.command_path} --help)"
+    )
 
 
 def nearest_option(name: str, context: Any) -> str:
@@ -177,7 +179,9 @@ def nearest_option(name: str, context: Any) -> str:
     if name.startswith("--"):
         similar_options = nearest(name, options, 0.7)
     else:  # a letter, which few options have
-        similar_options = [option for option in options if option.startswith(f"-{name}")]
+        similar_options = [
+            option for option in options if option.startswith(f"-{name}")
+        ]
     if similar_options:
         return f". Did you mean {' or '.join(similar_options)}?"
     if context and context.parent is None and name not in ("-h", "--help"):
@@ -239,7 +243,9 @@ def _refuse_repeated(ctx: Any, command: Any, arguments: list[str]) -> None:
     if getattr(command, "commands", None):
         return
     parser = command.make_parser(ctx)
-    parser.allow_interspersed_args = True  # a group's parser stops at the name of its command
+    parser.allow_interspersed_args = (
+        True  # a group's parser stops at the name of its command
+    )
     try:
         _, _, parameters = parser.parse_args(args=list(arguments))
     except UsageError:
@@ -281,9 +287,15 @@ def resume_advice(work: str | None) -> Iterator[None]:
     try:
         yield
     except (OSError, MemoryError, RuntimeError, KeyboardInterrupt) as error:
-        other = " and another --max-removed" if isinstance(error, TooManyRemovedError) else ""
+        other = (
+            " and another --max-removed"
+            if isinstance(error, TooManyRemovedError)
+            else ""
+        )
         with suppress(OSError):
-            if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
+            if work is not None and any(
+                name.endswith(".npz") for name in os.listdir(work)
+            ):
                 say(
                     f"lshfast: {printable(work)} holds what is done; the same command with "
                     f"--resume{other} goes on",
@@ -307,6 +319,8 @@ def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
 
         corpus = inputs.sample()
         rows, nbytes = measure_inputs(corpus)
-        total = sum(memory(rows, nbytes, corpus.held).values()) + bytes_of_values(corpus.by, rows)
+        total = sum(memory(rows, nbytes, corpus.held).values()) + bytes_of_values(
+            corpus.by, rows
+        )
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

@@ -17,7 +17,11 @@ from lshfast._engine.options.declaration import Option, Options
 
 KEY = Argument("key", "ID", "The id of a row, or FILE:LINE.", str)
 READING_OPTIONS = (*options_named("column", "id_column"), *READING)
-PLAN_OPTIONS = (LEAST_SIMILARITY, *options_named("unit", "size", "exact"), MEASURE_OF_TEXTS)
+PLAN_OPTIONS = (
+    LEAST_SIMILARITY,
+    *options_named("unit", "size", "exact"),
+    MEASURE_OF_TEXTS,
+)
 EXPLAIN_OPTIONS = (
     Option(
         "removed",
@@ -60,16 +64,24 @@ def explain(options: Options, console: Console) -> None:
     stored = None if removed is None else read_options(removed)
     of_plan = options.picked(option.name for option in PLAN_OPTIONS)
     if stored is not None:
-        given = {name: value for name, value in of_plan.items() if name in options.given}
+        given = {
+            name: value for name, value in of_plan.items() if name in options.given
+        }
         of_plan = stored.options | given
-    reading = [option.name for option in READING_OPTIONS if option.name in options.given]
-    source = explain_files.with_stored(Inputs.of(options.inputs, options), stored, reading)
+    reading = [
+        option.name for option in READING_OPTIONS if option.name in options.given
+    ]
+    source = explain_files.with_stored(
+        Inputs.of(options.inputs, options), stored, reading
+    )
     with console.watching(None, source) as watch:
         explanation = explain_files.explain(
             options.key,
             source,
             plan_of_options(of_plan),
-            removed=None if removed is None else explain_files.look_up(removed, options.key),
+            removed=None
+            if removed is None
+            else explain_files.look_up(removed, options.key),
             other=options.other,
             progress=watch,
         )

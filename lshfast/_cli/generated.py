@@ -35,7 +35,9 @@ class GeneratedCommand(TyperCommand):
         if HELP_ALL in ctx.meta or not self.rare:
             super().format_options(ctx, formatter)
             return
-        parameters: list[Any] = [one for one in self.params if one.param_type_name == "option"]
+        parameters: list[Any] = [
+            one for one in self.params if one.param_type_name == "option"
+        ]
         states = [(one, one.hidden, one.help) for one in parameters]
         for parameter in parameters:
             parameter.hidden = parameter.name in self.rare
@@ -70,7 +72,9 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 
 def _parameter_of(option: Option) -> inspect.Parameter:
     """Return an option as a parameter of the function that the parser calls."""
-    names = [option.shown if not option.negative else f"{option.shown}/{option.negative}"]
+    names = [
+        option.shown if not option.negative else f"{option.shown}/{option.negative}"
+    ]
     if option.letter:
         names.insert(0, f"-{option.letter}")
     optional = option.default is None and not option.required
@@ -93,7 +97,9 @@ def _parameter_of(option: Option) -> inspect.Parameter:
 
 def _parameter_of_argument(argument: Argument) -> inspect.Parameter:
     """Return an argument as a parameter of the function that the parser calls."""
-    declared = typer.Argument(metavar=argument.metavar, help=argument.help, show_default=False)
+    declared = typer.Argument(
+        metavar=argument.metavar, help=argument.help, show_default=False
+    )
     value_type = argument.type if argument.required else argument.type | None
     return inspect.Parameter(
         argument.name,
@@ -105,7 +111,9 @@ def _parameter_of_argument(argument: Argument) -> inspect.Parameter:
 
 def add_group(app: typer.Typer, group: CommandGroup) -> None:
     """Add commands under one name."""
-    below = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=group.help)
+    below = typer.Typer(
+        cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=group.help
+    )
     for command in group.commands:
         add_command(below, command)
     app.add_typer(below, name=group.name)
@@ -125,7 +133,9 @@ def add_command(app: typer.Typer, command: Command) -> None:
         )
     ]
     parameters += map(_parameter_of_argument, command.arguments)
-    parameters += sorted(map(_parameter_of, options), key=lambda one: one.default is not one.empty)
+    parameters += sorted(
+        map(_parameter_of, options), key=lambda one: one.default is not one.empty
+    )
     every = typer.Option(
         "--help-all",
         help=f"Show all {len(options)} options.",
@@ -147,7 +157,11 @@ def add_command(app: typer.Typer, command: Command) -> None:
     def call(context: typer.Context, **values: Any) -> None:
         with one_line_errors():
             sources = {name: context.get_parameter_source(name) for name in values}
-            given = [name for name, source in sources.items() if source and source.name == GIVEN]
+            given = [
+                name
+                for name, source in sources.items()
+                if source and source.name == GIVEN
+            ]
             record = Options(declared, values, given)
             command.run(record, Terminal(record.get("quiet", False)))
 
@@ -155,7 +169,9 @@ def add_command(app: typer.Typer, command: Command) -> None:
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     required = any(one.default is one.empty for one in parameters[1:])
-    app.command(name=command.name, cls=_class_with(rare), no_args_is_help=required)(call)
+    app.command(name=command.name, cls=_class_with(rare), no_args_is_help=required)(
+        call
+    )
 
 
 GIVEN = "COMMANDLINE"

@@ -142,7 +142,9 @@ QUERY_OPTIONS = (
         help="Greatest distance. Default: that of the index; none with -k.",
         daily=True,
     ),
-    replace(OPTIONS["most"], help="Greatest similarity: close, but no copies.", daily=True),
+    replace(
+        OPTIONS["most"], help="Greatest similarity: close, but no copies.", daily=True
+    ),
     Option(
         "least",
         None,
@@ -219,7 +221,9 @@ def remove(options: Options, _: Console) -> None:
     from lshfast._engine.indexes.files import key_lines, remove_keys
 
     in_file = key_lines(options.keys_file) if options.keys_file else []
-    removed, left = remove_keys(options.index, [*options.key, *in_file], options.on_missing)
+    removed, left = remove_keys(
+        options.index, [*options.key, *in_file], options.on_missing
+    )
     if not options.quiet:
         print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
 
@@ -237,7 +241,9 @@ def query(options: Options, console: Console) -> None:
     if bool(options.inputs) == (options.text is not None):
         raise ValueError("either INPUT... or --text is needed")
     source = Inputs.of(options.inputs, options)
-    table = output_of(options.output, source, options.output_format, options.defuse_formulas)
+    table = output_of(
+        options.output, source, options.output_format, options.defuse_formulas
+    )
     if options.text is None:
         _query_rows(options, console, source, wanted, table)
     else:
@@ -301,7 +307,10 @@ def _query_rows(
 
 def _say_no_match(options: Options, sought: str) -> None:
     path = printable(options.index)
-    say(f"lshfast: no match: no entry of {path} is similar enough to {sought}", sys.stderr)
+    say(
+        f"lshfast: no match: no entry of {path} is similar enough to {sought}",
+        sys.stderr,
+    )
 
 
 def info(options: Options, console: Console) -> None:
@@ -324,7 +333,10 @@ def verify(options: Options, _: Console) -> None:
 
     entries, nbytes = verify_index(options.index)
     path = printable(options.index)
-    say(f"{path}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
+    say(
+        f"{path}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes",
+        sys.stdout,
+    )
 
 
 def compact(options: Options, console: Console) -> None:

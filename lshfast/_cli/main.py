@@ -39,7 +39,9 @@ MODULES = {
 def declared(name: str) -> Command | CommandGroup:
     """Import the declaration of a command or group."""
     module: Any = importlib.import_module(MODULES[name])
-    by_name: dict[str, Command | CommandGroup] = {one.name: one for one in module.COMMANDS}
+    by_name: dict[str, Command | CommandGroup] = {
+        one.name: one for one in module.COMMANDS
+    }
     return by_name[name]
 
 
@@ -47,7 +49,10 @@ def application(names: list[str]) -> typer.Typer:
     """Return an application with some commands."""
     chosen = typer.Typer(
         cls=Overview,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 120,
+        },
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -93,7 +98,10 @@ def version(wanted: bool) -> None:
 
 def root(
     _: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Find and remove near-duplicate texts, exactly verified."""

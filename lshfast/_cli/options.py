@@ -19,7 +19,9 @@ def page_of(options: Options) -> PageOutput | None:
         return None
     from lshfast._engine.pages.run_pages import PageOutput
 
-    return PageOutput(options.html, options.html_texts, command_line(sys.argv), options.html_column)
+    return PageOutput(
+        options.html, options.html_texts, command_line(sys.argv), options.html_column
+    )
 
 
 def command_line(arguments: list[str]) -> str:

@@ -22,7 +22,11 @@ GROUPS = (
         "images genomes fingerprints web",
     ),
     ("Understand and plan", "lshfast check crawl.jsonl", "check tune label demo"),
-    ("Split a large run into tasks", "lshfast stage plan crawl.jsonl --work w -o kept", "stage"),
+    (
+        "Split a large run into tasks",
+        "lshfast stage plan crawl.jsonl --work w -o kept",
+        "stage",
+    ),
 )
 
 # of the escape sequences of terminals
@@ -45,7 +49,11 @@ class Overview(Commands):
                 formatter.write(f"    {_styled(f'$ {example}', DIM)}\n")
         with formatter.section(_styled("Options", BOLD)):
             formatter.write_dl(
-                [record for one in self.get_params(ctx) if (record := one.get_help_record(ctx))]
+                [
+                    record
+                    for one in self.get_params(ctx)
+                    if (record := one.get_help_record(ctx))
+                ]
             )
 
 

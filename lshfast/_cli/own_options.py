@@ -33,8 +33,12 @@ def with_own_options(message: str) -> str:
         return message
 
     def is_own(clause: str) -> bool:
-        return "lshfast " in clause or options.issuperset(_IN_PARENTHESES.findall(clause))
+        return "lshfast " in clause or options.issuperset(
+            _IN_PARENTHESES.findall(clause)
+        )
 
     first, *advice = message.split("; ")
-    first = _IN_PARENTHESES.sub(lambda found: found[0] if found[1] in options else "", first)
+    first = _IN_PARENTHESES.sub(
+        lambda found: found[0] if found[1] in options else "", first
+    )
     return "; ".join([first, *filter(is_own, advice)])

@@ -16,7 +16,9 @@ HEIGHT = 40
 MOST_COLUMNS = 120
 
 
-def ask_key(screen: Callable[[int, int], str], prompt: str, keys: Container[str]) -> str:
+def ask_key(
+    screen: Callable[[int, int], str], prompt: str, keys: Container[str]
+) -> str:
     """Show a screen on standard error, and return the key that is typed; "" at the end.
 
     Keys that mean nothing are asked for again.

@@ -84,7 +84,13 @@ OF_TASKS = {
             int,
             daily=True,
         ),
-        Option("memory", "2G", "Memory that a task may take, like 4G.", metavar="SIZE", daily=True),
+        Option(
+            "memory",
+            "2G",
+            "Memory that a task may take, like 4G.",
+            metavar="SIZE",
+            daily=True,
+        ),
         Option(
             "pairs",
             None,
@@ -111,7 +117,11 @@ OF_TASKS = {
 }
 PLAN_OPTIONS = [
     *OF_TASKS.values(),
-    *(option for option in taken_by_verb("dedup", "stages") if option.name not in OF_TASKS),
+    *(
+        option
+        for option in taken_by_verb("dedup", "stages")
+        if option.name not in OF_TASKS
+    ),
 ]
 
 
@@ -122,7 +132,9 @@ def plan(options: Options, console: Console) -> None:
     """
     from lshfast import stages
 
-    names = [option.name for option in PLAN_OPTIONS if option.name not in ("work", "output")]
+    names = [
+        option.name for option in PLAN_OPTIONS if option.name not in ("work", "output")
+    ]
     stages.plan(options.inputs, options.work, options.output, **options.picked(names))
     if not options.quiet:
         _show_tasks(options.work, console)
@@ -194,7 +206,10 @@ def _tasks_of(stage: StageName) -> Run:
         for number in numbers:
             ran = stages.run(options.work, stage, number)
             if not options.quiet:
-                print(f"{stage} {number}: {'done' if ran else 'done already'}", file=sys.stderr)
+                print(
+                    f"{stage} {number}: {'done' if ran else 'done already'}",
+                    file=sys.stderr,
+                )
 
     return run
 

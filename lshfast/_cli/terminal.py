@@ -56,7 +56,9 @@ class Terminal:
     def note(self, text: str) -> None:
         show(text, sys.stderr)
 
-    def ask(self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]) -> str:
+    def ask(
+        self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]
+    ) -> str:
         if self._watch is not None:
             self._watch.__exit__()  # no bars while a person answers
         return ask_key(screen, prompt, keys)

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 TUNE_INPUTS = Argument("inputs", "INPUT", "As for dedup.", required=False)
 TUNE_OPTIONS = (
     *taken_by_verb("tune"),
-    Option("rows", None, "Number of rows, without INPUT.", int, metavar="N", daily=True),
-    Option("mean_bytes", 5000, "Mean bytes of a text or set, with --rows.", int, daily=True),
+    Option(
+        "rows", None, "Number of rows, without INPUT.", int, metavar="N", daily=True
+    ),
+    Option(
+        "mean_bytes", 5000, "Mean bytes of a text or set, with --rows.", int, daily=True
+    ),
     Option(
         "dim",
         None,
@@ -52,7 +56,9 @@ TUNE_OPTIONS = (
         daily=True,
     ),
 )
-PLAN_OPTIONS = [option.name for option in taken_by_verb("tune") if option.group == "plan"]
+PLAN_OPTIONS = [
+    option.name for option in taken_by_verb("tune") if option.group == "plan"
+]
 
 
 def tune(options: Options, console: Console) -> None:
@@ -82,7 +88,9 @@ def _check(options: Options, cap: Cap | None) -> None:
     if cap is not None and not options.inputs:
         raise ValueError("memory needs INPUT, of which a run is estimated")
     if cap is not None and "-" in options.inputs:
-        raise ValueError("memory needs INPUT that can be read several times, not standard input")
+        raise ValueError(
+            "memory needs INPUT that can be read several times, not standard input"
+        )
     for name in ("rows", "dim"):
         if options[name] is not None and options.inputs:
             raise ValueError(f"{name} is for a plan without INPUT, and INPUT is given")
@@ -117,9 +125,13 @@ def _tune_points(
     }
     for name, reason in instead.items():
         if options[name]:
-            raise ValueError(f"{name} is for texts and sets, not for {plural(plan.kind)}: {reason}")
+            raise ValueError(
+                f"{name} is for texts and sets, not for {plural(plan.kind)}: {reason}"
+            )
     inputs = source if options.inputs else None
-    console.show("\n".join(forecast_points(inputs, plan, options.rows, options.dim).lines()))
+    console.show(
+        "\n".join(forecast_points(inputs, plan, options.rows, options.dim).lines())
+    )
     if options.inputs:
         print(
             "\nlshfast check, with these options, counts the similar pairs and what share of "
@@ -189,7 +201,9 @@ def _plot(path: Path, plan: Plan, libraries: list[LibraryDefaults]) -> None:
         return
     from lshfast.families.plots import plot_curve
 
-    curves = {f"{library.name} {library.version}": library.banding for library in libraries}
+    curves = {
+        f"{library.name} {library.version}": library.banding for library in libraries
+    }
     plot_curve(plan.bands, threshold=plan.equal_jaccard, path=path, others=curves)
 
 
@@ -212,7 +226,9 @@ def _show_inputs(corpus: Corpus, plan: Plan) -> None:
     from lshfast._engine.inputs import input_notes
 
     notes = input_notes(corpus)
-    lines = table_lines(input_figures(notes["delimiters"], notes["unread"], notes["lines"]))
+    lines = table_lines(
+        input_figures(notes["delimiters"], notes["unread"], notes["lines"])
+    )
     if lines:
         print("\n" + "\n".join(lines))
     better = None if plan.of_texts is None else recommend_for(corpus)

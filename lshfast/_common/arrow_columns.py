@@ -20,7 +20,11 @@ from lshfast._common.types import Int64Array
 from lshfast.kernels.arrow import checked_source
 
 # The types of strings, and the types of the same layout whose bytes need not be UTF-8.
-_BINARY = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
+_BINARY = {
+    "string": "binary",
+    "large_string": "large_binary",
+    "string_view": "binary_view",
+}
 
 # The functions of pyarrow that make the types of lists, by the names of the types.
 _LISTS = {
@@ -99,7 +103,9 @@ def stored_lists(array: Any) -> Any:
 
 def as_binary(column: Any) -> Any:
     """Return an array whose strings, at any depth, are viewed as bytes."""
-    kind = with_leaves(optional("pyarrow").field("", column.type), _BINARY, list_views=True).type
+    kind = with_leaves(
+        optional("pyarrow").field("", column.type), _BINARY, list_views=True
+    ).type
     return column if kind == column.type else column.view(kind)
 
 
@@ -129,7 +135,9 @@ def _is_ascii(column: Any) -> bool:
     _, offsets, data = column.buffers()
     if data is None:
         return True
-    first, last = np.frombuffer(offsets, width)[[column.offset, column.offset + len(column)]]
+    first, last = np.frombuffer(offsets, width)[
+        [column.offset, column.offset + len(column)]
+    ]
     return bool(np.frombuffer(data, np.uint8)[first:last].max(initial=0) < 128)
 
 
@@ -150,7 +158,11 @@ def undecodable_rows(offsets: Int64Array, strings: Any) -> dict[int, str]:
 def objects_of(column: Any, name: str) -> list[Any]:
     """Return a column of any library as a list of Python objects; errors name `name`."""
     checked_column(column, name)
-    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
+    for method in (
+        "to_pylist",
+        "to_list",
+        "tolist",
+    ):  # pyarrow; polars and pandas; numpy
         if hasattr(column, method):
             return list(getattr(column, method)())
     return list(column)
@@ -171,7 +183,9 @@ def python_values(column: Any) -> tuple[list[Any], dict[int, str]]:
                 values.extend(column.slice(row, 1).to_pylist())
             except UnicodeDecodeError as error:
                 values.append(None)
-                bad[row] = f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}"
+                bad[row] = (
+                    f"a string is not UTF-8 at byte {error.start}: {error.object!r:.60}"
+                )
         return values, bad
 
 
@@ -198,9 +212,13 @@ def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) 
     elif types.is_struct(kind):
         kind = pa.struct([inside(kind.field(i)) for i in range(kind.num_fields)])
     elif types.is_map(kind):
-        kind = pa.map_(inside(kind.key_field), inside(kind.item_field), kind.keys_sorted)
+        kind = pa.map_(
+            inside(kind.key_field), inside(kind.item_field), kind.keys_sorted
+        )
     elif types.is_fixed_size_list(kind):
         kind = pa.list_(inside(kind.value_field), kind.list_size)
-    elif (lists := str(kind).partition("<")[0]) in _LISTS and (list_views or "view" not in lists):
+    elif (lists := str(kind).partition("<")[0]) in _LISTS and (
+        list_views or "view" not in lists
+    ):
         kind = getattr(pa, _LISTS[lists])(inside(kind.value_field))
     return field.with_type(kind)

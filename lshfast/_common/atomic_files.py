@@ -25,7 +25,9 @@ def printable(path: str) -> str:
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
+def atomic_file(
+    path: str | os.PathLike[str], overwrite: bool = False
+) -> Iterator[BinaryIO]:
     """Open a file that gets its name, complete, when the block ends.
 
     The file is written under a hidden name in the same folder. Hidden files that killed writers of
@@ -166,7 +168,9 @@ class _HiddenFile:
             self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
             self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)
             self._lock = None if sys.platform == "win32" else os.dup(self.raw.fileno())
-            if self._lock is None or (_lock(self._lock) and os.path.exists(self._hidden)):
+            if self._lock is None or (
+                _lock(self._lock) and os.path.exists(self._hidden)
+            ):
                 return
             self.raw.close()  # another writer took it for abandoned before it was locked
             self.discard()
@@ -200,7 +204,9 @@ class _NamedFile(io.FileIO):
     """A new file whose write errors name its final path."""
 
     def __init__(self, hidden: str, name: str, mode: int) -> None:
-        super().__init__(hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode))
+        super().__init__(
+            hidden, "xb", opener=lambda path, flags: os.open(path, flags, mode)
+        )
         self.final = name
 
     def write(self, data: Any, /) -> int:
@@ -239,7 +245,9 @@ def _check_replaceable(real: str, name: str) -> None:
     if os.path.isdir(real):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if os.path.exists(real) and not os.path.isfile(real):
-        raise OSError(errno.EINVAL, "this is a device, pipe or socket, not a file", name)
+        raise OSError(
+            errno.EINVAL, "this is a device, pipe or socket, not a file", name
+        )
 
 
 def _hidden_prefix(real: str) -> str:

@@ -53,7 +53,9 @@ SEED = SeedField()
 
 def check_number(name: str, value: float) -> float:
     """Return the value as a float, or raise an error that names the argument."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, bool) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
         raise TypeError(f"{name} must be a number, not {value!r}")
     try:
         return float(value)
@@ -63,17 +65,23 @@ def check_number(name: str, value: float) -> float:
         ) from None
 
 
-def check_most(most: float | None, least: float = 0.0, greatest: float = 1.0) -> float | None:
+def check_most(
+    most: float | None, least: float = 0.0, greatest: float = 1.0
+) -> float | None:
     """Return the greatest similarity of answers, or raise an error that names its range."""
     if most is not None and not least <= check_number("most", most) <= greatest:
-        raise ValueError(f"most must be in {least:g}..{greatest:g}, from the threshold, not {most}")
+        raise ValueError(
+            f"most must be in {least:g}..{greatest:g}, from the threshold, not {most}"
+        )
     return most
 
 
 def check_least(least: float | None, greatest: float) -> float | None:
     """Return the least distance of answers, or raise an error that names its range."""
     if least is not None and not 0 <= check_number("least", least) <= greatest:
-        raise ValueError(f"least must be in 0..{greatest:g}, up to the radius, not {least}")
+        raise ValueError(
+            f"least must be in 0..{greatest:g}, up to the radius, not {least}"
+        )
     return least
 
 
@@ -90,9 +98,13 @@ def weight_fault(value: object) -> str:
     >>> weight_fault(1.5), weight_fault("1")
     ('', "must be a number, not '1'")
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, bool) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
         shown = repr(value)
-        return f"must be a number, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
+        return (
+            f"must be a number, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
+        )
     if 0 < value <= MOST_WEIGHT:
         return ""
     absent = ": leave out an element that is absent" if value == 0 else ""
@@ -127,7 +139,9 @@ def check_bytes(name: str, value: int | str) -> int:
     """
     if not isinstance(value, str):
         return check_int(name, value, 0)
-    match = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGT]?)", value.strip().upper())
+    match = re.fullmatch(
+        r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGT]?)", value.strip().upper()
+    )
     if match is None:
         raise ValueError(
             f"{name} must be a number of bytes like 4G, 512M or 4294967296, not {value!r}"
@@ -159,7 +173,9 @@ def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         ) from None
 
 
-def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
+def numbers_of(
+    values: npt.ArrayLike, name: str, least: float, most: float
+) -> Float64Array:
     """Return numbers as float64, or raise an error with the range and the first wrong number.
 
     The nearest number of a narrower type, such as float32(pi), counts as the end of the range that
@@ -186,7 +202,9 @@ def check_annotation(columns: Iterable[Any], options: Mapping[str, Any]) -> None
     reserved_names = [name for name in ADDED_COLUMNS if name in columns]
     if reserved_names:
         added = " and ".join(ADDED_COLUMNS)
-        raise ValueError(f"there is a column {reserved_names[0]!r} already; annotate adds {added}")
+        raise ValueError(
+            f"there is a column {reserved_names[0]!r} already; annotate adds {added}"
+        )
     if options.get("against") is not None:
         raise ValueError(
             "annotate cannot be used with against, whose entries are no rows: lshfast.dedup "

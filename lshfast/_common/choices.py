@@ -27,11 +27,15 @@ PointKind: TypeAlias = Literal["weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
-Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"]
+Format: TypeAlias = Literal[
+    "jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"
+]
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
 ImageHashKind: TypeAlias = Literal["pdq", "phash", "dhash"]
 ImageKeep: TypeAlias = Literal["largest", "first"]
-DemoData: TypeAlias = Literal["news", "customers", "products", "genomes", "photos", "essays"]
+DemoData: TypeAlias = Literal[
+    "news", "customers", "products", "genomes", "photos", "essays"
+]
 
 MAX_ROW_BYTES = 256 << 20
 MAX_COLUMNS = 1000

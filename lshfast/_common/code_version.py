@@ -29,7 +29,9 @@ def code_version() -> str:
     It takes 20 ms once a process.
     """
     digest = blake2b(digest_size=8)
-    modules = sorted((path.relative_to(PACKAGE).as_posix(), path) for path in PACKAGE.rglob("*.py"))
+    modules = sorted(
+        (path.relative_to(PACKAGE).as_posix(), path) for path in PACKAGE.rglob("*.py")
+    )
     for name, path in [*modules, ("kernels", SOURCES_DIGEST)]:
         content = path.read_bytes().replace(b"\r\n", b"\n") if path.exists() else b""
         digest.update(f"{name} {len(content)} ".encode())

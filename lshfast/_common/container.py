@@ -47,8 +47,12 @@ def is_sealed(data: bytes | memoryview) -> bool:
 def check_version(version: Any, known: Sequence[int], where: str) -> None:
     """Raise FormatError if a version is not one of those that can be read."""
     if version not in known:
-        readable_versions = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
-        raise FormatError(f"{where}: version {version}; this library reads {readable_versions}")
+        readable_versions = (
+            f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+        )
+        raise FormatError(
+            f"{where}: version {version}; this library reads {readable_versions}"
+        )
 
 
 class Header:
@@ -76,7 +80,9 @@ class Header:
     struct: struct.Struct
     size: int
 
-    def __init__(self, magic: bytes, versions: tuple[int, ...], fields: str, name: str) -> None:
+    def __init__(
+        self, magic: bytes, versions: tuple[int, ...], fields: str, name: str
+    ) -> None:
         self.magic: bytes = magic
         self.versions: tuple[int, ...] = versions
         self.name: str = name
@@ -216,7 +222,9 @@ class Container(Header):
             if self.note_bytes:
                 noted = version != self.versions[0]
                 end += (self.note_bytes + _SUM.size) * noted
-                values += (self._unpacked_note(bytes(data[self.size : end])) if noted else "",)
+                values += (
+                    self._unpacked_note(bytes(data[self.size : end])) if noted else "",
+                )
             for nbytes in sizes(*values):
                 start = max(end, self.first)
                 start += -start % self.alignment
@@ -224,10 +232,14 @@ class Container(Header):
                 end = start + nbytes
                 places.append(slice(start, end))
             if end != len(data):
-                raise FormatError(f"the file has {len(data)} bytes; the header requires {end}")
+                raise FormatError(
+                    f"the file has {len(data)} bytes; the header requires {end}"
+                )
             if any(data[gap].any() for gap in padding):
                 raise FormatError("the bytes between the sections are not 0")
-            for name, place, expected_sum in zip(self.sections, places, sums, strict=True):
+            for name, place, expected_sum in zip(
+                self.sections, places, sums, strict=True
+            ):
                 if checksum(data[place]) != expected_sum:
                     raise FormatError(f"{name}: the checksum is wrong")
             return values, [data[place] for place in places]
@@ -257,7 +269,9 @@ class Manifest:
 
     def sum_of(self, *values: Mapping[str, Any]) -> int:
         """Return the checksum of objects."""
-        return checksum(json.dumps(values if values[1:] else values[0], sort_keys=True).encode())
+        return checksum(
+            json.dumps(values if values[1:] else values[0], sort_keys=True).encode()
+        )
 
     def pack(self, *values: Mapping[str, Any], indent: int | None = 1) -> bytes:
         """Return objects as a record."""

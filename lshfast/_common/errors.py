@@ -53,7 +53,9 @@ class DataError(ValueError):
     line: int | None
     reason: str
 
-    def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
+    def __init__(
+        self, path: str, line: int | None, reason: str, rows: bool = False
+    ) -> None:
         super().__init__(path, line, reason, rows)
         # The reason may quote a lone surrogate.
         readable = reason.encode("utf-8", "backslashreplace").decode()
@@ -133,12 +135,16 @@ class TooManyRemovedError(RuntimeError):
         for number, excess in enumerate(self.excesses[:MOST_NAMED]):
             rows = "all rows"
             if excess.column is not None:
-                rows = f"the rows with {_cut(excess.column)} {_cut(name_of(excess.value))}"
+                rows = (
+                    f"the rows with {_cut(excess.column)} {_cut(name_of(excess.value))}"
+                )
             limit = f", and max_removed is {self.limit:g}" if number == 0 else ""
             counts = f"{excess.removed:,} of {excess.read:,}"
             parts.append(f"{excess.share:.1%} of {rows} are removed ({counts}){limit}")
             if excess.groups:
-                groups = ", ".join(f"{size:,} for {_cut(key)}" for key, size in excess.groups)
+                groups = ", ".join(
+                    f"{size:,} for {_cut(key)}" for key, size in excess.groups
+                )
                 parts.append(f"largest groups: {groups}")
         unnamed_count = len(self.excesses) - MOST_NAMED
         if unnamed_count > 0:

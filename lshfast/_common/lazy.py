@@ -47,7 +47,9 @@ def lazy_names(
     (False, True)
     >>> package.JSONDecoder
     <class 'lazy_json.decoder.JSONDecoder'>
-    >>> for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_json"]:
+    >>> for name in [
+    ...     name for name in sys.modules if name.partition(".")[0] == "lazy_json"
+    ... ]:
     ...     del sys.modules[name]
     """
     listed_modules = _modules_by_name(names)
@@ -65,7 +67,9 @@ def lazy_names(
     def all_names() -> list[str]:
         present_names = vars(sys.modules[package])
         special = [name for name in present_names if name.startswith("__")]
-        without_underscore = [name for name in present_names if not name.startswith("_")]
+        without_underscore = [
+            name for name in present_names if not name.startswith("_")
+        ]
         public = present_names.get("__all__", without_underscore)
         return sorted({*special, *public, *listed_modules})
 

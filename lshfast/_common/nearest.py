@@ -53,7 +53,9 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> list[str]:
     for candidate in islice(names, MOST_NAMES):
         if len(candidate) <= most_characters:
             by_lower[candidate.lower()] = candidate
-    return [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, 2, least)]
+    return [
+        by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, 2, least)
+    ]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -104,7 +106,9 @@ def _no_column(name: str, there: tuple[str, ...], fault: str) -> str:
         one if len(one) <= MOST_CHARACTERS else f"{one[:MOST_CHARACTERS]}..."
         for one in there[:MOST_SHOWN]
     )
-    others_note = f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
+    others_note = (
+        f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
+    )
     return f"{fault} {name!r}; columns are: {shown}{others_note}{did_you_mean(name, there)}"
 
 
@@ -123,7 +127,9 @@ def _nearest_in(path: str) -> str:
             return ""
         return f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
     with suppress(OSError), os.scandir(folder or ".") as entries:
-        by_stem = defaultdict[str, list[str]](list)  # a common suffix does not make names alike
+        by_stem = defaultdict[str, list[str]](
+            list
+        )  # a common suffix does not make names alike
         for entry in islice(entries, MOST_NAMES):
             by_stem[entry.name.partition(".")[0].lower()].append(entry.name)
         similar_stems = nearest(name.partition(".")[0], by_stem, 0.7)
@@ -138,13 +144,16 @@ def files_of(pattern: str) -> str:
     folder = os.path.dirname(pattern)
     with suppress(OSError):
         there = sorted(
-            one for one in islice(os.listdir(folder or "."), MOST_NAMES) if not one.startswith(".")
+            one
+            for one in islice(os.listdir(folder or "."), MOST_NAMES)
+            if not one.startswith(".")
         )
         if there:
             others_note = (
-                f" and {len(there) - MOST_FILES:,} more" if len(there) > MOST_FILES else ""
+                f" and {len(there) - MOST_FILES:,} more"
+                if len(there) > MOST_FILES
+                else ""
             )
-            return (
-                f"; in its folder are {', '.join(map(printable, there[:MOST_FILES]))}{others_note}"
-            )
+            names = ", ".join(map(printable, there[:MOST_FILES]))
+            return f"; in its folder are {names}{others_note}"
     return ""

@@ -25,7 +25,9 @@ def check_folder(path: str) -> None:
     state = os.lstat(path.rstrip(os.sep) or os.sep)
     if stat.S_ISLNK(state.st_mode):
         raise NotADirectoryError(
-            errno.ENOTDIR, "the work folder is a symbolic link; name the folder itself", shown
+            errno.ENOTDIR,
+            "the work folder is a symbolic link; name the folder itself",
+            shown,
         )
     if not stat.S_ISDIR(state.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "the work folder is a file", shown)
@@ -33,7 +35,9 @@ def check_folder(path: str) -> None:
         return
     if state.st_uid != os.geteuid():
         owner = f"user {state.st_uid}, not to user {os.geteuid()}, who runs this"
-        raise PermissionError(errno.EACCES, f"the work folder belongs to {owner}", shown)
+        raise PermissionError(
+            errno.EACCES, f"the work folder belongs to {owner}", shown
+        )
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = f"{stat.S_IMODE(state.st_mode):o}"
         reason = (

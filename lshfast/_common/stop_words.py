@@ -194,7 +194,9 @@ class StopWords:
     @property
     def language(self) -> str | None:
         """The name of the language; None for a list of one's own."""
-        return next((name for name, (code, _) in _LISTS.items() if code == self.code), None)
+        return next(
+            (name for name, (code, _) in _LISTS.items() if code == self.code), None
+        )
 
 
 def stop_words_of(given: str | Iterable[str] | StopWords | None) -> StopWords:

@@ -31,5 +31,7 @@ def suffixes_of(paths: Iterable[str]) -> dict[str, int]:
         if _DESCRIPTION.fullmatch(name):
             continue
         stem, suffix = os.path.splitext(name)
-        counts[f"{os.path.splitext(stem)[1]}{suffix}" if suffix in CODECS else suffix] += 1
+        counts[
+            f"{os.path.splitext(stem)[1]}{suffix}" if suffix in CODECS else suffix
+        ] += 1
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))

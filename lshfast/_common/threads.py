@@ -155,7 +155,9 @@ class _Task(Generic[Item, Result]):
         return self._done.pop() if self._done else self.future.result()
 
 
-def _next_result(function: Callable[[Item], Result], pending: deque[_Task[Item, Result]]) -> Result:
+def _next_result(
+    function: Callable[[Item], Result], pending: deque[_Task[Item, Result]]
+) -> Result:
     """Return the result of the first task; process tasks that no worker has begun meanwhile."""
     while not pending[0].done() and any(task.process(function) for task in pending):
         pass

@@ -26,4 +26,6 @@ Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
 # Arrays whose number of dimensions is not known. A type checker accepts them for this type, which
 # no array really has. The first overload of a function takes this type and returns Any; without it,
 # such arrays would match the overload for vectors.
-AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
+AnyShape: TypeAlias = np.ndarray[
+    tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]
+]

@@ -31,7 +31,12 @@ def text_of_value(value: Any) -> str | None:
     ['en', '5', 'true', None, None, None]
     """
     # NA of pandas.
-    if value is None or type(value).__name__ == "NAType" or value == "" or value != value:
+    if (
+        value is None
+        or type(value).__name__ == "NAType"
+        or value == ""
+        or value != value
+    ):
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -113,7 +118,10 @@ class ValueCodes:
     def _new(self, text: str) -> int:
         """Return the code of a value that has none."""
         size = len(text.encode())
-        if len(self.names) == self._most_values or self._nbytes + size > self._most_bytes:
+        if (
+            len(self.names) == self._most_values
+            or self._nbytes + size > self._most_bytes
+        ):
             return OTHER
         self._nbytes += size
         self._code_of[text] = len(self.names)

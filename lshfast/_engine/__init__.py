@@ -20,7 +20,11 @@ from lshfast._common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast._engine.account.crowds import CrowdWarning
     from lshfast._engine.account.report import DedupResult, Removal, Summary
-    from lshfast._engine.account.short_texts import Recommendation, ShortTextsWarning, recommend
+    from lshfast._engine.account.short_texts import (
+        Recommendation,
+        ShortTextsWarning,
+        recommend,
+    )
 
 __all__ = [
     "CrowdWarning",

@@ -53,11 +53,16 @@ class Earlier:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the rows as arrays for `of_arrays`. The keys are all int, or all str."""
-        arrays: dict[str, npt.NDArray[Any]] = {"rows": self.rows, "similarity": self.similarity}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "rows": self.rows,
+            "similarity": self.similarity,
+        }
         if self.keys and isinstance(self.keys[0], str):
             keys = [key.encode(errors="surrogatepass") for key in self.keys]
             arrays["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
-            return arrays | {"ends": np.cumsum([len(key) for key in keys], dtype=np.int64)}
+            return arrays | {
+                "ends": np.cumsum([len(key) for key in keys], dtype=np.int64)
+            }
         return arrays | {"keys": np.array(self.keys, np.int64)}
 
     @classmethod
@@ -90,7 +95,10 @@ def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlie
     similarity = [NOTHING_EARLIER.similarity]
     for start in range(0, len(signatures), BATCH_ROWS):
         best = index.query(
-            signatures[start : start + BATCH_ROWS], k=1, threshold=least, threads=plan.threads
+            signatures[start : start + BATCH_ROWS],
+            k=1,
+            threshold=least,
+            threads=plan.threads,
         )
         rows.append(np.flatnonzero(np.diff(best.offsets)) + start)
         keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys

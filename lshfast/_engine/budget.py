@@ -115,8 +115,12 @@ class Budget:
         least = self.least(rows, longest)
         if self.memory < least:
             of_rows = f"{rows:,} rows and " if rows else ""
-            of_rows += f"a row of {longest:,} bytes and " if self.row_work(longest) else ""
-            threads = f"{self.plan.threads} thread{'s' if self.plan.threads > 1 else ''}"
+            of_rows += (
+                f"a row of {longest:,} bytes and " if self.row_work(longest) else ""
+            )
+            threads = (
+                f"{self.plan.threads} thread{'s' if self.plan.threads > 1 else ''}"
+            )
             raise ValueError(
                 f"memory must be at least {-(-least // 10**6):,} MB ({least} bytes) for "
                 f"{of_rows}{threads}, "
@@ -126,7 +130,9 @@ class Budget:
 
     def longest_row(self, rows: int) -> int:
         """Return the bytes of the longest row that a run over `rows` can hold."""
-        return (max(0, self.memory - self.least(rows)) + self._of_threads) // self._of_byte
+        return (
+            max(0, self.memory - self.least(rows)) + self._of_threads
+        ) // self._of_byte
 
     def row_work(self, nbytes: int) -> int:
         """Return the memory for work on a row; threads wait while a long row is processed."""
@@ -148,7 +154,9 @@ class Budget:
         have ids, whose hashes are in memory while rows are read.
         """
         work = self.work(0, longest)
-        return max(obtainable(work // 4 if self.ids else work * 3 // 4), self._join_memory)
+        return max(
+            obtainable(work // 4 if self.ids else work * 3 // 4), self._join_memory
+        )
 
     def least(self, rows: int, longest: int = 0) -> int:
         """Return the least memory for `rows`, of which the longest has `longest` bytes."""
@@ -165,9 +173,14 @@ class Budget:
     def _fixed(self, rows: int) -> int:
         costs = self.costs
         of_rows = (
-            costs.row + costs.id * self.ids + costs.earlier * self.against + costs.value * self.by
+            costs.row
+            + costs.id * self.ids
+            + costs.earlier * self.against
+            + costs.value * self.by
         ) * rows
-        of_process = costs.process + costs.parquet * self.parquet + costs.pairs * self.pairs
+        of_process = (
+            costs.process + costs.parquet * self.parquet + costs.pairs * self.pairs
+        )
         of_process += costs.values * self.by
         of_process += costs.counts * (self.plan.ignore_common is not None)
         return of_process + self._of_threads + of_rows
@@ -183,9 +196,13 @@ def bytes_of_values(values: ValueCodes | None, rows: int) -> int:
         return 0
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.names))
     single_share = np.count_nonzero(counts == 1) / max(1, len(values))
-    different = min(MOST_VALUES, len(values.names) + max(0, rows - len(values)) * single_share)
+    different = min(
+        MOST_VALUES, len(values.names) + max(0, rows - len(values)) * single_share
+    )
     texts = sum(map(len, values.names)) / max(1, len(values.names))
-    return COSTS.value * rows + min(COSTS.values, round(different * (VALUE_BYTES + texts)))
+    return COSTS.value * rows + min(
+        COSTS.values, round(different * (VALUE_BYTES + texts))
+    )
 
 
 def available_memory() -> int | None:
@@ -194,11 +211,16 @@ def available_memory() -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             limits += [
-                int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")
+                int(line.split()[1]) * 1024
+                for line in file
+                if line.startswith("MemAvailable:")
             ]
     except OSError:
         return None
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    for limit in (
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ):
         with suppress(OSError, ValueError), open(limit, encoding="ascii") as file:
             limits.append(int(file.read()))
     return min(limits, default=None)

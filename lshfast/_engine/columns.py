@@ -124,7 +124,11 @@ class ShingledTexts:
         return tokens_of_texts(self._read(), seed)
 
     def _read(self) -> Texts:
-        return self.texts if isinstance(self.texts, Texts) else self.texts.take(slice(None))
+        return (
+            self.texts
+            if isinstance(self.texts, Texts)
+            else self.texts.take(slice(None))
+        )
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
         return self.texts.equal(left, right)
@@ -203,7 +207,8 @@ class ArrowLists(_Sets):
         if isinstance(rows, slice):
             offsets = self.offsets[rows.start : rows.stop + 1]
             return ArrowLists(
-                offsets - offsets[0], self._elements(slice(int(offsets[0]), int(offsets[-1])))
+                offsets - offsets[0],
+                self._elements(slice(int(offsets[0]), int(offsets[-1]))),
             )
         offsets, places = places_of_rows(self.offsets, rows)
         return ArrowLists(offsets, self._elements(places))
@@ -266,7 +271,9 @@ class Tokens(_Sets):
     def take(self, rows: Chosen) -> Tokens:
         if isinstance(rows, slice):
             return Tokens(
-                TokenSets(self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens)
+                TokenSets(
+                    self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens
+                )
             )
         return Tokens(self.sets.take(rows))
 
@@ -298,7 +305,10 @@ class KeyedRows:
         nbytes = self.column.nbytes
         parts = (rows[part] for part in pieces(nbytes[rows], PIECE_BYTES))
         return ordered_map(
-            work, parts, threads, lambda part: int(nbytes[part].sum()) > VERY_LONG * PIECE_BYTES
+            work,
+            parts,
+            threads,
+            lambda part: int(nbytes[part].sum()) > VERY_LONG * PIECE_BYTES,
         )
 
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
@@ -306,7 +316,9 @@ class KeyedRows:
 
         def of_part(rows: Int64Array) -> UInt64Array:
             tokens = self.take(rows)
-            return sets.fingerprints(tokens.offsets, tokens.tokens, self.key.fingerprints)
+            return sets.fingerprints(
+                tokens.offsets, tokens.tokens, self.key.fingerprints
+            )
 
         def fingerprints(rows: Int64Array) -> UInt64Array:
             return np.concatenate(list(self.in_pieces(of_part, rows, threads)))
@@ -314,7 +326,9 @@ class KeyedRows:
         rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
         # Then a part takes each first copy once.
         rows = rows[np.argsort(copies[rows], kind="stable")]
-        equal = self.in_pieces(lambda part: self.column.equal(part, copies[part]), rows, threads)
+        equal = self.in_pieces(
+            lambda part: self.column.equal(part, copies[part]), rows, threads
+        )
         return confirm_copies(
             copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints
         )
@@ -370,19 +384,25 @@ def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Colu
             _check_no_shingles(shingles)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
     if _holds_objects(source):
-        source = np.asarray(source)  # its Arrow interface does not say which row has another type
+        source = np.asarray(
+            source
+        )  # its Arrow interface does not say which row has another type
     return ShingledTexts(Texts(source), shingles)
 
 
 def _arrow_lists(
-    offsets: Int64Array, elements: Texts | npt.NDArray[np.integer[Any]], kind: Kind | None
+    offsets: Int64Array,
+    elements: Texts | npt.NDArray[np.integer[Any]],
+    kind: Kind | None,
 ) -> ArrowLists:
     """Return the sets of an Arrow column of lists; ValueError if they may be something else."""
     if isinstance(elements, Texts):
         return ArrowLists(offsets, elements)
     kinds = kinds_of_numbers(elements.dtype, one_length=False)
     if kind is None and len(kinds) > 1:
-        raise ValueError(choice_of_kind(f"texts is a column of lists of {elements.dtype}", kinds))
+        raise ValueError(
+            choice_of_kind(f"texts is a column of lists of {elements.dtype}", kinds)
+        )
     return ArrowLists(offsets, elements.astype(np.uint64, copy=False))
 
 

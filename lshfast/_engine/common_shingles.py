@@ -69,7 +69,10 @@ def above_share(counts: npt.NDArray[np.integer], share: float, texts: int) -> Bo
 
 
 def ignoring_common(
-    batches: Iterable[Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
+    batches: Iterable[Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None = None,
 ) -> tuple[Iterable[Texts | Column], Plan]:
     """Return rows and a plan in which common shingles do not count, if the plan says so.
 
@@ -78,7 +81,9 @@ def ignoring_common(
     if plan.ignore_common is None or plan.shingles.common is not None:
         return batches, plan
     columns: list[Column] = []
-    plan = find_common(lambda: columns or noted(batches, plan, columns), plan, clock, progress)
+    plan = find_common(
+        lambda: columns or noted(batches, plan, columns), plan, clock, progress
+    )
     return [
         replace(column, shingles=plan.shingles)
         for column in columns
@@ -115,7 +120,9 @@ def find_common(
     likely = above_share(table, share, texts)
     del table
     tokens, counts = count_likely(read(), plan, numbers, likely, clock, progress)
-    return plan.ignoring(CommonShingles(numbers, tokens[above_share(counts, share, texts)]))
+    return plan.ignoring(
+        CommonShingles(numbers, tokens[above_share(counts, share, texts)])
+    )
 
 
 def count_places(
@@ -132,7 +139,9 @@ def count_places(
 
     def places_of(column: Column) -> TokenSets:
         sets = _sets_of(column, key)
-        return TokenSets(sets.offsets, sets.tokens >> np.uint64(64 - TABLE_BITS)).distinct()
+        return TokenSets(
+            sets.offsets, sets.tokens >> np.uint64(64 - TABLE_BITS)
+        ).distinct()
 
     for places in processed(batches, plan, clock, places_of, progress, "count"):
         np.add.at(table, places.tokens, np.uint32(1))

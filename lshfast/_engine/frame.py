@@ -126,9 +126,13 @@ class Job:
         self.paths: list[str] = [path for path in outputs if path is not None]
         self._overwrite = overwrite
         self._page = page
-        self._rows: list[tuple[Corpus, str]] = []  # with the files that their rows are written to
+        self._rows: list[
+            tuple[Corpus, str]
+        ] = []  # with the files that their rows are written to
         first = next(iter(self.paths), None if page is None else page.path)
-        self._rejects = (rejects or rejects_beside(first)) if on_error == "skip" else None
+        self._rejects = (
+            (rejects or rejects_beside(first)) if on_error == "skip" else None
+        )
         if self._rejects is not None:
             self.paths.append(self._rejects)
 
@@ -183,7 +187,10 @@ class Job:
             self.write_rejects()
 
     def write(
-        self, path: str, table: Columns | Iterator[Columns], kinds: Mapping[str, str] | None = None
+        self,
+        path: str,
+        table: Columns | Iterator[Columns],
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         """Write a table, whole or in parts; `kinds` are Arrow's names for the types of columns."""
         if isinstance(table, Mapping):
@@ -266,8 +273,12 @@ class ShortenedRows(Account):
     def removal(self) -> Iterator[Figure]:
         """Yield the lines of what became of the rows."""
         yield figure(
-            "kept", self.kept, f"{self.shortened:,} of them shortened" if self.shortened else ""
+            "kept",
+            self.kept,
+            f"{self.shortened:,} of them shortened" if self.shortened else "",
         )
-        yield figure("removed", self.removed, "of which nothing remained" if self.removed else "")
+        yield figure(
+            "removed", self.removed, "of which nothing remained" if self.removed else ""
+        )
         yield figure("rejected", self.rejected)
         yield figure("", "", f"{self.parts} = {self.read:,} read")

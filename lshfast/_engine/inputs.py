@@ -19,7 +19,14 @@ from lshfast._engine.plans import AnyPlan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
 from lshfast._io.corpus import Batch
-from lshfast._io.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, OnError, file_format
+from lshfast._io.files import (
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    File,
+    Format,
+    OnError,
+    file_format,
+)
 from lshfast._io.folder import files_of_lines
 from lshfast._io.hash_lists import hash_of_lists
 from lshfast._io.jsonl import first_value
@@ -135,13 +142,17 @@ class Inputs:
         """
         for name in ("item", "weight"):
             if getattr(self, name) is not None and self.group_by is None:
-                raise ValueError(f"{name} needs group_by (--group-by), the column of the groups")
+                raise ValueError(
+                    f"{name} needs group_by (--group-by), the column of the groups"
+                )
         if self.group_by is not None:
             if self.kind not in (None, "set"):
                 raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
             return "set" if self.weight is None else "weighted"
         if self.kind is not None and self.kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise ValueError(
+                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
+            )
         if self.kind == "set":
             return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
@@ -149,13 +160,17 @@ class Inputs:
         # The run raises it again, after its options were checked.
         with suppress(DataError, OSError, MemoryError):
             self.listed[:] = self.open().files
-            found = [first_value(file) for file in self.listed[:1] if file.format == "jsonl"]
+            found = [
+                first_value(file) for file in self.listed[:1] if file.format == "jsonl"
+            ]
             if found:
                 return kind_of_value(found[0]) or "text"
         for file in self.listed[:1]:
             if file.columnar:
                 with advising(file):
-                    return _kind_of_type(file, type_of(file, schema_of(file), self.column))
+                    return _kind_of_type(
+                        file, type_of(file, schema_of(file), self.column)
+                    )
         return "text"
 
     def _has_weights(self) -> bool:
@@ -170,7 +185,9 @@ class Inputs:
                     if found != "text":
                         return found == "weighted"
                 values = (
-                    iter([first_value(file)]) if file.format == "jsonl" else self._first_cells()
+                    iter([first_value(file)])
+                    if file.format == "jsonl"
+                    else self._first_cells()
                 )
                 first = next((item for item in decoded_lists(values) if item), None)
                 return isinstance(first, dict)
@@ -203,7 +220,9 @@ def _kind_of_type(file: File, found: Any) -> Kind:
     if kind is None and ambiguous(found):
         raise file.fault(
             None,
-            choice_of_kind(f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"),
+            choice_of_kind(
+                f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"
+            ),
         )
     return kind or "text"
 
@@ -248,7 +267,10 @@ def output_of(
             first = (
                 known[0]
                 if known
-                else replace(inputs, paths=inputs.paths[:1], listed=[]).open().files[0].format
+                else replace(inputs, paths=inputs.paths[:1], listed=[])
+                .open()
+                .files[0]
+                .format
             )
         kind = _WRITTEN_AS.get(first, "jsonl")
     return Output(os.fspath(path), kind, defuse)
@@ -309,13 +331,19 @@ def input_notes(*sources: ReadFiles) -> dict[str, Any]:
 
     It has also `advice`, if there is some about the values that were read.
     """
-    files = [file for source in sources for file in source.files if isinstance(file, File)]
+    files = [
+        file for source in sources for file in source.files if isinstance(file, File)
+    ]
     advice = dict.fromkeys(
-        source.advice for source in sources if isinstance(source, Corpus) and source.advice
+        source.advice
+        for source in sources
+        if isinstance(source, Corpus) and source.advice
     )
     return {
         "delimiters": {
-            name: delimiter for source in sources for name, delimiter in source.delimiters.items()
+            name: delimiter
+            for source in sources
+            for name, delimiter in source.delimiters.items()
         },
         "unread": left_out_of(files),
         "lines": files_of_lines(files),
@@ -333,7 +361,10 @@ def faults_of(corpus: Corpus) -> Iterator[None]:
 
 
 def texts_again(
-    corpus: Corpus, rows: Int64Array, nbytes: Int64Array, progress: Progress | None = None
+    corpus: Corpus,
+    rows: Int64Array,
+    nbytes: Int64Array,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[Int64Array, Texts]]:
     """Read the texts of some rows again, and check that they have the lengths that they had,
     `nbytes` of all rows.
@@ -346,7 +377,9 @@ def texts_again(
         texts = Texts(batch)
         changed = np.flatnonzero(texts.lengths != nbytes[found])
         if len(changed):
-            raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
+            raise corpus.fault(
+                int(found[changed[0]]), "the text has changed while it was in use"
+            )
         yield found, texts
         done += source_bytes
         if progress:
@@ -358,7 +391,11 @@ def policy_of(keep: str) -> tuple[str, str | None]:
     rows.
     """
     policy, _, column = keep.partition(":")
-    if bool(column) != (policy in ("max", "min")) or policy not in (*get_args(Keep), "max", "min"):
+    if bool(column) != (policy in ("max", "min")) or policy not in (
+        *get_args(Keep),
+        "max",
+        "min",
+    ):
         raise ValueError(
             f"keep must be {', '.join(get_args(Keep))}, max:COLUMN or min:COLUMN, not {keep!r}"
         )
@@ -370,7 +407,9 @@ def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
     return ranks_of(corpus.order, keep)
 
 
-def ranks_of(values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str) -> Int64Array:
+def ranks_of(
+    values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str
+) -> Int64Array:
     """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the
     column.
     """

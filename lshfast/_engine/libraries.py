@@ -98,7 +98,9 @@ class LibraryDefaults:
         Examples
         --------
         >>> import lshfast
-        >>> lshfast.library_defaults("curator").probability([0.7, 0.8, 0.9]).round(3).tolist()
+        >>> lshfast.library_defaults("curator").probability([0.7, 0.8, 0.9]).round(
+        ...     3
+        ... ).tolist()
         [0.177, 0.677, 0.997]
         """
         return self.banding.probability(similarity)
@@ -260,5 +262,7 @@ def library_defaults(library: str) -> LibraryDefaults:
     0.986
     """
     if library not in LIBRARIES:
-        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, not {library!r}")
+        raise ValueError(
+            f"library must be one of {', '.join(LIBRARIES)}, not {library!r}"
+        )
     return LIBRARIES[library]

@@ -59,7 +59,9 @@ class RowMarks:
     def concatenated(cls, parts: Sequence[RowMarks]) -> Self:
         """Return the marks of all rows of several parts."""
         return cls(
-            np.concatenate([np.empty((0, WIDTH), np.uint64), *(part.words for part in parts)])
+            np.concatenate(
+                [np.empty((0, WIDTH), np.uint64), *(part.words for part in parts)]
+            )
         )
 
     def __len__(self) -> int:

@@ -18,7 +18,9 @@ from lshfast._io.files import File, Reject, long_row
 from lshfast._io.lines import Lines, whole_lines
 
 # The bytes that bytes.split() takes for white space.
-_WHITE = np.isin(np.arange(256, dtype=np.uint8), np.frombuffer(b" \t\n\r\v\f", np.uint8))
+_WHITE = np.isin(
+    np.arange(256, dtype=np.uint8), np.frombuffer(b" \t\n\r\v\f", np.uint8)
+)
 
 # Bytes of lines that are split at a time.
 BLOCK_BYTES = 1 << 20
@@ -93,8 +95,12 @@ class ColumnReader:
                     progress("input", before + position, total)
 
             is_text = file.format in ("text", "lines")
-            rows = self._text_rows(file, tell) if is_text else self._table_rows(file, tell)
-            with advising(file) if is_text else nullcontext():  # a corpus gives advice itself
+            rows = (
+                self._text_rows(file, tell) if is_text else self._table_rows(file, tell)
+            )
+            with (
+                advising(file) if is_text else nullcontext()
+            ):  # a corpus gives advice itself
                 for names in rows:
                     self.accepted += len(names.first)
                     yield names
@@ -109,7 +115,11 @@ class ColumnReader:
             first = rows.stop
             position = position + batch.source_bytes
             tell(position)
-            ids = list(corpus.ids[rows.start : rows.stop]) if corpus.ids is not None else []
+            ids = (
+                list(corpus.ids[rows.start : rows.stop])
+                if corpus.ids is not None
+                else []
+            )
             yield Names(file, texts, ids, [corpus.place(row)[1] or 0 for row in rows])
         self.rejected += corpus.rejected
 
@@ -156,14 +166,18 @@ class ColumnReader:
         counts = np.diff(np.searchsorted(begins, ends), prepend=0)
         if white[0] or code[-1] != ord("\n"):
             return None
-        counts[0] += 1  # the first name of the block, before which there is no white space
+        counts[0] += (
+            1  # the first name of the block, before which there is no white space
+        )
         if (counts != 2).any():
             return None
         try:
             texts = b"\n".join(block.split()).decode().split("\n")
         except UnicodeDecodeError:
             return None
-        return Names(file, texts[::2], texts[1::2], range(number + 1, number + 1 + len(ends)))
+        return Names(
+            file, texts[::2], texts[1::2], range(number + 1, number + 1 + len(ends))
+        )
 
     def _take(self, parts: list[bytes], names: Names) -> str:
         """Append the names of a line, or return why it is bad."""

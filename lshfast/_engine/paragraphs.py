@@ -103,11 +103,15 @@ class _Split:
         for batch in self._corpus.batches():
             parts = [split_paragraphs(text) for text in batch.strings()]
             self._counts.extend(np.array([len(part) for part in parts], np.int64))
-            yield Texts([paragraph.rstrip(_SPACE) for part in parts for paragraph in part])
+            yield Texts(
+                [paragraph.rstrip(_SPACE) for part in parts for paragraph in part]
+            )
             bytes_read += batch.source_bytes
             if self._progress:
                 self._progress("read", bytes_read, self._corpus.total_bytes)
-        self.first = np.append(np.int64(0), np.cumsum(self._counts.finished(), dtype=np.int64))
+        self.first = np.append(
+            np.int64(0), np.cumsum(self._counts.finished(), dtype=np.int64)
+        )
 
     @contextmanager
     def faults(self) -> Iterator[None]:
@@ -164,7 +168,9 @@ def run_paragraphs(
         raise ValueError("by and max_removed are for rows, not paragraphs")
     has_index = indexes is not None and bool(indexes.against or indexes.save)
     if outputs.pairs or outputs.annotate or outputs.page or has_index:
-        raise ValueError("paragraphs are deduplicated without pairs, html, annotate and indexes")
+        raise ValueError(
+            "paragraphs are deduplicated without pairs, html, annotate and indexes"
+        )
     if outputs.clusters is not None:
         raise ValueError("clusters are groups of rows, not of paragraphs")
     if cap is not None:
@@ -174,14 +180,24 @@ def run_paragraphs(
     job.check()
     split = _Split(corpus, progress)
     with split.faults(), quick_switches():
-        part = run_part(split.batches(), plan, job.clock, keep=cast(Keep, keep), progress=progress)
+        part = run_part(
+            split.batches(), plan, job.clock, keep=cast(Keep, keep), progress=progress
+        )
         result = part.found.result(plan, job.clock, keys=None, read=len(part.sketches))
     with job.writing():
         rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
         if outputs.removed:
             similarity = SIMILARITY_NAMES[plan.measure]
-            kinds = {"key": id_kind(corpus), "kept_key": id_kind(corpus), similarity: "double"}
-            job.write(outputs.removed, _removed(corpus, result, split.first, similarity), kinds)
+            kinds = {
+                "key": id_kind(corpus),
+                "kept_key": id_kind(corpus),
+                similarity: "double",
+            }
+            job.write(
+                outputs.removed,
+                _removed(corpus, result, split.first, similarity),
+                kinds,
+            )
 
         def new_text(row: int, text: str) -> str:
             keep_of_row = result.keep[split.first[row] : split.first[row + 1]]

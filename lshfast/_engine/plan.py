@@ -20,7 +20,13 @@ from lshfast._engine.options.declared import NAMES, OPTIONS
 from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
-from lshfast.shingling import CommonShingles, Shingles, Unit, check_shingles, shingles_of_texts
+from lshfast.shingling import (
+    CommonShingles,
+    Shingles,
+    Unit,
+    check_shingles,
+    shingles_of_texts,
+)
 from lshfast.sketch.minhash import MinHasher, Scheme
 
 if TYPE_CHECKING:
@@ -84,11 +90,15 @@ class Plan:
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
-    ignore_common: float | None = None  # shingles in more than this share of the texts do not count
+    ignore_common: float | None = (
+        None  # shingles in more than this share of the texts do not count
+    )
     top: int | None = (
         None  # of the pairs that are listed, only those with the most similar rows of a row
     )
-    most: float | None = None  # of the pairs that are listed, only those that are not more similar
+    most: float | None = (
+        None  # of the pairs that are listed, only those that are not more similar
+    )
     # By which an index beside an exact join is banded.
     recall_of_bands: float = field(default=RECALL, compare=False)
 
@@ -113,7 +123,9 @@ class Plan:
         """
         if self.chosen_bands is not None:
             return self.chosen_bands
-        return choose_bands(self.equal_jaccard, self.hasher.num_perm, recall=self.recall_of_bands)
+        return choose_bands(
+            self.equal_jaccard, self.hasher.num_perm, recall=self.recall_of_bands
+        )
 
     @property
     def equal_jaccard(self) -> float:
@@ -180,7 +192,9 @@ class Plan:
     @property
     def figures(self) -> dict[str, Any]:
         """What the summary of a run says of its plan."""
-        bands, rows = (0, 0) if self.exact else (self.bands.bands, self.bands.rows_per_band)
+        bands, rows = (
+            (0, 0) if self.exact else (self.bands.bands, self.bands.rows_per_band)
+        )
         common = self.shingles.common
         return {
             "bands": bands,
@@ -253,7 +267,10 @@ def make_plan(
     shingles = check_shingles(unit, size, stop_words)
     _check_choices(verify, groups)
     measure = _check_measure_of(measure, verify, bool(exact))
-    if ignore_common is not None and not 0 < check_number("ignore_common", ignore_common) < 1:
+    if (
+        ignore_common is not None
+        and not 0 < check_number("ignore_common", ignore_common) < 1
+    ):
         raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
     top = None if top is None else check_int("top", top, 1, 2**31 - 1)
     check_most(most, threshold)
@@ -291,12 +308,19 @@ def make_plan(
 
 
 def _check_choices(verify: Verify, groups: Grouping) -> None:
-    for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
+    for name, value, allowed in (
+        ("verify", verify, Verify),
+        ("groups", groups, Grouping),
+    ):
         if value not in get_args(allowed):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
+            raise ValueError(
+                f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}"
+            )
 
 
-def _check_measure_of(measure: ItemMeasure | None, verify: Verify, exact: bool) -> PairMeasure:
+def _check_measure_of(
+    measure: ItemMeasure | None, verify: Verify, exact: bool
+) -> PairMeasure:
     """Return the measure of a run; raise ValueError if its pairs cannot be verified so."""
     if exact and verify != "exact":
         raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
@@ -315,10 +339,14 @@ def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None
         return
     name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
     default = (
-        f"measure={plan.measure!r} has exact=True by default, and " if plan.exact_by_default else ""
+        f"measure={plan.measure!r} has exact=True by default, and "
+        if plan.exact_by_default
+        else ""
     )
     missed = (
-        "; they miss most pairs of very different sizes" if plan.measure == "containment" else ""
+        "; they miss most pairs of very different sizes"
+        if plan.measure == "containment"
+        else ""
     )
     refusal = f"{default}exact is not an option of {name_of_driver}: {OPTIONS['exact'].without}"
     raise ValueError(
@@ -332,7 +360,8 @@ def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
     rows_per_band "rows".
     """
     given = {
-        "rows_per_band" if name == "rows" else name: value for name, value in parameters.items()
+        "rows_per_band" if name == "rows" else name: value
+        for name, value in parameters.items()
     }
     return make_plan(**given, threads=threads)
 
@@ -396,7 +425,9 @@ def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]
     shingles = shingles_of_texts(parameters.shingles)
     sets = parameters.shingles == SETS or (shingles is None and kind == "set")
     if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
-        raise ValueError(f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s")
+        raise ValueError(
+            f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s"
+        )
     if shingles is None and not sets:
         name = parameters.shingles
         said = f"names them {name!r}" if name else "does not name them"
@@ -469,8 +500,12 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
         )
     own = plan.parameters
     if parameters.threshold not in (None, own.threshold):
-        raise ValueError(f"threshold is {parameters.threshold} in this index, not {own.threshold}")
+        raise ValueError(
+            f"threshold is {parameters.threshold} in this index, not {own.threshold}"
+        )
     named = parameters.shingles
     if plan.sets and shingles_of_texts(named) is None:
-        own = replace(own, shingles=named)  # the user chose this name; it cannot be checked
+        own = replace(
+            own, shingles=named
+        )  # the user chose this name; it cannot be checked
     parameters.check_same(own if named else replace(own, shingles=""))

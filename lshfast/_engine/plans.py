@@ -43,7 +43,10 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
 
     Examples
     --------
-    >>> plan_for("code", {"radius": 3}).measure, plan_for("text", {"threshold": None}).threshold
+    >>> (
+    ...     plan_for("code", {"radius": 3}).measure,
+    ...     plan_for("text", {"threshold": None}).threshold,
+    ... )
     ('hamming', 0.8)
     """
     refuse_for_kind(kind, options)
@@ -51,13 +54,19 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
     if kind in get_args(PointKind):
         given = {name: value for name, value in options.items() if name in OF_POINTS}
         return make_point_plan(cast(PointKind, kind), **given | {"measure": measure})
-    given = {name: value for name, value in options.items() if name not in ONLY_OF_POINTS}
+    given = {
+        name: value for name, value in options.items() if name not in ONLY_OF_POINTS
+    }
     return replace(make_plan(**given | {"measure": measure}), sets=kind == "set")
 
 
 def plan_of_options(options: Mapping[str, Any]) -> AnyPlan:
     """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
-    given = {name: value for name, value in options.items() if name not in ("keep", "kind")}
+    given = {
+        name: value for name, value in options.items() if name not in ("keep", "kind")
+    }
     if given.get("recall") == 1:
-        given = {name: value for name, value in given.items() if name != "recall"} | {"exact": True}
+        given = {name: value for name, value in given.items() if name != "recall"} | {
+            "exact": True
+        }
     return plan_for(options.get("kind", "text"), given)

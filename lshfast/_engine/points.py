@@ -25,7 +25,13 @@ from lshfast._engine.account.findings import Findings
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.against import NOTHING_EARLIER, Earlier
 from lshfast._engine.clock import Clock
-from lshfast._engine.pairs.listed import PairArray, listed, lists_copies, not_above, renumbered
+from lshfast._engine.pairs.listed import (
+    PairArray,
+    listed,
+    lists_copies,
+    not_above,
+    renumbered,
+)
 from lshfast._engine.preference import preference_by_length
 from lshfast._items.bucket_join import BucketJoin
 from lshfast._items.buckets import (
@@ -35,7 +41,13 @@ from lshfast._items.buckets import (
     crowded_codes,
     one_bucket,
 )
-from lshfast._items.held_points import HeldItems, HeldPoints, HeldSets, PointFile, holder
+from lshfast._items.held_points import (
+    HeldItems,
+    HeldPoints,
+    HeldSets,
+    PointFile,
+    holder,
+)
 from lshfast._items.items import PointBatch
 from lshfast._items.measures import PointPlan, is_distance
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
@@ -224,7 +236,11 @@ class PointRows:
                 counts.extend(batch.counts)
         words = held[0].finished() if held else np.zeros((0, 1), np.uint64)
         numbers = np.flatnonzero(~missing.rows())
-        offsets = np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)]) if sets else None
+        offsets = (
+            np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
+            if sets
+            else None
+        )
         return cls(words, numbers, len(missing), marks.finished(), format_of(), offsets)
 
     def __len__(self) -> int:
@@ -267,7 +283,9 @@ class PointRows:
 
     def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
         """Return the values of pairs of rows; see `HeldItems`."""
-        return self.held.values(right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64))
+        return self.held.values(
+            right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+        )
 
 
 def _marks(
@@ -280,8 +298,12 @@ def _marks(
     ends = np.arange(n + 1, dtype=np.int64)
     if counts is not None:
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    rows = Texts.of_buffer(np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * ends)
-    return np.stack([tokens_of_texts(rows, key) for key in keys], axis=1).astype(np.uint64)
+    rows = Texts.of_buffer(
+        np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * ends
+    )
+    return np.stack([tokens_of_texts(rows, key) for key in keys], axis=1).astype(
+        np.uint64
+    )
 
 
 class _Run:
@@ -348,7 +370,9 @@ class _Run:
             return None
         if self.plan.kind == "code" and self.plan.complete:
             assert format is not None
-            components = self.plan.groups == "components" and self.plan.measure == "hamming"
+            components = (
+                self.plan.groups == "components" and self.plan.measure == "hamming"
+            )
             return (
                 crowded_codes(self._rows.words, format, self.plan, self._different)
                 if components
@@ -436,9 +460,13 @@ class _Run:
             keepers = groups.keeper[removed]
             same = self.copies[removed] == self.copies[keepers]
             values = np.where(
-                same, float(not is_distance(self.plan.measure)), self._values(removed, keepers)
+                same,
+                float(not is_distance(self.plan.measure)),
+                self._values(removed, keepers),
             )
-            similarity = np.full(n, float(not is_distance(self.plan.measure)), np.float64)
+            similarity = np.full(
+                n, float(not is_distance(self.plan.measure)), np.float64
+            )
             similarity[removed] = values
             return replace(groups, similarity=similarity), self._reported(
                 with_copies(similar, self.copies)
@@ -459,11 +487,15 @@ class _Run:
             found_pairs = joined_pairs(self._similar())
             sort_pairs(found_pairs)
             return found_pairs
-        kept = dedup_codes(self._rows.words[order], int(self.plan.bound), threads=self.plan.threads)
+        kept = dedup_codes(
+            self._rows.words[order], int(self.plan.bound), threads=self.plan.threads
+        )
         removed = np.flatnonzero(~kept.keep)
         self.compared += len(removed)
         return sorted_pairs(
-            order[kept.keeper[removed]], order[removed], np.float64(1) - kept.distance[removed]
+            order[kept.keeper[removed]],
+            order[removed],
+            np.float64(1) - kept.distance[removed],
         )
 
     # ---- values ----
@@ -489,5 +521,7 @@ class _Run:
 
     def _closeness(self, pairs: PairArray) -> PairArray:
         """Replace the values of pairs by similarities."""
-        pairs["similarity"] = (0 if self.plan.kind == "weighted" else 1) - pairs["similarity"]
+        pairs["similarity"] = (0 if self.plan.kind == "weighted" else 1) - pairs[
+            "similarity"
+        ]
         return pairs

@@ -33,7 +33,9 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     if keep == "last":
         return rows
     lengths = column.lengths if keep == "longest" else -column.lengths
-    return preference_by_length(lengths, lambda tied: column.take(tied).hashes(TIE_SEED))
+    return preference_by_length(
+        lengths, lambda tied: column.take(tied).hashes(TIE_SEED)
+    )
 
 
 def preference_by_length(
@@ -68,7 +70,9 @@ def check_keep_measure(keep: Keep | KeepValues | str, measure: ItemMeasure) -> N
         )
 
 
-def check_keep(keep: Keep | KeepValues, n: int, measure: ItemMeasure = "jaccard") -> None:
+def check_keep(
+    keep: Keep | KeepValues, n: int, measure: ItemMeasure = "jaccard"
+) -> None:
     """Raise an error that names `keep` if it is not valid; called before the run starts."""
     check_keep_measure(keep, measure)
     if isinstance(keep, str):

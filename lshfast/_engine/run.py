@@ -27,10 +27,21 @@ from lshfast._engine.pairs.exact import ExactPairs, collection_of
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Keep, KeepValues, Plan
 from lshfast._engine.preference import preference_of
-from lshfast._engine.sketching import LEAST_ROW_BYTES, RowStore, SketchedRows, sketch_rows
+from lshfast._engine.sketching import (
+    LEAST_ROW_BYTES,
+    RowStore,
+    SketchedRows,
+    sketch_rows,
+)
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
-from lshfast.join.groups import Groups, climbing_pairs, component_groups, larger_first, star_groups
+from lshfast.join.groups import (
+    Groups,
+    climbing_pairs,
+    component_groups,
+    larger_first,
+    star_groups,
+)
 from lshfast.join.jaccard import estimate, verify
 from lshfast.join.short_crowds import pairs_of_short_crowd
 from lshfast.kernels.text import Texts
@@ -178,7 +189,9 @@ def find_duplicates(
             similar = every.only
             compared = 0
         else:
-            similar, compared = find_exact_pairs(sketches, plan, clock, preference, progress)
+            similar, compared = find_exact_pairs(
+                sketches, plan, clock, preference, progress
+            )
         if by_size:
             rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
             preference = prefer_larger(sketches, rows, plan, preference, clock)
@@ -246,7 +259,9 @@ def find_exact_pairs(
     if found is not None:
         return found, every.candidates
     n = len(sketches)
-    different = np.flatnonzero((sketches.copies == np.arange(n, dtype=np.int64)) & ~sketches.empty)
+    different = np.flatnonzero(
+        (sketches.copies == np.arange(n, dtype=np.int64)) & ~sketches.empty
+    )
     keys = np.full((n, 1), EMPTY, np.uint64)
     keys[different] = 0
     in_one_bucket = replace(sketches, signatures=np.zeros((n, 1), np.uint64), keys=keys)
@@ -264,7 +279,12 @@ def comparison_of(plan: Plan) -> Comparison:
     threshold = 0.0 if plan.verify == "none" else plan.threshold
     chains = plan.groups == "components"
     return Comparison(
-        threshold, plan.verify == "exact", chains, plan.threads, plan.measure, plan.capped
+        threshold,
+        plan.verify == "exact",
+        chains,
+        plan.threads,
+        plan.measure,
+        plan.capped,
     )
 
 
@@ -309,10 +329,15 @@ def find_pairs_of_short_crowd(
         signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
 
         def work(part: slice) -> None:
-            signatures[part] = hasher.sketch(column.take(rows[part]).tokens(hasher.seed), threads=1)
+            signatures[part] = hasher.sketch(
+                column.take(rows[part]).tokens(hasher.seed), threads=1
+            )
 
         for_each_piece(
-            work, np.maximum(column.nbytes[rows], LEAST_ROW_BYTES), PIECE_BYTES, plan.threads
+            work,
+            np.maximum(column.nbytes[rows], LEAST_ROW_BYTES),
+            PIECE_BYTES,
+            plan.threads,
         )
         return signatures
 
@@ -343,14 +368,21 @@ def group(
             similar = climbing_pairs(
                 len(sketches), similar, copies=sketches.copies, preference=preference
             )
-        groups = make(len(sketches), similar, copies=sketches.copies, preference=preference)
+        groups = make(
+            len(sketches), similar, copies=sketches.copies, preference=preference
+        )
         unknown = np.flatnonzero(np.isnan(groups.similarity))
         if len(unknown):
             left = np.minimum(unknown, groups.keeper[unknown])
             right = np.maximum(unknown, groups.keeper[unknown])
             if plan.verify == "exact":
                 found = verify(
-                    sketches.rows, left, right, 0.0, measure=plan.measure, threads=plan.threads
+                    sketches.rows,
+                    left,
+                    right,
+                    0.0,
+                    measure=plan.measure,
+                    threads=plan.threads,
                 )
                 groups.similarity[unknown] = found["similarity"]
             else:

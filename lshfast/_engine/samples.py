@@ -45,7 +45,9 @@ def place_count(corpus: Corpus) -> int:
 
 def spread(count: int, most: int) -> Int64Array:
     """Return at most `most` numbers below `count`, at equal distances."""
-    return np.unique(np.linspace(0, max(0, count - 1), min(count, most)).astype(np.int64))
+    return np.unique(
+        np.linspace(0, max(0, count - 1), min(count, most)).astype(np.int64)
+    )
 
 
 def bytes_of(corpus: Corpus, places: Int64Array) -> int:
@@ -66,7 +68,9 @@ def lines_of(corpus: Corpus, places: Int64Array) -> Iterator[bytes]:
                 break
             lines.append(
                 _lines_from(
-                    file, max(0, begin - start), min(file.size, begin + PLACE_BYTES - start)
+                    file,
+                    max(0, begin - start),
+                    min(file.size, begin + PLACE_BYTES - start),
                 )
             )
         yield b"".join(lines)
@@ -81,7 +85,11 @@ def _lines_from(file: File, begin: int, end: int) -> bytes:
             data = data[data.find(b"\n") + 1 or len(data) :]
         pieces = [data]
         size = len(data) - (data.rfind(b"\n") + 1)
-        while pieces[-1] and not pieces[-1].endswith(b"\n") and size <= file.layout.max_row_bytes:
+        while (
+            pieces[-1]
+            and not pieces[-1].endswith(b"\n")
+            and size <= file.layout.max_row_bytes
+        ):
             piece = stream.read(PLACE_BYTES)
             pieces.append(piece[: piece.find(b"\n") + 1 or len(piece)])
             size += len(pieces[-1])
@@ -97,7 +105,10 @@ def corpora_of_places(
     pieces = lines_of(corpus, places)
     for at in range(0, len(places), PLACES_AT_ONCE):
         batch = places[at : at + PLACES_AT_ONCE]
-        paths = [os.path.join(folder, f"place-{number}.jsonl") for number in range(len(batch))]
+        paths = [
+            os.path.join(folder, f"place-{number}.jsonl")
+            for number in range(len(batch))
+        ]
         for path in paths:
             with open(path, "wb") as out:
                 out.write(next(pieces))
@@ -107,7 +118,8 @@ def corpora_of_places(
 def corpus_of(paths: list[str], corpus: Corpus) -> Corpus:
     """Open files of lines of a corpus."""
     return Corpus(
-        corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files]
+        corpus.layout,
+        [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files],
     )
 
 
@@ -123,7 +135,9 @@ class Beginning:
     """
 
     def __init__(self, corpus: Corpus, file: int, nbytes: int) -> None:
-        layout = replace(corpus.layout, batch_bytes=min(nbytes, corpus.layout.batch_bytes))
+        layout = replace(
+            corpus.layout, batch_bytes=min(nbytes, corpus.layout.batch_bytes)
+        )
         self._corpus = Corpus(layout, [replace(corpus.files[file], layout=layout)])
         self._nbytes = nbytes
         self.source_bytes: int = 0

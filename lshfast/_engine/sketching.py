@@ -147,9 +147,9 @@ class SketchedRows:
 
     def meeting(self, threads: int) -> Int64Array:
         """Return the first copies that share a bucket with another one."""
-        members = np.flatnonzero(self.copies == np.arange(len(self), dtype=np.int64)).astype(
-            np.int64
-        )
+        members = np.flatnonzero(
+            self.copies == np.arange(len(self), dtype=np.int64)
+        ).astype(np.int64)
         buckets, _ = number_buckets(self.keys, members, threads)
         return np.asarray(members[(buckets >= 0).any(axis=1)])
 
@@ -218,7 +218,9 @@ def sketch_rows(
         batches, is_crowd = _peeked(batches, plan, clock)
         stops = not isinstance(batches, list)
         hashed = (
-            _hashed_rows(batches, plan, clock, progress, columns, stops=stops) if is_crowd else None
+            _hashed_rows(batches, plan, clock, progress, columns, stops=stops)
+            if is_crowd
+            else None
         )
         if is_crowd and hashed is None:
             batches = chain(columns, batches)
@@ -229,16 +231,24 @@ def sketch_rows(
         return hashed
 
     def finish(piece: Sketched) -> _Piece:
-        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
+        return _Piece(
+            piece.signatures,
+            plan.bands.keys(piece.signatures),
+            copy_marks(piece.tokens),
+        )
 
     room = sum(map(len, batches)) if isinstance(batches, list) else 0
     signatures = (
-        GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
+        GrowingArray(np.uint64, plan.hasher.num_perm, room=room)
+        if store is None
+        else store
     )
     keys = GrowingArray(np.uint64, plan.bands.bands, room=room)
     marks = GrowingArray(np.uint64, 2, room=room)
     with naming_stage("sketch"):
-        for piece in sketched(noted(batches, plan, columns), plan, clock, finish, progress):
+        for piece in sketched(
+            noted(batches, plan, columns), plan, clock, finish, progress
+        ):
             signatures.extend(piece.signatures)
             keys.extend(piece.keys)
             marks.extend(piece.marks)
@@ -254,7 +264,9 @@ def _peeked(
 ) -> tuple[Iterable[text.Texts | Column], bool]:
     """Return the batches, and whether the first, if a list's only one, is a short crowd."""
     if isinstance(batches, list):
-        return batches, len(batches) == 1 and _are_short_crowd(as_column(batches[0], plan), plan)
+        return batches, len(batches) == 1 and _are_short_crowd(
+            as_column(batches[0], plan), plan
+        )
     source = iter(batches)
     start = time.perf_counter()
     with naming_stage("read"):

@@ -28,7 +28,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 def option_for(reason: str) -> str:
     """Return which option may help against an error if nothing is wrong with the file, or ""."""
-    return next((step for start, step in _OPTIONS.items() if re.match(start, reason)), "")
+    return next(
+        (step for start, step in _OPTIONS.items() if re.match(start, reason)), ""
+    )
 
 
 @contextmanager
@@ -74,7 +76,9 @@ def _content(file: File, error: DataError) -> str:
 def _advice(file: File, error: DataError) -> str:
     sample = b""
     with suppress(DataError), opened(file) as (stream, _):
-        while len(sample) < SAMPLE_BYTES and (chunk := stream.read(SAMPLE_BYTES - len(sample))):
+        while len(sample) < SAMPLE_BYTES and (
+            chunk := stream.read(SAMPLE_BYTES - len(sample))
+        ):
             sample += chunk
     if file.layout.encoding == "utf-8":
         encoding = _utf16(sample) or (
@@ -84,7 +88,9 @@ def _advice(file: File, error: DataError) -> str:
             return f"try encoding {encoding} (--encoding {encoding})"
     if file.delimited and error.line is None and error.reason.startswith("no column"):
         return delimiter_advice(file)
-    if file.format == "jsonl" and re.match("(id|order) column .* missing", error.reason):
+    if file.format == "jsonl" and re.match(
+        "(id|order) column .* missing", error.reason
+    ):
         return _columns(file, sample, error.line or 0)
     return _conversion(file, sample, error.line) if file.format == "jsonl" else ""
 
@@ -142,7 +148,9 @@ def _conversion(file: File, sample: bytes, line: int | None) -> str:
     """Return the command of jq that makes JSON Lines, if the first row is other JSON."""
     text = sample.removeprefix(codecs.BOM_UTF8).lstrip()
     first = line == sample[: len(sample) - len(text)].count(b"\n") + 1
-    program = _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
+    program = (
+        _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
+    )
     if not program:
         return ""
     command = f"jq -c {shlex.quote(program)}"
@@ -170,7 +178,13 @@ def _program(text: str, column: str) -> str:
         strings = first == '"' and not (
             is_complete and remainder.strip()
         )  # and not a row of arrays
-        return f".[] | {{{json.dumps(column)}: .}}" if strings else ".[]" if first == "{" else ""
+        return (
+            f".[] | {{{json.dumps(column)}: .}}"
+            if strings
+            else ".[]"
+            if first == "{"
+            else ""
+        )
     pretty = not is_complete and line.rstrip().endswith(("{", "[", ",", ":"))
     if not text.startswith("{") or (remainder.strip() and not pretty):
         return ""
@@ -191,7 +205,9 @@ def _array(text: str, column: str) -> str | None:
         space = _SPACE.match(text, place)
         return space.end() if space else place
 
-    with suppress(ValueError, RecursionError):  # at the end of the object, or of the sample
+    with suppress(
+        ValueError, RecursionError
+    ):  # at the end of the object, or of the sample
         while True:
             name, at = decode(text, after(at + 1))  # behind the brace or comma
             value = after(after(at) + 1)  # behind the colon

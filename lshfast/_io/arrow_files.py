@@ -37,14 +37,18 @@ def schema_of(file: File) -> Any:
         while level:  # decode the names at all depths, where an error names the file
             _ = [field.name for field in level]
             level = [
-                field.type.field(place) for field in level for place in range(field.type.num_fields)
+                field.type.field(place)
+                for field in level
+                for place in range(field.type.num_fields)
             ]
         return optional("pyarrow").schema(
             [without_views(field) for field in schema], schema.metadata
         )
 
 
-def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
+def record_batches(
+    file: File, names: list[str] | None
+) -> Iterator[tuple[int, Any, int]]:
     """Read some columns: yield the first row from 1, a batch of about `batch_bytes`, the position.
 
     A batch has at most `MOST_ROWS` rows, and is never empty.
@@ -84,7 +88,11 @@ def _opened(file: File) -> Iterator[_Bounded]:
     """Open a file; any error of pyarrow is raised as an error that names the file."""
     pa = optional("pyarrow")
     try:
-        with content_faults(file, "Arrow"), steady(file), closing(file.source.open()) as stream:
+        with (
+            content_faults(file, "Arrow"),
+            steady(file),
+            closing(file.source.open()) as stream,
+        ):
             yield _Bounded(stream, file.size)
     except pa.ArrowMemoryError as error:
         raise file.fault(
@@ -99,7 +107,8 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
     start = stream.read(len(_MAGIC))
     if start.startswith(_OLD_MAGIC):
         raise file.fault(
-            None, "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2"
+            None,
+            "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2",
         )
     open_reader = pa.ipc.open_file if start == _MAGIC else pa.ipc.open_stream
     stream.seek(max(0, file.size - len(_MAGIC)))
@@ -111,9 +120,12 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
         return reader
     columns = reader.schema.names
     column_numbers = {
-        columns.index(name if name in columns else name.partition(".")[0]) for name in names
+        columns.index(name if name in columns else name.partition(".")[0])
+        for name in names
     }
-    if len(column_numbers) == len(columns):  # pyarrow copies the columns that it chooses
+    if len(column_numbers) == len(
+        columns
+    ):  # pyarrow copies the columns that it chooses
         return reader
     stream.seek(0)
     return open_reader(
@@ -148,10 +160,14 @@ def _stored_batches(
 
 def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
     """Divide a batch into parts of about `batch_bytes`, without views."""
-    batch = selectable(batch, holds_dictionary)  # once, because all parts share the dictionary
+    batch = selectable(
+        batch, holds_dictionary
+    )  # once, because all parts share the dictionary
     for first in range(0, len(batch), MOST_ROWS):
         rows = batch.slice(first, MOST_ROWS)
-        sizes = sum((_sizes(column) for column in rows.columns), np.zeros(len(rows), np.int64))
+        sizes = sum(
+            (_sizes(column) for column in rows.columns), np.zeros(len(rows), np.int64)
+        )
         part_of = (np.cumsum(sizes, dtype=np.int64) - sizes) // batch_bytes
         starts = np.flatnonzero(np.diff(part_of, prepend=-1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -165,12 +181,21 @@ def _sizes(column: Any) -> Rows:
     types = pa.types
     kind = column.type
     if types.is_dictionary(kind) and _is_binary(kind.value_type):
-        places = column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy()
+        places = (
+            column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy()
+        )
         of_values = np.append(_sizes(column.dictionary), 0)
         return np.asarray(of_values[places])
-    if str(kind) in ("string_view", "binary_view"):  # a view begins with its length, 32 bits
-        views = np.frombuffer(column.buffers()[1], np.int32)[::4][column.offset :][: len(column)]
-        return np.where(column.is_valid().to_numpy(zero_copy_only=False), views, 0).astype(np.int64)
+    if str(kind) in (
+        "string_view",
+        "binary_view",
+    ):  # a view begins with its length, 32 bits
+        views = np.frombuffer(column.buffers()[1], np.int32)[::4][column.offset :][
+            : len(column)
+        ]
+        return np.where(
+            column.is_valid().to_numpy(zero_copy_only=False), views, 0
+        ).astype(np.int64)
     if _is_binary(kind):
         return np.asarray(pc.binary_length(column).fill_null(0).to_numpy(), np.int64)
     return np.full(len(column), column.nbytes // max(1, len(column)), np.int64)

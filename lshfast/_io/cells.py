@@ -37,7 +37,9 @@ def merged(columns: Iterable[tuple[str, CellType]]) -> dict[str, CellType]:
     for column, other in columns:
         first_type = types.setdefault(column, other)
         if first_type.name != other.name:
-            types[column] = CellType(_common(first_type.name, other.name), first_type.source)
+            types[column] = CellType(
+                _common(first_type.name, other.name), first_type.source
+            )
     return {column: kind for column, kind in types.items() if kind.name != OTHER}
 
 
@@ -55,7 +57,9 @@ def converter(
 
     The function raises a ValueError that names the column, the cell and the type.
     """
-    typed = [(index, name, types[name]) for index, name in enumerate(names) if name in types]
+    typed = [
+        (index, name, types[name]) for index, name in enumerate(names) if name in types
+    ]
 
     def convert(fields: list[Any]) -> list[Any]:
         for index, name, kind in typed:
@@ -114,6 +118,9 @@ def _boolean(cell: str) -> bool:
 _CONVERTERS: dict[str, Callable[[str], Any]] = {
     "double": _float,
     "bool": _boolean,
-    **{f"int{bits}": _integer(-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{
+        f"int{bits}": _integer(-(1 << bits - 1), (1 << bits - 1) - 1)
+        for bits in (8, 16, 32, 64)
+    },
     **{f"uint{bits}": _integer(0, (1 << bits) - 1) for bits in (8, 16, 32, 64)},
 }

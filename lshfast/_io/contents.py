@@ -20,7 +20,11 @@ _READ = (
 # And of files that are not read.
 _UNREAD = (
     (_ZIP, "a ZIP archive or an Excel workbook", "unpack it, or save its sheet as CSV"),
-    (rb"\xd0\xcf\x11\xe0", "an old Excel workbook or Word document", "save it as CSV or as text"),
+    (
+        rb"\xd0\xcf\x11\xe0",
+        "an old Excel workbook or Word document",
+        "save it as CSV or as text",
+    ),
     (rb"%PDF-", "a PDF", "extract its text first, as `pdftotext` does"),
     (rb"SQLite format 3\x00", "a SQLite database", "export its table as CSV first"),
     (rb"7z\xbc\xaf\x27\x1c|Rar!", "an archive", "unpack it first"),
@@ -28,7 +32,9 @@ _UNREAD = (
 )
 # Files whose names say that they are not read.
 _SUFFIXES = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), "save the sheet as CSV"),
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), "save the sheet as CSV"
+    ),
     **dict.fromkeys(
         (".pdf", ".docx", ".doc", ".odt", ".html", ".htm", ".xml", ".epub"),
         "extract its text as .txt",
@@ -82,7 +88,11 @@ def not_compressed(codec: str, head: bytes) -> str:
     if actual_codec == codec or len(head) < 10:
         return ""
     content = content_of(head)
-    if actual_codec is None and b"\0" not in head and (content is None or content[0] == "JSON"):
+    if (
+        actual_codec is None
+        and b"\0" not in head
+        and (content is None or content[0] == "JSON")
+    ):
         what = content[0] if content else "text"
         step = "take the suffix of the compression off its name"
     else:
@@ -93,5 +103,10 @@ def not_compressed(codec: str, head: bytes) -> str:
 def unknown_suffix(name: str) -> str:
     """Return what to do with a file that is not read because of its suffix; "" if unknown."""
     return next(
-        (f"; {step}" for suffix, step in _SUFFIXES.items() if name.lower().endswith(suffix)), ""
+        (
+            f"; {step}"
+            for suffix, step in _SUFFIXES.items()
+            if name.lower().endswith(suffix)
+        ),
+        "",
     )

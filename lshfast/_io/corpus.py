@@ -93,7 +93,9 @@ class Batch(NamedTuple):
         """Return the values as a list; nulls and invalid UTF-8 are None, in `Texts` empty."""
         if isinstance(self.texts, Texts):
             return [self.texts[row].decode() for row in range(len(self.texts))]
-        return self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
+        return (
+            self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
+        )
 
 
 def open_corpus(
@@ -239,7 +241,9 @@ def open_corpus(
         weights=weights,
     )
     if files is not None:
-        return Corpus(layout, [replace(file, layout=layout) for file in files], convert, advice)
+        return Corpus(
+            layout, [replace(file, layout=layout) for file in files], convert, advice
+        )
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     return Corpus(layout, list_files(paths, layout), convert, advice)
 
@@ -327,7 +331,9 @@ class Corpus:
     @property
     def held(self) -> bool:
         """Return whether the texts of some files cannot be read again at an offset."""
-        return not all(file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files)
+        return not all(
+            file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files
+        )
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:
@@ -337,11 +343,15 @@ class Corpus:
         """
         if not any(file.delimited for file in self.files):
             return {}
-        typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
+        typed = [
+            _TYPED[file.format](file) for file in self.files if file.format in _TYPED
+        ]
         types = merged(chain.from_iterable(typed))
         columns = types if self.layout.typed else self.layout.keys
         return {
-            name: types[name] for name in columns if name in types and name != self.layout.column
+            name: types[name]
+            for name in columns
+            if name in types and name != self.layout.column
         }
 
     @property
@@ -413,7 +423,11 @@ class Corpus:
     def key_bytes(self, rows: Rows) -> Rows:
         """Return the bytes that are read from a file for the keys of some rows."""
         ids = self.ids
-        return ids.lengths(rows) if isinstance(ids, StringFile) else np.zeros(len(rows), np.int64)
+        return (
+            ids.lengths(rows)
+            if isinstance(ids, StringFile)
+            else np.zeros(len(rows), np.int64)
+        )
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the half-open range of the rows of ``files[index]``."""
@@ -469,7 +483,9 @@ class Corpus:
         if pending or source:
             yield _batch(pending, source, places)
 
-    def _admitted_blocks(self, file: File) -> Iterator[tuple[Block, Any, StoredTexts | None]]:
+    def _admitted_blocks(
+        self, file: File
+    ) -> Iterator[tuple[Block, Any, StoredTexts | None]]:
         """Read a file: yield each block, and what `_admit` returns for it."""
         with advising(file):
             for block in self._blocks(file):
@@ -487,9 +503,13 @@ class Corpus:
                 f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what "
                 "one row takes"
             )
-            raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
+            raise MemoryError(
+                f"{file.name}: {error}" if str(error) else rows
+            ) from error
 
-    def again(self, index: int, rows: Rows, *, joined: bool = False) -> Iterator[tuple[Any, int]]:
+    def again(
+        self, index: int, rows: Rows, *, joined: bool = False
+    ) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file again, without converting them: pass two.
 
         Parameters
@@ -556,7 +576,11 @@ class Corpus:
                         texts, bad = self._convert(texts)
                         if bad:
                             raise file.fault(None, "changed while it was in use")
-                    yield file_rows[at : at + len(texts)], texts, position - last_position
+                    yield (
+                        file_rows[at : at + len(texts)],
+                        texts,
+                        position - last_position,
+                    )
                     at = at + len(texts)
                     last_position = position
                 if at != len(file_rows):
@@ -602,7 +626,11 @@ class Corpus:
             if isinstance(column, list):
                 values[name] = column
             else:
-                arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
+                arrays[name] = (
+                    column.ends()
+                    if isinstance(column, StringFile)
+                    else np.array(column)
+                )
         if self.by is not None:
             arrays["by"] = self.by.codes.astype(np.int64)
             values["by"] = self.by.names
@@ -616,7 +644,11 @@ class Corpus:
     @property
     def files_of_state(self) -> list[str]:
         """Return the names of the files of `hold_in_files`, which are complete after `state`."""
-        string_files = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
+        string_files = {
+            IDS: self._keys.ids,
+            ORDERS: self._keys.orders,
+            REJECTS: self.rejected,
+        }
         return [
             name
             for name, column in string_files.items()
@@ -648,7 +680,9 @@ class Corpus:
                 return values[name]
             if file in paths:
                 return StringFile(paths[file], arrays[name])
-            return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
+            return array(
+                "d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes()
+            )
 
         name = self.layout.by
         if name is None or "by" not in values:
@@ -669,16 +703,22 @@ class Corpus:
             block.texts, bad = self._convert(block.texts)
             block.bad = bad | block.bad
         if self._longest_text is not None:
-            for row in np.flatnonzero(_lengths(block.texts) > self._longest_text).tolist():
+            for row in np.flatnonzero(
+                _lengths(block.texts) > self._longest_text
+            ).tolist():
                 block.bad.setdefault(row, long_row(file))
         row_types = self._row_types if file.format == "jsonl" else None
         if not block.bad and not self.layout.keyed and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
-            return block.texts, None if self._convert else _stored(file, block.texts, block.spans)
+            return block.texts, None if self._convert else _stored(
+                file, block.texts, block.spans
+            )
         good = self._number_rows(file, block, row_types)
         return self._texts_of_rows(file, block, good)
 
-    def _number_rows(self, file: File, block: Block, row_types: RowTypes | None) -> list[int]:
+    def _number_rows(
+        self, file: File, block: Block, row_types: RowTypes | None
+    ) -> list[int]:
         """Number the good rows of a block and return their places; reject the others."""
         good = []
         if self.layout.keyed:
@@ -725,20 +765,32 @@ def _lengths(texts: Any) -> Rows:
     """Return the bytes of texts in UTF-8; a null has none."""
     if isinstance(texts, list):
         return np.fromiter(
-            (len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts)
+            (len(text.encode(errors="surrogatepass")) for text in texts),
+            np.int64,
+            len(texts),
         )
     return np.asarray((texts if isinstance(texts, Texts) else Texts(texts)).lengths)
 
 
-def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTexts | None:
-    return None if spans is None else StoredTexts([LinesOfFile(file, *spans)], texts.lengths)
+def _stored(
+    file: File, texts: Any, spans: tuple[Rows, Rows] | None
+) -> StoredTexts | None:
+    return (
+        None
+        if spans is None
+        else StoredTexts([LinesOfFile(file, *spans)], texts.lengths)
+    )
 
 
-def _batch(texts: list[Any], source_bytes: int, places: list[StoredTexts | None]) -> Batch:
+def _batch(
+    texts: list[Any], source_bytes: int, places: list[StoredTexts | None]
+) -> Batch:
     stored = [place for place in places if place is not None]
     all_stored = stored and len(stored) == len(places)
     return Batch(
-        _joined(texts), source_bytes, StoredTexts.concatenate(stored) if all_stored else None
+        _joined(texts),
+        source_bytes,
+        StoredTexts.concatenate(stored) if all_stored else None,
     )
 
 

@@ -76,7 +76,9 @@ def blocks(file: File) -> Iterator[Block]:
             block = Block(texts, lines)
             last_position = next_position
         position = at
-        value = None if by is None or reason is not None else fields[by]  # as it is written
+        value = (
+            None if by is None or reason is not None else fields[by]
+        )  # as it is written
         if convert is not None and reason is None:
             try:
                 convert(fields)
@@ -108,7 +110,9 @@ def again(file: File, numbers: Rows) -> Iterator[tuple[list[list[str]], int]]:
     target = next(next_numbers, None)
     rows: list[list[str]] = []
     last_position = position = cells = 0
-    for line, fields, _, next_position, position in _records(file, file.layout.batch_bytes):
+    for line, fields, _, next_position, position in _records(
+        file, file.layout.batch_bytes
+    ):
         if line == target:
             if rows and (next_position != last_position or cells > MOST_CELLS):
                 yield rows, position
@@ -186,7 +190,9 @@ class _Text:
         self.lone_cr = True
         self.faults = {}
         self._held = []
-        self._lines = chain(self._cut(piece, self.first), chain.from_iterable(self._rest))
+        self._lines = chain(
+            self._cut(piece, self.first), chain.from_iterable(self._rest)
+        )
         self.before, self.reader = self.first - 1, self._reader(self._lines, True)
         return self.reader
 
@@ -197,9 +203,13 @@ class _Text:
         for at, _, raws in self._held:
             part = raws[max(0, self.first - at) : last + 1 - at]
             lines += [
-                self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))
+                self._decoded(raw, line)
+                for line, raw in enumerate(part, max(self.first, at))
             ]
-        self.before, self.reader = self.first - 1, self._reader(chain(lines, self._lines), False)
+        self.before, self.reader = (
+            self.first - 1,
+            self._reader(chain(lines, self._lines), False),
+        )
         next(self.reader, None)
         self.before, self.reader = (
             self.before + self.reader.line_num,
@@ -220,7 +230,12 @@ class _Text:
     def fault(self, last: int) -> str | None:
         """Return the reason why the record does not decode, or None if it decodes."""
         return next(
-            (self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None
+            (
+                self.faults[line]
+                for line in range(self.first, last + 1)
+                if line in self.faults
+            ),
+            None,
         )
 
     def _pieces(self) -> Iterator[Iterable[str]]:
@@ -252,24 +267,33 @@ class _Text:
         if self.first > lines.count:
             self._held = []
         else:
-            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
+            self._held = self._held[
+                bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :
+            ]
         return (
             lines.unfinished
-            or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
+            or sum(size for _, size, _ in self._held[1:])
+            > self._file.layout.max_row_bytes
         )
 
     def _begin_to_pass_over(self, last: int) -> RecordEnd:
         """Search the lines of the record that were read, up to `last`, for its end."""
         if self._file.layout.on_error == "stop" or self.lone_cr:
-            raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
+            raise too_long(
+                self._file, self.first, "" if self.first > last else _UNCLOSED
+            )
         end = RecordEnd(self._delimiter.encode())
         for at, _, pieces in self._held:
-            for line in io.BytesIO(b"".join(pieces)).readlines()[max(0, self.first - at) :]:
+            for line in io.BytesIO(b"".join(pieces)).readlines()[
+                max(0, self.first - at) :
+            ]:
                 end.search(line, 0, len(line))
         self._held, self.before, self.reader = [], last, self._reader((), True)
         return end
 
-    def _pass_over(self, end: RecordEnd, buffer: bytearray, start: int, stop: int) -> int:
+    def _pass_over(
+        self, end: RecordEnd, buffer: bytearray, start: int, stop: int
+    ) -> int:
         """Return the end of the skipped record, or `stop` if it is not in the buffer."""
         record_end = end.search(buffer, start, stop)
         behind = record_end if record_end >= 0 else stop
@@ -292,7 +316,9 @@ class _Text:
     def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
         """Keep lines of the current record, and release the faults of the lines before it."""
         if self.faults:
-            self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
+            self.faults = {
+                at: reason for at, reason in self.faults.items() if at >= self.first
+            }
         self._held.append((line, size, pieces))
 
     def _decoded(self, raw: bytes, line: int) -> str:
@@ -308,7 +334,9 @@ class _Text:
 
 
 def _check_header(file: File, line: int, names: list[str], fault: str | None) -> None:
-    twice = ", ".join(sorted(name for name, times in Counter(names).items() if times > 1))
+    twice = ", ".join(
+        sorted(name for name, times in Counter(names).items() if times > 1)
+    )
     if fault or twice:
         raise file.fault(line, fault or f"the header names a column twice: {twice}")
 

@@ -43,13 +43,21 @@ def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
 def other_delimiters(files: Iterable[File]) -> dict[str, str]:
     """Return the delimiters that are not those of the formats, by the names of the files."""
     delimiters = ((file, delimiter_of(file)) for file in files if file.delimited)
-    return {file.name: delimiter for file, delimiter in delimiters if delimiter != _of_format(file)}
+    return {
+        file.name: delimiter
+        for file, delimiter in delimiters
+        if delimiter != _of_format(file)
+    }
 
 
 def delimiter_to_try(file: File) -> str | None:
     """Return the most frequent known delimiter in a header; None if the header is divided."""
-    rows = csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file))
-    header = next((row for row in rows if not states_delimiter(row, delimiter_of(file))), [])
+    rows = csv.reader(
+        io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file)
+    )
+    header = next(
+        (row for row in rows if not states_delimiter(row, delimiter_of(file))), []
+    )
     if len(header) != 1:
         return None
     best = max(DELIMITERS, key=header[0].count)
@@ -65,7 +73,9 @@ def _sample(file: File) -> str:
     data, is_complete = beginning(file, SAMPLE_BYTES)
     if not is_complete:
         data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
-    return data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
+    return data.decode("utf-8", "replace").replace(
+        "\0", " "
+    )  # Python 3.10's csv refuses NUL
 
 
 def _detected(file: File) -> str:
@@ -94,6 +104,8 @@ def _cells(sample: str, delimiter: str, names: int = 0) -> int:
                 return 0
             width = len(row)
     except csv.Error:
-        if lines.read(1):  # an error in the last record may be due to the end of the sample
+        if lines.read(
+            1
+        ):  # an error in the last record may be due to the end of the sample
             return 0
     return width if width > 1 else 0

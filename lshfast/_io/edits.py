@@ -56,7 +56,11 @@ def edited(
             if file.format == "jsonl":
                 chunk[i] = _line_with(chunk[i], column, partial(new_text, i))
             elif file.delimited:
-                chunk[i] = [*chunk[i][:index], new_text(i, chunk[i][index]), *chunk[i][index + 1 :]]
+                chunk[i] = [
+                    *chunk[i][:index],
+                    new_text(i, chunk[i][index]),
+                    *chunk[i][index + 1 :],
+                ]
             else:
                 chunk[i] = new_text(i, chunk[i])
         except (TypeError, ValueError) as error:

@@ -28,7 +28,9 @@ def checked_encoding(name: str) -> str:
     except (LookupError, ValueError):
         from encodings.aliases import aliases
 
-        other = did_you_mean(name, sorted({one.replace("_", "-") for one in aliases.values()}))
+        other = did_you_mean(
+            name, sorted({one.replace("_", "-") for one in aliases.values()})
+        )
         raise ValueError(
             f"unknown encoding {name!r}; Python's are listed in the documentation of codecs{other}"
         ) from None
@@ -65,9 +67,8 @@ def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") 
         return f"not UTF-8: {_byte(error, 'offset', error.start)} of {where}"
     character = len(error.object[: error.start].decode())
     mark = error.object[error.start : error.start + 3].decode("utf-8", "surrogatepass")
-    return (
-        f"not {_shown(encoding)}: byte 0x{ord(mark) & 0xFF:02x} at character {character} of {where}"
-    )
+    place = f"at character {character} of {where}"
+    return f"not {_shown(encoding)}: byte 0x{ord(mark) & 0xFF:02x} {place}"
 
 
 class Utf8Stream:
@@ -86,7 +87,9 @@ class Utf8Stream:
             self._start = b""
             self._ended = not data
             self._ready = memoryview(
-                self._decoder.decode(data, final=not data).encode("utf-8", "surrogatepass")
+                self._decoder.decode(data, final=not data).encode(
+                    "utf-8", "surrogatepass"
+                )
             )
         size = min(len(target), len(self._ready))
         target[:size] = self._ready[:size]

@@ -109,10 +109,14 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
-            raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
+            raise ValueError(
+                f"on_error must be 'stop' or 'skip', not {self.on_error!r}"
+            )
         for name in ("batch_bytes", "max_row_bytes", "max_columns"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} must be at least 1, not {getattr(self, name)}"
+                )
         for name in ("format", "output"):
             value = getattr(self, name)
             if value is not None and value not in get_args(Format):
@@ -130,7 +134,9 @@ class Layout:
     @property
     def keys(self) -> list[str]:
         """Return the names of the id column and the order column, if any."""
-        return [name for name in (self.id_column, self.order_column) if name is not None]
+        return [
+            name for name in (self.id_column, self.order_column) if name is not None
+        ]
 
     @property
     def recorded(self) -> list[str]:
@@ -166,7 +172,9 @@ class File:
     types: Mapping[str, CellType] = field(default_factory=dict)
     # The delimiter, detected; copies share it.
     found: dict[str, str] = field(default_factory=dict, compare=False)
-    beside: Mapping[str, int] = field(default_factory=dict, compare=False)  # see `left_out_of`
+    beside: Mapping[str, int] = field(
+        default_factory=dict, compare=False
+    )  # see `left_out_of`
 
     @property
     def location(self) -> str:
@@ -201,11 +209,15 @@ class Block:
     # Empty, like the next two, if no column is recorded.
     ids: list[Any] = field(default_factory=list)
     orders: list[Any] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)  # in the column of `by`; None for a missing one
+    values: list[Any] = field(
+        default_factory=list
+    )  # in the column of `by`; None for a missing one
     spans: tuple[Rows, Rows] | None = (
         None  # where each line begins and ends; None if it cannot be read there
     )
-    raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
+    raw: Iterable[
+        bytes | memoryview
+    ] = ()  # the lines of JSONL, valid until the next block
 
 
 def checked_delimiter(name: str | None) -> str | None:
@@ -253,7 +265,8 @@ def codec_of(path: str | os.PathLike[str]) -> str | None:
 def codec_of_bytes(head: bytes) -> str | None:
     """Return the compression by the first ten bytes of a file."""
     return next(
-        (codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None
+        (codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)),
+        None,
     )
 
 
@@ -272,7 +285,9 @@ def reason_of(error: OSError) -> str:
 
 def long_row(file: File) -> str:
     """Return the message for a row of more than `Layout.max_row_bytes`."""
-    return f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
+    return (
+        f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
+    )
 
 
 @contextmanager
@@ -289,9 +304,13 @@ def content_faults(file: File, what: str) -> Iterator[None]:
     except MemoryError as error:
         if str(error):
             raise
-        raise MemoryError(f"{file.name}: its rows, or lengths in a damaged file") from error
+        raise MemoryError(
+            f"{file.name}: its rows, or lengths in a damaged file"
+        ) from error
     except Exception as error:
-        raise file.fault(None, f"cannot be read as {what}: {content_reason(error)}") from error
+        raise file.fault(
+            None, f"cannot be read as {what}: {content_reason(error)}"
+        ) from error
 
 
 def content_reason(error: Exception) -> str:

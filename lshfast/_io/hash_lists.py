@@ -34,7 +34,9 @@ def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
         columns = column_names(file) if file.layout.column == HASH else []
         if not set(LIST_COLUMNS) <= set(columns):
             continue
-        for corpus, row, hash in _hashes(file, set(FIGURES) <= set(columns), VERSION in columns):
+        for corpus, row, hash in _hashes(
+            file, set(FIGURES) <= set(columns), VERSION in columns
+        ):
             hashes.append(hash)
             if hash is not None:
                 try:
@@ -43,7 +45,8 @@ def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
                     raise corpus.fault(row, str(error)) from None
             if hash != hashes[0]:
                 kind, before = (
-                    "not known" if each is None else each.kind for each in (hash, hashes[0])
+                    "not known" if each is None else each.kind
+                    for each in (hash, hashes[0])
                 )
                 reason = (
                     f"the kind of the hash is {kind}, and of those before {before}: these "
@@ -80,7 +83,11 @@ def _hashes(
         for place, pair in enumerate(zip(kinds, versions, strict=True)):
             if pair not in pairs:
                 pairs.add(pair)
-                yield corpus, row + place, _hash(pair[0], _version(corpus.by, pair[1]), saved)
+                yield (
+                    corpus,
+                    row + place,
+                    _hash(pair[0], _version(corpus.by, pair[1]), saved),
+                )
         row += len(kinds)
 
 

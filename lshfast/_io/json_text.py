@@ -15,7 +15,9 @@ from json.encoder import encode_basestring
 from typing import Any
 
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # an escape of half a character
-_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")  # of both halves
+_PAIR = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)  # of both halves
 _SMALL = re.compile(r"(\d)(?:\.(\d+))?e-05")  # these are written without an exponent
 _SAFE_DIGITS = 18  # fewer than those of 2**63
 _LEAST = -(1 << 63)
@@ -96,14 +98,18 @@ def _array(values: list[Any] | tuple[Any, ...]) -> str:
 def _object(record: dict[Any, Any]) -> str:
     if not all(isinstance(name, str) for name in record):
         raise TypeError("Dict key must be str")
-    members = [f"{encode_basestring(name)}:{_encoded(value)}" for name, value in record.items()]
+    members = [
+        f"{encode_basestring(name)}:{_encoded(value)}" for name, value in record.items()
+    ]
     return "{" + ",".join(members) + "}"
 
 
 def _numbers(text: str) -> str:
     """Return floats by their `repr` as JSON: no zeros before exponents, null if not finite."""
     if "n" in text:  # inf or nan
-        text = text.replace("-inf", "null").replace("inf", "null").replace("nan", "null")
+        text = (
+            text.replace("-inf", "null").replace("inf", "null").replace("nan", "null")
+        )
     if "e-05" in text:
         text = _SMALL.sub(r"0.0000\1\2", text)
     return text.replace("e-0", "e-")

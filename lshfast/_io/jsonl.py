@@ -21,10 +21,26 @@ import numpy.typing as npt
 from lshfast._common.nearest import no_column
 from lshfast._io.cells import OTHER, CellType
 from lshfast._io.encodings import undecodable
-from lshfast._io.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of, long_row
+from lshfast._io.files import (
+    BLOCK_ROWS,
+    Block,
+    File,
+    Layout,
+    Rows,
+    is_int64,
+    kind_of,
+    long_row,
+)
 from lshfast._io.json_text import loads
 from lshfast._io.lines import Lines, has_places, opened, whole_lines
-from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, scan, scan_spans
+from lshfast.kernels.json import (
+    PADDING,
+    ScannedLines,
+    line_ends,
+    read_spans,
+    scan,
+    scan_spans,
+)
 from lshfast.kernels.text import Texts
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
@@ -46,14 +62,24 @@ def blocks(file: File) -> Iterator[Block]:
         if not end:
             line += 1
             yield Block(
-                [""], [line], 0, position, {0: long_row(file)}, [None], [None], [None], raw=[b""]
+                [""],
+                [line],
+                0,
+                position,
+                {0: long_row(file)},
+                [None],
+                [None],
+                [None],
+                raw=[b""],
             )
         for at, stop in _ranges(buffer, start, end):
             block = Block([], [], stop - at, position)
             if names:
                 line += _scan(block, line, (buffer, at, stop), names, layout, lines)
             else:
-                line += _parse(block, line, _pieces(buffer, at, stop), layout, lines.encoding)
+                line += _parse(
+                    block, line, _pieces(buffer, at, stop), layout, lines.encoding
+                )
             lines.count = line
             yield block
 
@@ -62,7 +88,9 @@ def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]
     """Split lines into ranges of `BLOCK_ROWS` lines, and the rest."""
     first = start
     count = 0
-    for at in range(start, end, COUNTED_BYTES):  # bytearray.count reads one byte at a time
+    for at in range(
+        start, end, COUNTED_BYTES
+    ):  # bytearray.count reads one byte at a time
         ends = line_ends(buffer, at, min(at + COUNTED_BYTES, end))
         while count + len(ends) >= BLOCK_ROWS:
             stop = int(ends[BLOCK_ROWS - count - 1]) + 1
@@ -117,7 +145,11 @@ def _scannable(layout: Layout) -> tuple[bytes, ...]:
 
 def can_be_read_at(file: File) -> bool:
     """Return whether texts can be read again where their lines are, by name and layout."""
-    return has_places(file) and file.layout.encoding == "utf-8" and bool(_scannable(file.layout))
+    return (
+        has_places(file)
+        and file.layout.encoding == "utf-8"
+        and bool(_scannable(file.layout))
+    )
 
 
 def _scan(
@@ -135,13 +167,18 @@ def _scan(
     scanned = scan(*part, names[0], names[1:])
     texts = Texts.of_buffer(scanned.texts, scanned.offsets)
     lines = scanned.lines + (before + 1)
-    keys = {name: scanned.values(key, parsed_value) for key, name in enumerate(layout.recorded)}
+    keys = {
+        name: scanned.values(key, parsed_value)
+        for key, name in enumerate(layout.recorded)
+    }
     if len(scanned.undecided):
         buffer, _, end = part
         undecided = []
         lf = int(_are_short(*part))
         for row in scanned.undecided.tolist():
-            line = bytes(buffer[scanned.starts[row] : min(scanned.stops[row] + lf, end)])
+            line = bytes(
+                buffer[scanned.starts[row] : min(scanned.stops[row] + lf, end)]
+            )
             parsed = _row(line, layout, source.encoding)
             text, record, reason = parsed or ("", {}, "")
             undecided.append(text)
@@ -158,7 +195,9 @@ def _scan(
     if keys:
         none = [None] * len(lines)
         columns = (layout.id_column, layout.order_column, layout.by)
-        block.ids, block.orders, block.values = (keys.get(name or "", none) for name in columns)
+        block.ids, block.orders, block.values = (
+            keys.get(name or "", none) for name in columns
+        )
     return scanned.count
 
 
@@ -181,12 +220,18 @@ def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
     return texts.take(places)
 
 
-def _accepted(file: File, scanned: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
+def _accepted(
+    file: File, scanned: ScannedLines, data: bytearray | npt.NDArray[np.uint8]
+) -> Texts:
     """Return the texts of lines that were accepted before."""
     texts = Texts.of_buffer(scanned.texts, scanned.offsets)
     wrong = scanned.undecided
-    spans = zip(scanned.starts[wrong].tolist(), scanned.stops[wrong].tolist(), strict=True)
-    parsed_texts = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
+    spans = zip(
+        scanned.starts[wrong].tolist(), scanned.stops[wrong].tolist(), strict=True
+    )
+    parsed_texts = [
+        _accepted_text(file, bytes(data[start:stop])) for start, stop in spans
+    ]
     return _replaced(texts, wrong, parsed_texts) if parsed_texts else texts
 
 
@@ -198,7 +243,9 @@ def _accepted_text(file: File, line: bytes) -> Any:
     return parsed[0]
 
 
-def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
+def _read_spans(
+    file: File, starts: Rows, stops: Rows
+) -> tuple[npt.NDArray[np.uint8], Rows]:
     """Read ascending spans of a file; return a buffer, and by how much each span moved in it.
 
     Spans with at most GAP_BYTES between them are read at once, with what is between them.
@@ -236,7 +283,11 @@ def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -
 
 
 def _parse(
-    block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str
+    block: Block,
+    before: int,
+    pieces: Iterable[bytes | memoryview],
+    layout: Layout,
+    encoding: str,
 ) -> int:
     """Add the rows of some lines to a block, and return the number of lines.
 
@@ -292,7 +343,11 @@ def _row(
         return None
     try:
         record = json_object(raw, encoding=encoding)
-        return _text_of(record, column) if texts else _member(record, column), record, ""
+        return (
+            _text_of(record, column) if texts else _member(record, column),
+            record,
+            "",
+        )
     except ValueError as error:
         return "" if texts else None, record, str(error)
 
@@ -312,7 +367,9 @@ def first_value(file: File) -> Any:
         if value in (None, [], {}):
             continue
         if not isinstance(value, list) or not all(type(part) is int for part in value):
-            numbers = isinstance(value, list) and all(type(part) in (int, float) for part in value)
+            numbers = isinstance(value, list) and all(
+                type(part) in (int, float) for part in value
+            )
             return value if first is None or numbers else first
         if first is None:
             first = value
@@ -332,7 +389,9 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
     nested = [name for name in file.layout.keys if "." in name]
     line_blocks = whole_lines(Lines(file, _PIECE))
     lines = (
-        piece for buffer, start, end, _ in line_blocks for piece in _pieces(buffer, start, end)
+        piece
+        for buffer, start, end, _ in line_blocks
+        for piece in _pieces(buffer, start, end)
     )
     for line in islice(lines, TYPED_ROWS):
         try:
@@ -340,7 +399,9 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
             members = list(record.items())
         except (ValueError, AttributeError):  # a bad row, or a row that `loads` refuses
             continue
-        members += [(name, _key_of(record, name)) for name in nested if name not in record]
+        members += [
+            (name, _key_of(record, name)) for name in nested if name not in record
+        ]
         for name, value in members:
             if value is not None:
                 kind = _TYPES.get(type(value), OTHER)
@@ -376,7 +437,9 @@ class JoinedLines:
 def joined_again(file: File, numbers: Rows) -> Iterator[tuple[JoinedLines, int]]:
     """Read the rows on these lines again, joined; consecutive lines are copied at once."""
     for buffer, starts, stops, position in _lines_again(file, numbers):
-        first = np.flatnonzero(np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1]))
+        first = np.flatnonzero(
+            np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1])
+        )
         last = np.append(first[1:], len(starts))[: len(first)] - 1
         view = memoryview(buffer)
         runs = zip(starts[first].tolist(), stops[last].tolist(), strict=True)
@@ -394,17 +457,24 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
         if (starts >= stops).any():
             raise file.fault(None, "changed while it was in use")
         if names:
-            yield _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer), position
+            yield (
+                _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer),
+                position,
+            )
         else:
             spans = zip(starts.tolist(), stops.tolist(), strict=True)
             values = [_accepted_text(file, bytes(buffer[at:end])) for at, end in spans]
             yield Texts(values) if file.layout.kind == "text" else values, position
 
 
-def _lines_again(file: File, numbers: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
+def _lines_again(
+    file: File, numbers: Rows
+) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
     """Read a file up to the last of these lines: yield a buffer, their places, the position."""
     line = lines_done = 0
-    for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
+    for buffer, start, end, position in whole_lines(
+        Lines(file, file.layout.batch_bytes)
+    ):
         data = np.frombuffer(buffer, np.uint8)
         ends = line_ends(buffer, start, max(start, end))
         if end > start and data[end - 1] != LF:
@@ -495,7 +565,9 @@ def _strings(value: Any, name: str) -> Iterator[str]:
         if isinstance(value, str):
             yield name
         elif isinstance(value, dict):
-            members += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
+            members += [
+                (f"{name}.{inner}", member) for inner, member in reversed(value.items())
+            ]
 
 
 def _key_of(record: dict[str, Any], name: str | None) -> Any:
@@ -516,7 +588,9 @@ def _names(record: dict[str, Any]) -> list[str]:
     return names
 
 
-def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
+def json_object(
+    line: bytes, exact: bool = False, encoding: str = "utf-8"
+) -> dict[str, Any]:
     """Parse one JSON object, or report a reason.
 
     NaN, infinities and lone surrogates, which `loads` refuses, are accepted. Numbers outside the
@@ -528,7 +602,9 @@ def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> di
     except UnicodeDecodeError as error:
         raise ValueError(undecodable(error, "the line", encoding)) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON: {error.msg} (column {error.colno})") from None
+        raise ValueError(
+            f"not valid JSON: {error.msg} (column {error.colno})"
+        ) from None
     except RecursionError:
         raise ValueError("JSON is nested too deep") from None
     if not isinstance(value, dict):
@@ -565,7 +641,9 @@ def exact_object(line: bytes) -> dict[str, Any]:
     try:
         record: dict[str, Any] = loads(line)
     except ValueError:
-        return cast("dict[str, Any]", _without_surrogates(json_object(line, exact=True)))
+        return cast(
+            "dict[str, Any]", _without_surrogates(json_object(line, exact=True))
+        )
     return json_object(line, exact=True) if _has_huge(record) else record
 
 
@@ -592,6 +670,7 @@ def _without_surrogates(value: Any) -> Any:
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         return {
-            _without_surrogates(name): _without_surrogates(item) for name, item in value.items()
+            _without_surrogates(name): _without_surrogates(item)
+            for name, item in value.items()
         }
     return value

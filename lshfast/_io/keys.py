@@ -43,7 +43,9 @@ class RowKeys:
         self._place = place
         self._folder = folder
         self._kind: type = str
-        self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
+        self._row_of: dict[
+            str | int, int
+        ] = {}  # with a folder: of the ids of the current block
         self._hashed = 0  # rows before this one are in `_known`
         self._known = HashedKeys()
 
@@ -62,10 +64,16 @@ class RowKeys:
 
     def begin_block(self, ids: list[Any]) -> None:
         """Look up the ids of the next rows among earlier ids that are in files."""
-        if self._folder is None or self._layout.id_column is None or not self._layout.unique_ids:
+        if (
+            self._folder is None
+            or self._layout.id_column is None
+            or not self._layout.unique_ids
+        ):
             return
         fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
-        self._known.add([key for key, _ in fresh], np.array([row for _, row in fresh], np.int64))
+        self._known.add(
+            [key for key, _ in fresh], np.array([row for _, row in fresh], np.int64)
+        )
         self._hashed = len(self.ids)
         ids = [key if type(key) in (str, int) else "" for key in ids]
         rows = self._known.find(ids).tolist()
@@ -76,9 +84,13 @@ class RowKeys:
 
     def _strings(self, name: str) -> Any:
         """Return a new sequence for strings."""
-        return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
+        return (
+            [] if self._folder is None else StringFile(os.path.join(self._folder, name))
+        )
 
-    def take(self, identity: Any, order: Any, untyped: bool, value: Any = None) -> str | None:
+    def take(
+        self, identity: Any, order: Any, untyped: bool, value: Any = None
+    ) -> str | None:
         """Record the id, order value and value of `by` of a row, or return why it is rejected."""
         if self._layout.id_column is not None:
             reason = self._refused(identity)
@@ -134,7 +146,11 @@ class RowKeys:
         if isinstance(value, str) == numbers:
             return _clash(value)
         orders = self.orders
-        if isinstance(value, float) and isinstance(orders, array) and orders.typecode == "q":
+        if (
+            isinstance(value, float)
+            and isinstance(orders, array)
+            and orders.typecode == "q"
+        ):
             self.orders = array("d", orders)
         self.orders.append(value)
         return None

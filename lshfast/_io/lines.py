@@ -37,7 +37,9 @@ class Lines:
 
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
-        self.count = 0  # lines that were read, for errors; set by the caller that counts them
+        self.count = (
+            0  # lines that were read, for errors; set by the caller that counts them
+        )
         self.unfinished: bool = False
         self.base: int | None = (
             None  # where the buffer begins in a local file of UTF-8; None for other files
@@ -99,7 +101,8 @@ def is_plain(file: File) -> bool:
     """Return whether a file is uncompressed UTF-8, judged by its first bytes."""
     with opened(file) as (stream, raw):
         return (
-            stream is raw and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
+            stream is raw
+            and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
         )
 
 
@@ -193,7 +196,9 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
                 stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
             yield stream, raw
     except UnicodeError as error:
-        raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
+        raise file.fault(
+            None, f"cannot be decoded as {file.layout.encoding}: {error}"
+        ) from error
     except (DataError, MemoryError, ImportError):
         raise
     except Exception as error:

@@ -39,13 +39,15 @@ from lshfast._io.sources import (
 )
 
 _SHARDS = re.compile(
-    r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE
+    r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$",
+    re.IGNORECASE,
 )
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
 MOST_STATE_BYTES = 16 << 20
 _KINDS = (
-    ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, .npy or .npz"
+    ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), "
+    ".parquet, .arrow, .feather, .npy or .npz"
 )
 
 
@@ -74,7 +76,8 @@ def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list
                 first = names[entry.identity]
                 raise file.fault(
                     None,
-                    "input named twice" + ("" if first == file.name else f" (first as {first})"),
+                    "input named twice"
+                    + ("" if first == file.name else f" (first as {first})"),
                 )
             names[entry.identity] = file.name
             files.append(file)
@@ -98,14 +101,20 @@ def _file(entry: _Found, layout: Layout) -> File:
         raise DataError(entry.name, None, f"unknown kind of file: not {_KINDS}{step}")
     if format_and_codec[0] == "text" and layout.order_column is not None:
         raise DataError(
-            entry.name, None, f"a file of one text has no order column {layout.order_column!r}"
+            entry.name,
+            None,
+            f"a file of one text has no order column {layout.order_column!r}",
         )
     if format_and_codec[0] == "text" and layout.by is not None:
-        raise DataError(entry.name, None, f"a file of one text has no column {layout.by!r} (by)")
+        raise DataError(
+            entry.name, None, f"a file of one text has no column {layout.by!r} (by)"
+        )
     try:
         size, version = entry.source.state()
     except OSError as error:
-        raise DataError(entry.name, None, f"cannot be read: {reason_of(error)}") from error
+        raise DataError(
+            entry.name, None, f"cannot be read: {reason_of(error)}"
+        ) from error
     return File(
         entry.path,
         entry.name,
@@ -147,7 +156,9 @@ def _local(path: str, layout: Layout) -> Iterator[_Found]:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and glob.has_magic(path):
             matches = [
-                match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)
+                match
+                for match in sorted(glob.glob(path, recursive=True))
+                if os.path.isfile(match)
             ]
             if not matches:
                 raise DataError(
@@ -161,7 +172,9 @@ def _local(path: str, layout: Layout) -> Iterator[_Found]:
     elif stat.S_ISDIR(mode):
         yield from _in_folder(path, layout)
     else:
-        raise DataError(name, None, "is neither a file nor a folder; - reads standard input")
+        raise DataError(
+            name, None, "is neither a file nor a folder; - reads standard input"
+        )
 
 
 def _local_file(path: str) -> _Found:
@@ -193,14 +206,21 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
             selection = [str(file) for file in Path(path).glob(layout.glob)]
         except (ValueError, NotImplementedError) as error:
             raise ValueError(f"glob {layout.glob!r}: {error}") from error
-    files = sorted(filter(os.path.isfile, selection), key=lambda file: file.replace(os.sep, "/"))
+    files = sorted(
+        filter(os.path.isfile, selection), key=lambda file: file.replace(os.sep, "/")
+    )
     if not files:
         raise _nothing(printable(path), layout)
     real = os.path.realpath(path)
     for file in files:
         identity = os.path.join(real, os.path.relpath(file, path))
         yield _Found(
-            file, printable(file), LocalFile(file), identity, layout.glob is not None, beside
+            file,
+            printable(file),
+            LocalFile(file),
+            identity,
+            layout.glob is not None,
+            beside,
         )
         beside = {}
 
@@ -212,7 +232,9 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
         selection = [path for path in visible if suffixes.search(path)]
         if layout.format is not None:
             suffix = "text" if layout.format == "lines" else layout.format
-            selection = [path for path in selection if (file_format(path) or ("",))[0] == suffix]
+            selection = [
+                path for path in selection if (file_format(path) or ("",))[0] == suffix
+            ]
         if selection:
             return selection
     raise _nothing(name, layout)
@@ -244,14 +266,18 @@ def _without_caches(
     `inside` are all files of the folder, and `opened` opens one of them.
     """
     states = {
-        os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"
+        os.path.dirname(path): path
+        for path in inside
+        if os.path.basename(path) == "state.json"
     }
     for folder in {
         os.path.dirname(path) for path in selection if path.endswith(".arrow")
     } & states.keys():
         names = _data_files(states[folder], opened)
         file_names = {
-            path: os.path.basename(path) for path in selection if os.path.dirname(path) == folder
+            path: os.path.basename(path)
+            for path in selection
+            if os.path.dirname(path) == folder
         }
         missing = names - set(file_names.values())
         if missing:
@@ -276,9 +302,13 @@ def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
             data = stream.read(MOST_STATE_BYTES)
         state = json.loads(data)
         names = {str(entry["filename"]) for entry in state["_data_files"]}
-        mapped = any(state.get(name) for name in ("_indices_data_files", "_indices_files"))
+        mapped = any(
+            state.get(name) for name in ("_indices_data_files", "_indices_files")
+        )
     except OSError as error:
-        raise DataError(printable(path), None, f"cannot be read: {reason_of(error)}") from error
+        raise DataError(
+            printable(path), None, f"cannot be read: {reason_of(error)}"
+        ) from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return set()
     if mapped:
@@ -298,7 +328,9 @@ def _nothing(name: str, layout: Layout) -> DataError:
             f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}",
         )
     what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
-    return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
+    return DataError(
+        name, None, f"no {what} file in this folder; glob (--glob) names others"
+    )
 
 
 def _unreadable(error: OSError) -> None:
@@ -310,7 +342,9 @@ def _unreadable(error: OSError) -> None:
 
 def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     system, path = opened_url(url)
-    protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+    protocols = (
+        [system.protocol] if isinstance(system.protocol, str) else system.protocol
+    )
     if "file" in protocols:
         yield from _local(path, layout)
         return
@@ -318,7 +352,9 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
         with remote_errors():
             paths, beside = _remote_paths(system, path, printable(url), layout)
     except OSError as error:
-        raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
+        raise DataError(
+            printable(url), None, f"cannot be read: {reason_of(error)}"
+        ) from error
     for remote_path in paths:
         source = RemoteFile(system, remote_path)
         name = printable(url if paths == [path] else source.url)
@@ -359,12 +395,16 @@ def _remote_paths(
             if system.isfile(match)
         )
     else:
-        inside = {posixpath.relpath(member, path): member for member in system.find(path)}
+        inside = {
+            posixpath.relpath(member, path): member for member in system.find(path)
+        }
         members = _chosen(list(inside), name, layout)
         beside = _left_out(inside, members)
         selection = [inside[member] for member in members]
         matching = sorted(
-            _without_caches(selection, inside.values(), lambda member: system.open(member, "rb"))
+            _without_caches(
+                selection, inside.values(), lambda member: system.open(member, "rb")
+            )
         )
     if not matching:
         raise _nothing(name, layout)

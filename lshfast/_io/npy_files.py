@@ -68,10 +68,14 @@ def schema_of(file: File) -> Any:
     """Return the Arrow schema of the columns of a file."""
     pa = optional("pyarrow")
     with _opened(file) as arrays:
-        return pa.schema([pa.field(array.name, _column(array, b"", 0).type) for array in arrays])
+        return pa.schema(
+            [pa.field(array.name, _column(array, b"", 0).type) for array in arrays]
+        )
 
 
-def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
+def record_batches(
+    file: File, names: list[str] | None
+) -> Iterator[tuple[int, Any, int]]:
     """Read some columns in batches: yield the first row from 1, the batch, the position."""
     pa = optional("pyarrow")
     row = 0
@@ -82,8 +86,12 @@ def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, A
         most = max(1, min(MOST_ROWS, file.layout.batch_bytes // each))
         while row < rows:
             count = min(most, rows - row)
-            columns = [_column(array, _read(file, array, count), count) for array in selection]
-            batch = pa.RecordBatch.from_arrays(columns, [array.name for array in selection])
+            columns = [
+                _column(array, _read(file, array, count), count) for array in selection
+            ]
+            batch = pa.RecordBatch.from_arrays(
+                columns, [array.name for array in selection]
+            )
             row += count
             yield row - count + 1, batch, file.size * row // rows
 
@@ -99,7 +107,11 @@ def _opened(file: File) -> Iterator[list[_StoredArray]]:
             archive = stack.enter_context(zipfile.ZipFile(stream))
             members = [name for name in archive.namelist() if name.endswith(".npy")]
             arrays = [
-                _array(file, name.removesuffix(".npy"), stack.enter_context(archive.open(name)))
+                _array(
+                    file,
+                    name.removesuffix(".npy"),
+                    stack.enter_context(archive.open(name)),
+                )
                 for name in members
             ]
         else:
@@ -107,7 +119,9 @@ def _opened(file: File) -> Iterator[list[_StoredArray]]:
         if not arrays:
             raise file.fault(None, "there is no array in it")
         if len({array.shape[0] for array in arrays}) > 1:
-            lengths = ", ".join(f"{array.name!r} has {array.shape[0]:,}" for array in arrays[:12])
+            lengths = ", ".join(
+                f"{array.name!r} has {array.shape[0]:,}" for array in arrays[:12]
+            )
             raise file.fault(None, f"its arrays must have one length, but {lengths}")
         if sum(array.decoded_bytes for array in arrays) > file.layout.max_row_bytes:
             raise file.fault(None, long_row(file))
@@ -120,7 +134,8 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
     if version not in _HEADERS:
         major, minor = version
         raise file.fault(
-            None, f"cannot be read as {_WHAT}: version {major}.{minor} of the format is not known"
+            None,
+            f"cannot be read as {_WHAT}: version {major}.{minor} of the format is not known",
         )
     # Numpy parses it as Python: its errors quote it, or name nodes of its syntax.
     try:
@@ -145,12 +160,14 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
         )
     if fortran and array.width > 1:
         raise file.fault(
-            None, f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)"
+            None,
+            f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)",
         )
     if not 0 <= shape[0] <= MOST_FILE_ROWS:
         shown_rows = shortened(shape[0])
         raise file.fault(
-            None, f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}"
+            None,
+            f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}",
         )
     if len(shape) == 2 and not 1 <= array.width <= MOST_COORDINATES:
         shown_width = shortened(array.width)
@@ -160,7 +177,9 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
             f"{shown_width}",
         )
     if not dtype.itemsize:
-        raise file.fault(None, f"array {name!r} has the type {dtype}, whose values take no bytes")
+        raise file.fault(
+            None, f"array {name!r} has the type {dtype}, whose values take no bytes"
+        )
     return array
 
 
@@ -173,7 +192,9 @@ def _read(file: File, array: _StoredArray, count: int) -> bytes:
         parts.append(part)
         size += len(part)
     if size < byte_count:
-        raise file.fault(None, f"cannot be read as {_WHAT}: array {array.name!r} is cut off")
+        raise file.fault(
+            None, f"cannot be read as {_WHAT}: array {array.name!r} is cut off"
+        )
     return b"".join(parts)
 
 

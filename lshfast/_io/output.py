@@ -13,7 +13,13 @@ from lshfast._common.extras import optional
 from lshfast._io.files import Format, checked_delimiter, codec_of, file_format
 from lshfast._io.remote_output import check_remote, local_path, location_of, open_remote
 from lshfast._io.sources import is_url
-from lshfast._io.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
+from lshfast._io.streams import (
+    STANDARD_ERROR,
+    is_stream,
+    is_terminal,
+    open_stream,
+    standard,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -172,9 +178,13 @@ def check_place(
     if os.path.exists(real) and not os.path.isfile(real):
         raise OSError(f"{name}: the output is a device, pipe or socket, not a file")
     if os.path.lexists(real) and not overwrite:
-        raise FileExistsError(f"{name}: the output exists already; overwrite replaces it")
+        raise FileExistsError(
+            f"{name}: the output exists already; overwrite replaces it"
+        )
     if not os.path.exists(folder):
-        raise FileNotFoundError(f"{name}: the folder of the output does not exist; make it first")
+        raise FileNotFoundError(
+            f"{name}: the folder of the output does not exist; make it first"
+        )
     if not os.path.isdir(folder):
         raise NotADirectoryError(f"{name}: the folder of the output is a file")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -223,7 +233,9 @@ def open_output(
     """Open an output with `open_file` or `open_stream`, compressed according to its name."""
     _, codec = output_format(path)
     opened = (
-        open_stream(path, at_once) if is_stream(path) else open_file(os.fspath(path), overwrite)
+        open_stream(path, at_once)
+        if is_stream(path)
+        else open_file(os.fspath(path), overwrite)
     )
     with opened as raw, _compressed(raw, codec) as stream:
         yield stream
@@ -232,7 +244,9 @@ def open_output(
 def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     """Open a file or a URL that appears whole: with `atomic_file` or `open_remote`."""
     local = local_path(path) if is_url(path) else path
-    return open_remote(path, overwrite) if local is None else atomic_file(local, overwrite)
+    return (
+        open_remote(path, overwrite) if local is None else atomic_file(local, overwrite)
+    )
 
 
 @contextmanager
@@ -296,7 +310,9 @@ def _compressed(raw: BinaryIO, codec: str | None) -> Iterator[Any]:
         with lzma.LZMAFile(raw, "wb") as stream:
             yield stream
     elif codec == "zstd":
-        with optional("pyarrow").CompressedOutputStream(_Unclosed(raw), "zstd") as stream:
+        with optional("pyarrow").CompressedOutputStream(
+            _Unclosed(raw), "zstd"
+        ) as stream:
             yield stream
     else:
         yield raw

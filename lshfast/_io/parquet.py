@@ -34,10 +34,13 @@ def blocks(file: File) -> Iterator[Block]:
         else:
             hint = "there is no column of strings"
         raise file.fault(
-            None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}"
+            None,
+            f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}",
         )
     carried = _carried_texts(layout, schema)
-    for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
+    for first, batch, position in _batches_of(
+        file, list(dict.fromkeys([*names, *carried]))
+    ):
         texts = column_of(batch, layout.column)
         if layout.kind == "text":
             texts = _as_strings(texts)
@@ -69,7 +72,9 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
         for field in schema
         if re.search("string|binary", str(field.type)) or _holds_times(field.type)
     ]
-    read_columns = [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+    read_columns = (
+        [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+    )
     return [name for name in texts if name not in read_columns]
 
 
@@ -83,7 +88,9 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
         yield texts, position
 
 
-def again(file: File, numbers: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+def again(
+    file: File, numbers: Rows, names: list[str] | None = None
+) -> Iterator[tuple[Any, int]]:
     """Read these rows, or some of their columns, again for output; yield batch and position."""
     for first, batch, position in _batches_of(file, names, numbers):
         low, high = np.searchsorted(numbers, (first, first + len(batch)))
@@ -147,7 +154,10 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
         if types.is_integer(kind) or types.is_boolean(kind):
             yield name, CellType(str(kind), file.name)
         elif not types.is_null(kind):
-            yield name, CellType("double" if types.is_floating(kind) else OTHER, file.name)
+            yield (
+                name,
+                CellType("double" if types.is_floating(kind) else OTHER, file.name),
+            )
 
 
 def plain_values(column: Any) -> Any:
@@ -169,20 +179,24 @@ def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
         yield from (
-            (i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value")
+            (i, f"{what}: {reason}")
+            for i, reason in _undecodable(_as_strings(column), "the value")
         )
     elif not _decodes(column):
         bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
         yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
     elif _holds_times(column.type) and not _has_values(column):
         bad = (i for i in range(len(column)) if not _has_values(column.slice(i, 1)))
-        yield from ((i, f"{what}: a date or time inside it is out of range") for i in bad)
+        yield from (
+            (i, f"{what}: a date or time inside it is out of range") for i in bad
+        )
 
 
 def _holds_times(kind: Any) -> bool:
     """Return whether nested values have dates or times, which become objects of Python."""
     return (
-        optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+        optional("pyarrow").types.is_nested(kind)
+        and re.search("date|time", str(kind)) is not None
     )
 
 
@@ -256,12 +270,17 @@ def _record_batches(
 
     With `wanted`, row groups without any of these rows are skipped.
     """
-    with _opened(file) as source, _opened(file, dictionary_columns(source)) as dictionaries:
+    with (
+        _opened(file) as source,
+        _opened(file, dictionary_columns(source)) as dictionaries,
+    ):
         row = 1
         rows = max(1, source.metadata.num_rows)
         for group in range(source.metadata.num_row_groups):
             many = source.metadata.row_group(group).num_rows
-            if numbers is not None and not np.any((numbers >= row) & (numbers < row + many)):
+            if numbers is not None and not np.any(
+                (numbers >= row) & (numbers < row + many)
+            ):
                 row += many
                 continue
             for batch in bounded_batches(
@@ -313,10 +332,14 @@ def replaced_texts(
     for i in which:
         texts[i] = new_text(i, texts[i])
     outer, inner = (
-        (name, []) if name in batch.schema.names else (name.split(".")[0], name.split(".")[1:])
+        (name, [])
+        if name in batch.schema.names
+        else (name.split(".")[0], name.split(".")[1:])
     )
     at = batch.schema.names.index(outer)
-    column = _with_texts(batch.column(at), inner, optional("pyarrow").array(texts, strings.type))
+    column = _with_texts(
+        batch.column(at), inner, optional("pyarrow").array(texts, strings.type)
+    )
     return batch.set_column(at, batch.schema.field(at), column)
 
 
@@ -357,7 +380,9 @@ def _as_strings(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if _is_binary(column.type):
-        if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        if not (
+            pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+        ):
             column = column.cast(pa.binary())
         return column.view(
             pa.large_string() if pa.types.is_large_binary(column.type) else pa.string()
@@ -367,7 +392,9 @@ def _as_strings(column: Any) -> Any:
 
 def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
     """Yield (row, reason) for the values that are not UTF-8."""
-    return ((row, undecodable(error, what)) for row, error in undecodable_strings(strings))
+    return (
+        (row, undecodable(error, what)) for row, error in undecodable_strings(strings)
+    )
 
 
 def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
@@ -376,7 +403,9 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
         return [None] * len(batch)
     pa = optional("pyarrow")
     column = column_of(batch, name)
-    if pa.types.is_timestamp(column.type):  # without the Z, so that 20 seconds sort before 20.5
+    if pa.types.is_timestamp(
+        column.type
+    ):  # without the Z, so that 20 seconds sort before 20.5
         column = column.cast(pa.timestamp(column.type.unit))
     elif pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
@@ -412,5 +441,8 @@ def _by_values(batch: Any, name: str | None) -> list[Any]:
         return list(column.to_pylist())
     except UnicodeDecodeError:
         return list(as_binary(column).to_pylist())
-    except (OverflowError, ValueError):  # dates that are out of range inside of other values
+    except (
+        OverflowError,
+        ValueError,
+    ):  # dates that are out of range inside of other values
         return [str(value) for value in column]

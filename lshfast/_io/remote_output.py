@@ -17,10 +17,14 @@ from lshfast._io.sources import RemoteFile, is_url, opened_url, remote_errors
 
 # Where an object appears when it was uploaded to its end. Elsewhere a file is uploaded under a
 # hidden name and renamed.
-_OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "hf", "memory"})
+_OBJECT_STORES = frozenset(
+    {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "hf", "memory"}
+)
 
 # Schemes of URLs that are not written to.
-_READ_ONLY = frozenset({"http", "https", "github", "git", "data", "zip", "tar", "libarchive"})
+_READ_ONLY = frozenset(
+    {"http", "https", "github", "git", "data", "zip", "tar", "libarchive"}
+)
 
 
 def location_of(path: str) -> str:
@@ -32,7 +36,9 @@ def location_of(path: str) -> str:
     except (ImportError, ValueError):  # fsspec alone cannot open it
         return path
     return (
-        os.path.realpath(inside) if "file" in _protocols(system) else RemoteFile(system, inside).url
+        os.path.realpath(inside)
+        if "file" in _protocols(system)
+        else RemoteFile(system, inside).url
     )
 
 
@@ -108,7 +114,9 @@ class _Upload:
         except BaseException as error:
             self._keep = True
             if isinstance(error, OSError):
-                raise OSError(f"{error}; its content is in {printable(self._held)}") from error
+                raise OSError(
+                    f"{error}; its content is in {printable(self._held)}"
+                ) from error
             raise
 
     def _upload(self) -> None:
@@ -136,7 +144,11 @@ class _Upload:
 
 
 def _protocols(system: Any) -> Iterable[str]:
-    return (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
+    return (
+        (system.protocol,)
+        if isinstance(system.protocol, str)
+        else tuple(system.protocol)
+    )
 
 
 @contextmanager

@@ -32,7 +32,11 @@ _PAGE_BYTES = 1 << 20
 
 
 def bounded_batches(
-    source: Any, dictionaries: Any, group: int, names: list[str] | None, batch_bytes: int
+    source: Any,
+    dictionaries: Any,
+    group: int,
+    names: list[str] | None,
+    batch_bytes: int,
 ) -> Iterator[Any]:
     """Yield the rows of a row group in record batches of about `wanted` decoded bytes.
 
@@ -53,7 +57,9 @@ def bounded_batches(
         batches.append(batch)
         size += nbytes
         # Joining arrays of dictionaries takes several times their bytes.
-        if size >= batch_bytes * _LEAST_SHARE or any(map(is_dictionary, batch.schema.types)):
+        if size >= batch_bytes * _LEAST_SHARE or any(
+            map(is_dictionary, batch.schema.types)
+        ):
             yield _joined(batches)
             batches = []
             size = 0
@@ -63,7 +69,9 @@ def bounded_batches(
         yield _joined(batches)
 
 
-def _checked_batches(source: Any, rows: int, group: int, names: list[str] | None) -> Iterator[Any]:
+def _checked_batches(
+    source: Any, rows: int, group: int, names: list[str] | None
+) -> Iterator[Any]:
     """Yield record batches of a row group, whose lists are checked against damaged pages."""
     for batch in source.iter_batches(rows, row_groups=[group], columns=names):
         for column in batch.columns:
@@ -85,12 +93,16 @@ def _longest_row(dictionaries: Any, group: int, names: list[str] | None) -> int:
     pa = optional("pyarrow")
     total = 0
     for leaf in _leaves(dictionaries):
-        if names is not None and not any(f"{leaf.path}.".startswith(f"{name}.") for name in names):
+        if names is not None and not any(
+            f"{leaf.path}.".startswith(f"{name}.") for name in names
+        ):
             continue
         if leaf.physical_type == "BYTE_ARRAY":
             # Prefixes have no dictionary; other errors are found again.
             try:
-                first = next(_checked_batches(dictionaries, 1, group, [leaf.path]), None)
+                first = next(
+                    _checked_batches(dictionaries, 1, group, [leaf.path]), None
+                )
             except (
                 pa.ArrowException,
                 OSError,
@@ -108,7 +120,9 @@ def _longest_value(column: Any) -> int:
     types = optional("pyarrow").types
     kind = column.type
     if types.is_dictionary(kind):
-        return int(optional("pyarrow.compute").max(_lengths(column.dictionary)).as_py() or 0)
+        return int(
+            optional("pyarrow.compute").max(_lengths(column.dictionary)).as_py() or 0
+        )
     if types.is_struct(kind):
         return max(map(_longest_value, column.flatten()), default=0)
     if types.is_nested(kind) and hasattr(column, "flatten"):
@@ -121,7 +135,9 @@ def _decoded_bytes(column: Any) -> int:
     if not optional("pyarrow").types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = _lengths(column.dictionary).take(column.indices)
-    return int(column.indices.nbytes) + int(optional("pyarrow.compute").sum(lengths).as_py() or 0)
+    return int(column.indices.nbytes) + int(
+        optional("pyarrow.compute").sum(lengths).as_py() or 0
+    )
 
 
 def _lengths(values: Any) -> Any:
@@ -132,4 +148,6 @@ def _lengths(values: Any) -> Any:
 def _joined(batches: list[Any]) -> Any:
     if len(batches) == 1:
         return batches[0]
-    return optional("pyarrow").Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return (
+        optional("pyarrow").Table.from_batches(batches).combine_chunks().to_batches()[0]
+    )

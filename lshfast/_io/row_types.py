@@ -31,7 +31,14 @@ _COLUMNS: dict[str, Callable[[File], list[str]]] = {
     "lines": text_lines.columns,
 }
 _CELLS = frozenset([str, float, bool, type(None)])  # values that a cell of CSV holds
-_KINDS = {bool: "bool", int: "int64", float: "double", str: "string", list: "list", dict: "struct"}
+_KINDS = {
+    bool: "bool",
+    int: "int64",
+    float: "double",
+    str: "string",
+    list: "list",
+    dict: "struct",
+}
 
 
 class ColumnType:
@@ -82,13 +89,17 @@ def columns(file: File) -> list[str]:
     return _COLUMNS[file.format](file)
 
 
-def columns_with_types(file: File, names: Sequence[str], types: Mapping[str, CellType]) -> Any:
+def columns_with_types(
+    file: File, names: Sequence[str], types: Mapping[str, CellType]
+) -> Any:
     """Return the Arrow schema of a file other than JSONL, from its columns and types of cells."""
     if file.columnar:
         return parquet.schema_of(file)
     pa = optional("pyarrow")
     cell_types = {
-        name: pa.type_for_alias(kind.name) for name, kind in types.items() if file.delimited
+        name: pa.type_for_alias(kind.name)
+        for name, kind in types.items()
+        if file.delimited
     }
     return pa.schema([(name, cell_types.get(name, pa.string())) for name in names])
 
@@ -115,12 +126,20 @@ class RowTypes:
         self._undo: list[Callable[[], object]] = []
         if layout.output == "parquet" and other_files:
             pa = optional("pyarrow")
-            parts = [columns_with_types(file, columns(file), types) for file in other_files]
-            with suppress(pa.ArrowException):  # the writer reports columns that have no common type
+            parts = [
+                columns_with_types(file, columns(file), types) for file in other_files
+            ]
+            with suppress(
+                pa.ArrowException
+            ):  # the writer reports columns that have no common type
                 schema = pa.unify_schemas(parts, promote_options="permissive")
-                self._columns = {field.name: column_type(field.type) for field in schema}
+                self._columns = {
+                    field.name: column_type(field.type) for field in schema
+                }
         elif layout.output != "jsonl":
-            self._columns = {name: ColumnType() for file in other_files for name in columns(file)}
+            self._columns = {
+                name: ColumnType() for file in other_files for name in columns(file)
+            }
         self._count = len(self._columns)
 
     def take(self, line: bytes) -> str | None:
@@ -147,7 +166,11 @@ class RowTypes:
             self._undo.pop()()
 
     def _take_members(
-        self, columns: dict[str, ColumnType], values: dict[str, Any], prefix: str, level: int
+        self,
+        columns: dict[str, ColumnType],
+        values: dict[str, Any],
+        prefix: str,
+        level: int,
     ) -> None:
         for name, value in values.items():
             kind = columns.get(name)
@@ -192,7 +215,9 @@ class RowTypes:
             self._set(kind, "kind", new)
         if new == "int64":
             if not is_int64(value):
-                raise ValueError(f"column {shortened(name)} holds an integer beyond 64 bits")
+                raise ValueError(
+                    f"column {shortened(name)} holds an integer beyond 64 bits"
+                )
             if not kind.wide and not -_EXACT <= value <= _EXACT:
                 if kind.kind == "double":
                     raise ValueError(
@@ -262,4 +287,6 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, float) or is_int64(value):
         return repr(value)
     what = "an integer beyond 64 bits" if isinstance(value, int) else kind_of(value)
-    raise ValueError(f"column {shortened(name)} holds {what}: CSV output cannot hold it")
+    raise ValueError(
+        f"column {shortened(name)} holds {what}: CSV output cannot hold it"
+    )

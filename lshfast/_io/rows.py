@@ -143,4 +143,6 @@ def write_rows(
     kind = output_format(out)[0]
     writing = write_behind if threads > 1 and kind != "parquet" else nullcontext
     with open_output(out, overwrite, at_once=True) as stream, writing(stream) as sink:
-        _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds, edits), sink)
+        _WRITERS[kind].write(
+            Selection(corpus, out, keep, extra, progress, kinds, edits), sink
+        )

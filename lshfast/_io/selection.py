@@ -45,7 +45,9 @@ class SparseColumn:
         The number of all rows.
     """
 
-    def __init__(self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int) -> None:
+    def __init__(
+        self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int
+    ) -> None:
         self._rows = rows
         self._values = values
         self._length = length
@@ -57,9 +59,15 @@ class SparseColumn:
         """Return the values of some rows."""
         places = np.searchsorted(self._rows, rows)
         places[places == len(self._rows)] = 0
-        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places[:0]
+        have = (
+            np.flatnonzero(self._rows[places] == rows)
+            if len(self._rows)
+            else places[:0]
+        )
         row_values: list[Any] = [None] * len(rows)
-        for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
+        for i, value in zip(
+            have.tolist(), plain(self._values(places[have])), strict=True
+        ):
             row_values[i] = value
         return row_values
 
@@ -104,10 +112,14 @@ class Selection:
         joined = joined and not self.annotations and self._edits is None
         for index, file in enumerate(self.corpus.files):
             last_position = 0
-            for rows, chunk, position in self._again(index, joined and file.format == "jsonl"):
+            for rows, chunk, position in self._again(
+                index, joined and file.format == "jsonl"
+            ):
                 if self._edits is not None and len(rows):
                     names = self.names(file) if file.delimited else []
-                    chunk = edited(self._edits, file, names, rows, chunk, self.misfit(rows))
+                    chunk = edited(
+                        self._edits, file, names, rows, chunk, self.misfit(rows)
+                    )
                 yield file, rows, chunk
                 self._tick(position - last_position)
                 last_position = position
@@ -122,7 +134,9 @@ class Selection:
                 for rows, chunk, _ in self._again(index):
                     yield file, rows, chunk
 
-    def _again(self, index: int, joined: bool = False) -> Iterator[tuple[Rows, Any, int]]:
+    def _again(
+        self, index: int, joined: bool = False
+    ) -> Iterator[tuple[Rows, Any, int]]:
         assert self.keep is not None
         first, last = self.corpus.span(index)
         rows = np.flatnonzero(self.keep[first:last]) + first
@@ -138,13 +152,20 @@ class Selection:
         """Split a chunk into parts that are small as Python values; Parquet may stay Parquet."""
         if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
             ends = np.cumsum(
-                np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64
+                np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES,
+                dtype=np.int64,
             )
-            cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
+            cuts = [
+                0,
+                *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(),
+                len(chunk),
+            ]
             return (chunk[at:end] for at, end in pairwise(cuts))
         if self._format == "parquet" or not hasattr(chunk, "num_columns"):
             return iter([chunk])
-        cells = min(MOST_CELLS, MOST_CELLS * PARSED_BYTES // max(PARSED_BYTES, chunk.nbytes))
+        cells = min(
+            MOST_CELLS, MOST_CELLS * PARSED_BYTES // max(PARSED_BYTES, chunk.nbytes)
+        )
         step = max(1, cells // (chunk.num_columns + ROW_CELLS))
         return (chunk.slice(at, step) for at in range(0, len(chunk), step))
 
@@ -187,7 +208,8 @@ class Selection:
         """Return the annotations of some rows."""
         columns = self.added_columns(rows).values()
         added = [
-            dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)
+            dict(zip(self.annotations, row, strict=True))
+            for row in zip(*columns, strict=True)
         ]
         return added or [{} for _ in rows]
 
@@ -214,7 +236,9 @@ class Selection:
         names = self.names(file)
         if file.delimited:
             convert = converter(names, self.types)
-            rows_of_values = chunk if convert is None else each(convert, chunk, self.misfit(rows))
+            rows_of_values = (
+                chunk if convert is None else each(convert, chunk, self.misfit(rows))
+            )
             return [dict(zip(names, fields, strict=True)) for fields in rows_of_values]
         if file.format in ("text", "lines"):
             record = folder.record if file.format == "text" else text_lines.record
@@ -225,14 +249,22 @@ class Selection:
                 values.append(cast(column).to_pylist())
             except MemoryError:
                 raise
-            except (optional("pyarrow").ArrowException, ValueError, OverflowError) as error:
+            except (
+                optional("pyarrow").ArrowException,
+                ValueError,
+                OverflowError,
+            ) as error:
                 for i, reason in parquet.undecodable_values(column, name):
                     raise self.misfit(rows)(i, reason) from None
-                raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
+                raise file.fault(
+                    None, f"column {name!r} is {column.type}: {error}"
+                ) from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:
+def each(
+    convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit
+) -> Iterator[Any]:
     """Convert rows; a failed conversion raises an error that names the row."""
     for i, row in enumerate(rows):
         try:
@@ -248,7 +280,9 @@ def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
     """Convert a column to Python values."""
     if isinstance(values, np.ndarray):
         return list(values.tolist())
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+    return [
+        value.item() if isinstance(value, np.generic) else value for value in values
+    ]
 
 
 def write_lines(stream: Any, lines: Iterable[bytes]) -> None:

@@ -17,7 +17,10 @@ def values_of(file: File, numbers: Rows, column: str) -> Iterator[list[str]]:
     """Read a column of some rows, ascending; yield its values as shown, "" for none."""
     if file.columnar:
         for batch, _ in parquet.again(file, numbers, [column]):
-            yield [shown(value) for value in python_values(parquet.column_of(batch, column))[0]]
+            yield [
+                shown(value)
+                for value in python_values(parquet.column_of(batch, column))[0]
+            ]
     elif file.delimited:
         place = column_index(file, csv_files.columns(file), column)
         for rows, _ in csv_files.again(file, numbers):
@@ -36,7 +39,9 @@ def check_column(file: File, column: str) -> None:
         if names:  # not an empty file
             column_index(file, names, column)
     elif file.format != "jsonl":
-        raise file.fault(None, f"no column {column!r}: the file is one text, or lines of text")
+        raise file.fault(
+            None, f"no column {column!r}: the file is one text, or lines of text"
+        )
 
 
 def column_names(file: File) -> list[str]:
@@ -47,7 +52,12 @@ def column_names(file: File) -> list[str]:
         return csv_files.columns(file)
     if file.format == "jsonl":
         return next(
-            (list(record) for _, record, reason, _ in jsonl.records(file) if reason is None), []
+            (
+                list(record)
+                for _, record, reason, _ in jsonl.records(file)
+                if reason is None
+            ),
+            [],
         )
     return []
 

@@ -95,12 +95,16 @@ class StoredTexts:
                 starts = np.concatenate([part.starts for part in lines])
                 merged_parts.append(
                     LinesOfFile(
-                        lines[0].file, starts, np.concatenate([part.stops for part in lines])
+                        lines[0].file,
+                        starts,
+                        np.concatenate([part.stops for part in lines]),
                     )
                 )
             else:
                 merged_parts += same
-        return StoredTexts(merged_parts, np.concatenate([column.lengths for column in several]))
+        return StoredTexts(
+            merged_parts, np.concatenate([column.lengths for column in several])
+        )
 
 
 class ReadTexts(Texts):

@@ -76,7 +76,9 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
         raise OSError(f"there is no {name}")
     text.flush()
     # With PYTHONUNBUFFERED.
-    stream = _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer
+    stream = (
+        _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer
+    )
     yield _Terminal(stream) if is_terminal(path) else stream
     stream.flush()
 

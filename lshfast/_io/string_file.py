@@ -101,7 +101,9 @@ class StringFile(Sequence[str]):
     def take(self, rows: Int64Array) -> list[str]:
         """Return some strings."""
         data, sizes = self._read(rows, 0, None)
-        texts = Texts.of_buffer(data, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        texts = Texts.of_buffer(
+            data, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        )
         return [texts[i].decode(errors="surrogatepass") for i in range(len(texts))]
 
     def ranks(self) -> Int64Array:
@@ -124,7 +126,9 @@ class StringFile(Sequence[str]):
             begin = np.zeros(len(ties), np.bool_)
             for key in (*keys, byte_counts):
                 begin |= _begins(key[order])
-            equal = np.maximum.accumulate(np.where(begin, np.arange(len(ties), dtype=np.int64), 0))
+            equal = np.maximum.accumulate(
+                np.where(begin, np.arange(len(ties), dtype=np.int64), 0)
+            )
             ties = ties[order]
             byte_counts = byte_counts[order]
             ranks[ties] += equal - first
@@ -183,7 +187,10 @@ class RejectFile:
 
     def __iter__(self) -> Iterator[Reject]:
         self._file.flush()
-        with _named_errors(self._file.path), open(self._file.path, "rb", opener=private) as file:
+        with (
+            _named_errors(self._file.path),
+            open(self._file.path, "rb", opener=private) as file,
+        ):
             for line in file:
                 yield Reject(*json.loads(line))
 
@@ -209,10 +216,14 @@ class HashedKeys:
         if not len(keys):
             return
         self._runs.append(_sorted_run(self._hashes(keys), rows))
-        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
+        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(
+            self._runs[-1][0]
+        ):
             one = self._runs.pop()
             other = self._runs.pop()
-            hashes, rows = (np.concatenate(parts) for parts in zip(one, other, strict=True))
+            hashes, rows = (
+                np.concatenate(parts) for parts in zip(one, other, strict=True)
+            )
             del one, other
             self._runs.append(_sorted_run(hashes, rows))
 
@@ -230,11 +241,14 @@ class HashedKeys:
 
     def _hashes(self, keys: Sequence[Any]) -> UInt64Array:
         return tokens_of_texts(
-            Texts([str(key).encode(errors="surrogatepass") for key in keys]), self._secret
+            Texts([str(key).encode(errors="surrogatepass") for key in keys]),
+            self._secret,
         )
 
 
-def _sorted_run(hashes: UInt64Array, rows: Int64Array) -> tuple[UInt64Array, Int64Array]:
+def _sorted_run(
+    hashes: UInt64Array, rows: Int64Array
+) -> tuple[UInt64Array, Int64Array]:
     order = np.argsort(hashes, kind="stable")
     return hashes[order], rows[order]
 

@@ -13,7 +13,13 @@ from typing import Any
 from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
 from lshfast._io.files import DataError, Reject
-from lshfast._io.output import CsvStyle, check_output, csv_style, open_output, output_format
+from lshfast._io.output import (
+    CsvStyle,
+    check_output,
+    csv_style,
+    open_output,
+    output_format,
+)
 from lshfast._io.selection import Columns, Misfit, each, plain, write_lines
 from lshfast._io.streams import STANDARD_ERROR
 from lshfast._io.to_csv import csv_header, csv_writer
@@ -79,7 +85,9 @@ def write_tables(
         for columns in tables:
             lengths = {len(values) for values in columns.values()}
             if len(lengths) > 1:
-                raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
+                raise ValueError(
+                    f"columns must be of one length, not {sorted(lengths)}"
+                )
             if kind == "parquet":
                 column_kinds = kinds or {}
                 arrays = {
@@ -88,7 +96,9 @@ def write_tables(
                 }
                 table = optional("pyarrow").table(arrays, metadata=metadata)
                 if writer is None:
-                    writer = open_writers.enter_context(parquet_writer(stream, table.schema, name))
+                    writer = open_writers.enter_context(
+                        parquet_writer(stream, table.schema, name)
+                    )
                 writer.write_table(table)
             else:
                 if writer is None:
@@ -108,7 +118,10 @@ def _line_writer(
 
     def write(columns: Columns, misfit: Misfit) -> None:
         starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)
-        parts = ([plain(values[at : at + AT_ONCE]) for values in columns.values()] for at in starts)
+        parts = (
+            [plain(values[at : at + AT_ONCE]) for values in columns.values()]
+            for at in starts
+        )
         rows = (
             dict(zip(columns, row, strict=True))
             for part in parts
@@ -134,11 +147,15 @@ def write_rejects(
     """
     if os.fspath(path) == STANDARD_ERROR:
         for reject in rejected:
-            row = json.dumps({"file": reject.path, "line": reject.line, "reason": reject.reason})
+            row = json.dumps(
+                {"file": reject.path, "line": reject.line, "reason": reject.reason}
+            )
             print(row.replace("\x7f", r"\u007f"), file=sys.stderr)
         return
     if output_format(path)[0] != "jsonl":
-        raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
+        raise ValueError(
+            f"{printable(os.fspath(path))}: rejected rows are written as .jsonl"
+        )
     remaining = iter(rejected)
     names = ("file", "line", "reason")
 

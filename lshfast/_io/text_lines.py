@@ -23,7 +23,9 @@ def record(file: File, text: str) -> dict[str, str]:
     return {file.layout.column: text}
 
 
-_PIECE = 1 << 16  # bytes that are divided at a time: 64 KB of line ends take 1 MB as texts
+_PIECE = (
+    1 << 16
+)  # bytes that are divided at a time: 64 KB of line ends take 1 MB as texts
 
 
 class _TextLines(NamedTuple):
@@ -40,7 +42,9 @@ def blocks(file: File) -> Iterator[Block]:
     layout = file.layout
     for name in layout.recorded:
         column_index(file, columns(file), name)
-    is_column = [name is not None for name in (layout.id_column, layout.order_column, layout.by)]
+    is_column = [
+        name is not None for name in (layout.id_column, layout.order_column, layout.by)
+    ]
     for first, texts, bad, position in _parts(file):
         size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
@@ -92,7 +96,9 @@ def _parts(file: File) -> Iterator[_TextLines]:
 def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
     """Return lines as texts, and the reasons of lines that do not decode."""
     data = data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n")
-    ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
+    ends = np.append(
+        np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data)
+    )
     offsets = np.append(0, ends - np.arange(len(ends), dtype=np.int64))
     texts = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64))
     bad = dict[int, str]()

@@ -29,17 +29,21 @@ def check(selection: Selection) -> list[str]:
     selection.check_width()
     for file, rows, chunk in selection.ahead():
         if chunk is not None:
-            names = selection.record_names(file, selection.records(file, rows, chunk, _as_cells))
+            names = selection.record_names(
+                file, selection.records(file, rows, chunk, _as_cells)
+            )
         else:
             names = selection.names(file)
             if only_csv and columns and names and names != columns:
                 raise file.fault(
-                    1, f"the header is not that of the inputs before: {', '.join(columns)}"
+                    1,
+                    f"the header is not that of the inputs before: {', '.join(columns)}",
                 )
             for field in schema_of(file) if file.columnar else ():
                 if not _fits(field.type, field.name == file.layout.column):
                     raise file.fault(
-                        None, f"column {field.name!r} is {field.type}: CSV output cannot hold it"
+                        None,
+                        f"column {field.name!r} is {field.type}: CSV output cannot hold it",
                     )
         columns = list(dict.fromkeys([*columns, *names]))
     return columns
@@ -53,7 +57,9 @@ def write(selection: Selection, stream: Any) -> None:
     line = csv_writer(columns, selection.style)
     for file, rows, chunk in selection.chunks():
         pairs = zip(
-            selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True
+            selection.records(file, rows, chunk, _as_cells),
+            selection.added(rows),
+            strict=True,
         )
         write_lines(
             stream,
@@ -65,7 +71,9 @@ def write(selection: Selection, stream: Any) -> None:
         )
 
 
-def csv_writer(columns: Sequence[str], style: CsvStyle) -> Callable[[dict[str, Any]], bytes]:
+def csv_writer(
+    columns: Sequence[str], style: CsvStyle
+) -> Callable[[dict[str, Any]], bytes]:
     """Return a function from a row with these columns, some missing, to a line.
 
     If formulas are defused, strings that a spreadsheet would run begin with an apostrophe; numbers

@@ -47,10 +47,15 @@ def check(selection: Selection) -> Any:
                 schema = part
         except pa.ArrowException:
             name, reason = _clash(schema, part)
-            holders = (i for i, record in enumerate(records) if record.get(name) is not None)
-            raise misfit(next(holders), reason) if records else file.fault(None, reason) from None
+            holders = (
+                i for i, record in enumerate(records) if record.get(name) is not None
+            )
+            raise (
+                misfit(next(holders), reason) if records else file.fault(None, reason)
+            ) from None
     return pa.schema(
-        [column.with_type(_with_members(column.type)) for column in schema], schema.metadata
+        [column.with_type(_with_members(column.type)) for column in schema],
+        schema.metadata,
     )
 
 
@@ -58,8 +63,12 @@ def _with_members(kind: Any) -> Any:
     """Return the type of a column for Parquet; structs without members get one of nulls."""
     pa = optional("pyarrow")
     if pa.types.is_struct(kind):
-        members = [kind.field(i) for i in range(kind.num_fields)] or [pa.field("", pa.null())]
-        return pa.struct([member.with_type(_with_members(member.type)) for member in members])
+        members = [kind.field(i) for i in range(kind.num_fields)] or [
+            pa.field("", pa.null())
+        ]
+        return pa.struct(
+            [member.with_type(_with_members(member.type)) for member in members]
+        )
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_with_members(kind.value_type)))
     return kind
@@ -107,7 +116,9 @@ def write(selection: Selection, stream: Any) -> None:
     pa = optional("pyarrow")
     schema = full_schema = check(selection)
     for name in selection.annotations:
-        full_schema = full_schema.append(pa.field(name, _annotation_type(selection, name)))
+        full_schema = full_schema.append(
+            pa.field(name, _annotation_type(selection, name))
+        )
     batches: list[Any] = []
     size = 0
     with parquet_writer(stream, full_schema, selection.out) as writer:
@@ -121,7 +132,10 @@ def write(selection: Selection, stream: Any) -> None:
                 kind: pa.nulls(len(rows), kind)
                 for kind in {f.type for f in full_schema if f.name not in present}
             }
-            arrays = [present[f.name] if f.name in present else nulls[f.type] for f in full_schema]
+            arrays = [
+                present[f.name] if f.name in present else nulls[f.type]
+                for f in full_schema
+            ]
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=full_schema))
             size += sum(array.nbytes for array in present.values())
             if size >= _GROUP_BYTES:
@@ -137,7 +151,9 @@ def _annotation_type(selection: Selection, name: str) -> Any:
     kind = selection.kinds.get(name)
     if kind is not None:
         return optional("pyarrow").type_for_alias(kind)
-    return typed_array(selection.annotations[name], None, name, selection.corpus.fault).type
+    return typed_array(
+        selection.annotations[name], None, name, selection.corpus.fault
+    ).type
 
 
 @contextmanager
@@ -161,9 +177,13 @@ def id_kind(corpus: Corpus) -> str:
         return "string"
     if corpus.ids:
         return "int64" if isinstance(corpus.ids[0], int) else "string"
-    kinds = (type_of(file, schema_of(file), name) for file in corpus.files if file.columnar)
+    kinds = (
+        type_of(file, schema_of(file), name) for file in corpus.files if file.columnar
+    )
     return (
-        "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
+        "int64"
+        if any(optional("pyarrow").types.is_integer(kind) for kind in kinds)
+        else "string"
     )
 
 
@@ -174,7 +194,10 @@ def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any
         return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
     typed = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
     return array_of(
-        plain(values), pa.from_numpy_dtype(values.dtype) if typed else None, name, misfit
+        plain(values),
+        pa.from_numpy_dtype(values.dtype) if typed else None,
+        name,
+        misfit,
     )
 
 
@@ -202,7 +225,13 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
         return check_depth(pa.array(values, kind))
     except MemoryError:
         raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (
+        pa.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         many = bisect_left(range(len(values)), True, key=lambda n: bool(fault(n)))
         raise misfit(many - 1, f"column {name!r}: {fault(many)}") from error
 
@@ -226,7 +255,9 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
     for new in part:
         before = schema.field(new.name) if new.name in schema.names else new
         try:
-            pa.unify_schemas([pa.schema([before]), pa.schema([new])], promote_options="permissive")
+            pa.unify_schemas(
+                [pa.schema([before]), pa.schema([new])], promote_options="permissive"
+            )
         except pa.ArrowException:
             return new.name, clash(new.name, new.type, before.type)
     return "", "columns do not fit those of the inputs before"
@@ -260,5 +291,7 @@ def _fitted(
         except MemoryError:
             raise
         except pa.ArrowException as error:
-            raise misfit(0, f"column {name!r}, in this row or soon after: {error}") from error
+            raise misfit(
+                0, f"column {name!r}, in this row or soon after: {error}"
+            ) from error
     return arrays

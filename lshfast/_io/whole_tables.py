@@ -226,9 +226,8 @@ def _unwritable(names: Iterable[str]) -> str | None:
     """Return the reason if a name cannot be written, as the name of a column of scores."""
     lone = [name for name in names if not writable(name)]
     if lone:
-        return (
-            f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character"
-        )
+        name = shortened(min(lone))
+        return f"the column name {name} holds a lone surrogate, which is no character"
     return None
 
 
@@ -264,7 +263,9 @@ def _as_text(value: Any) -> str | None:
 class _RowNames(Sequence[str]):
     """FILE:LINE of each row, created on access."""
 
-    def __init__(self, place: Callable[[int], tuple[str, int | None]], rows: int) -> None:
+    def __init__(
+        self, place: Callable[[int], tuple[str, int | None]], rows: int
+    ) -> None:
         self._place = place
         self._rows = rows
 
@@ -322,7 +323,10 @@ def read_whole(
         max_columns=max_columns,
     )
     table = WholeTable(
-        layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout)
+        layout,
+        list_files(
+            [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout
+        ),
     )
     table.read_all(progress)
     return table

@@ -99,7 +99,8 @@ class Meeting:
     def joined(cls, parts: Sequence[Meeting]) -> Meeting:
         """Return the pairs of several, at least one."""
         left, right = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right")
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("left", "right")
         )
         return cls(left, right, np.concatenate([part.value for part in parts]))
 
@@ -188,7 +189,9 @@ class BucketJoin:
         self._progress = progress
         self._crowded = crowded
         self._crowd = crowd
-        self._members = np.zeros(len(order), np.bool_) if crowd is None else crowd.members[order]
+        self._members = (
+            np.zeros(len(order), np.bool_) if crowd is None else crowd.members[order]
+        )
         # Which rows are compared with members in cells.
         self._in_cells = np.zeros(len(order), np.bool_)
         self._limited = np.zeros(len(order), np.bool_)
@@ -220,7 +223,9 @@ class BucketJoin:
             left_rows = self._order[meeting.left]
             right_rows = self._order[meeting.right]
             for earlier in self._bands_before(band):
-                new &= self._keys_in(earlier, left_rows) != self._keys_in(earlier, right_rows)
+                new &= self._keys_in(earlier, left_rows) != self._keys_in(
+                    earlier, right_rows
+                )
             yield meeting.of(new)
 
     # ---- groups ----
@@ -248,7 +253,8 @@ class BucketJoin:
                 open_rows = batch[keeper[batch] == batch]
                 try:
                     stars = self._among(
-                        open_rows, sizes.most_pairs * max(len(open_rows), sizes.least_batch)
+                        open_rows,
+                        sizes.most_pairs * max(len(open_rows), sizes.least_batch),
                     )
                 except _TooManyError:
                     batch = batch[: max(sizes.least_batch, len(batch) // 2)]
@@ -265,11 +271,17 @@ class BucketJoin:
                 size = min(2 * size, max(sizes.first_batch, n // BATCHES))
             if self._progress:
                 self._progress("verify", start, n)
-        removed = np.flatnonzero(keeper != np.arange(n, dtype=np.int32)).astype(np.int32)
+        removed = np.flatnonzero(keeper != np.arange(n, dtype=np.int32)).astype(
+            np.int32
+        )
         return Meeting(keeper[removed], removed, values[removed])
 
     def _compare_with_kept(
-        self, kept_rows: Int32Array, batch: Int32Array, keeper: Int32Array, values: Float64Array
+        self,
+        kept_rows: Int32Array,
+        batch: Int32Array,
+        keeper: Int32Array,
+        values: Float64Array,
     ) -> None:
         """Set the keeper of each row of the batch to its first similar kept row.
 
@@ -282,7 +294,9 @@ class BucketJoin:
         search_count = 0
         while len(kept_rows) and search_count < len(searches):
             next_searches = (
-                searches if self._crowded else searches[search_count : 2 * search_count + 1]
+                searches
+                if self._crowded
+                else searches[search_count : 2 * search_count + 1]
             )
             search_count += len(next_searches)
             first_of = partial(self._first_of, kept_rows, batch, keeper[batch])
@@ -293,7 +307,9 @@ class BucketJoin:
                     keeper[new.right] = new.left
                     values[new.right] = new.value
 
-    def _settle(self, rows: Int32Array, keeper: Int32Array, values: Float64Array) -> None:
+    def _settle(
+        self, rows: Int32Array, keeper: Int32Array, values: Float64Array
+    ) -> None:
         """Set the keepers of rows that are similar to each other, where some are in a crowd.
 
         The rows are halved while they have too many candidates or similar pairs. Rows with too many
@@ -308,7 +324,9 @@ class BucketJoin:
             or not (other_counts[~self._in_cells[members]] > self._crowd.most).any()
         ):
             try:
-                stars = self._among(rows, self._sizes.most_pairs * max(len(rows), least))
+                stars = self._among(
+                    rows, self._sizes.most_pairs * max(len(rows), least)
+                )
             except _TooManyError:
                 pass
             else:
@@ -323,14 +341,20 @@ class BucketJoin:
         self._settle(second[keeper[second] == second], keeper, values)
 
     def _first_of(
-        self, kept_rows: Int32Array, batch: Int32Array, keepers: Int32Array, search: _Search
+        self,
+        kept_rows: Int32Array,
+        batch: Int32Array,
+        keepers: Int32Array,
+        search: _Search,
     ) -> tuple[list[Meeting], int]:
         """Return pairs of searched rows with ever earlier kept rows, and the number compared."""
         limits = np.empty(len(self), np.int32)
         firsts = list[Meeting]()
         compared = 0
         limits[batch] = keepers
-        for meeting, count in self._meetings(search.band, kept_rows, search.rows, limits, None):
+        for meeting, count in self._meetings(
+            search.band, kept_rows, search.rows, limits, None
+        ):
             compared += count
             if not len(meeting):
                 continue
@@ -358,9 +382,13 @@ class BucketJoin:
         similar_pairs = Meeting.joined([similar_pairs, *waiting]).different()
         left_places = np.searchsorted(rows, similar_pairs.left)
         right_places = np.searchsorted(rows, similar_pairs.right)
-        groups = star_groups(len(rows), as_pairs(left_places, right_places, similar_pairs.value))
+        groups = star_groups(
+            len(rows), as_pairs(left_places, right_places, similar_pairs.value)
+        )
         removed = np.flatnonzero(groups.keeper != np.arange(len(rows), dtype=np.int64))
-        return Meeting(rows[groups.keeper[removed]], rows[removed], groups.similarity[removed])
+        return Meeting(
+            rows[groups.keeper[removed]], rows[removed], groups.similarity[removed]
+        )
 
     def forest(self) -> Meeting:
         """Return similar pairs that connect the rows of each component, no more than it takes."""
@@ -385,14 +413,20 @@ class BucketJoin:
 
     def rows_of(self, meeting: Meeting) -> npt.NDArray[np.void]:
         """Return pairs of places as sorted pairs of rows, with values of the measure."""
-        return sorted_pairs(self._order[meeting.left], self._order[meeting.right], meeting.value)
+        return sorted_pairs(
+            self._order[meeting.left], self._order[meeting.right], meeting.value
+        )
 
     # ---- crowds ----
 
     def _count(self, left: Int32Array, right: Int32Array) -> Float64Array:
         """Count, over the buckets of each row of `right`, the other rows that are in `left`."""
         return count_others(
-            self._keys, self._bands, self._order[left], self._order[right], self._threads
+            self._keys,
+            self._bands,
+            self._order[left],
+            self._order[right],
+            self._threads,
         )
 
     def _limit(self, left: Int32Array, right: Int32Array) -> None:
@@ -411,12 +445,16 @@ class BucketJoin:
             return
         members = np.flatnonzero(self._members).astype(np.int32)
         self._compare_in_cells(members)
-        self.left_out += self._left_out(members, members, self._count(members, members)) // 2
+        self.left_out += (
+            self._left_out(members, members, self._count(members, members)) // 2
+        )
 
     def _compare_in_cells(self, rows: Int32Array) -> None:
         self._in_cells[rows] = self._limited[rows] = True
 
-    def _left_out(self, left: Int32Array, right: Int32Array, other_counts: Float64Array) -> int:
+    def _left_out(
+        self, left: Int32Array, right: Int32Array, other_counts: Float64Array
+    ) -> int:
         """Estimate the comparisons that cells save, given the other rows in each row's buckets."""
         assert self._crowd is not None
         is_in_cells = self._in_cells[right]
@@ -471,7 +509,9 @@ class BucketJoin:
         parts = list[Meeting]()
         compared = 0
         total = 0
-        for meeting, count in self._meetings(search.band, rows, search.rows, numbers, None):
+        for meeting, count in self._meetings(
+            search.band, rows, search.rows, numbers, None
+        ):
             compared += count
             total += len(meeting)
             if most is not None and total > most:
@@ -563,12 +603,16 @@ class BucketJoin:
                 of_buckets(side, ~are_in(side[0], buckets.split))
                 for side in (left_side, right_side)
             ]
-            yield from self._compared(band, unsplit_sides[0], unsplit_sides[1], limits, labels)
+            yield from self._compared(
+                band, unsplit_sides[0], unsplit_sides[1], limits, labels
+            )
 
     def _blocks(self, side: SortedRows) -> list[SortedRows]:
         """Return the rows of a side in parts whose rare elements are in memory at once."""
         assert self._rare is not None
-        return [of_buckets(side, block) for block in self._rare.blocks(self._order[side[1]])]
+        return [
+            of_buckets(side, block) for block in self._rare.blocks(self._order[side[1]])
+        ]
 
     def _compared(
         self,
@@ -598,10 +642,15 @@ class BucketJoin:
             pairs = out[: meetings.find(out)]
             similar_pairs = self._verified(pairs)
             compared = len(pairs) + meetings.screened - screened
-            yield similar_pairs if band is not None else self._sharing(similar_pairs), compared
+            yield (
+                similar_pairs if band is not None else self._sharing(similar_pairs),
+                compared,
+            )
             screened = meetings.screened
 
-    def _sorted(self, band: int | None, rows: Int32Array) -> tuple[UInt64Array, Int32Array]:
+    def _sorted(
+        self, band: int | None, rows: Int32Array
+    ) -> tuple[UInt64Array, Int32Array]:
         if band is None:
             return np.zeros(len(rows), np.uint64), rows
         keys = self._keys_in(band, self._order[rows])
@@ -613,12 +662,14 @@ class BucketJoin:
             return Meeting.none()
         left_places = (pairs & LOW32).astype(np.int32)
         right_places = (pairs >> np.uint64(32)).astype(np.int32)
-        rows = self._order[right_places].astype(np.uint64) << np.uint64(32) | self._order[
-            left_places
-        ].astype(np.uint64)
+        rows = self._order[right_places].astype(np.uint64) << np.uint64(
+            32
+        ) | self._order[left_places].astype(np.uint64)
         values = self._points.values(rows)
         is_similar = values <= self._value
-        return Meeting(left_places[is_similar], right_places[is_similar], values[is_similar])
+        return Meeting(
+            left_places[is_similar], right_places[is_similar], values[is_similar]
+        )
 
     def _sharing(self, meeting: Meeting) -> Meeting:
         """Return the pairs that share a bucket of a band."""

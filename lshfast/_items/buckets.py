@@ -96,12 +96,20 @@ class PointBuckets:
     crowded: bool = False
     crowd: Crowd | None = None
 
-    def limited(self, points: HeldItems, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+    def limited(
+        self, points: HeldItems, plan: PointPlan, rows: Int64Array
+    ) -> PointBuckets:
         """Return the buckets with the crowd among some rows, if the plan limits candidates."""
         if plan.max_candidates is None:
             return self
         crowd = find_crowd(
-            points, rows, self.keys, self.bands.bands, plan.max_candidates, plan.seed, plan.threads
+            points,
+            rows,
+            self.keys,
+            self.bands.bands,
+            plan.max_candidates,
+            plan.seed,
+            plan.threads,
         )
         return self if crowd is None else replace(self, crowd=crowd, crowded=False)
 
@@ -119,7 +127,9 @@ def crowded_codes(
 ) -> PointBuckets | None:
     """Return one bucket of all codes if the list of similar pairs would be long, or else None."""
     near_share = (
-        np.count_nonzero(sampled_distances(codes, format, rows, plan.seed) <= plan.bound)
+        np.count_nonzero(
+            sampled_distances(codes, format, rows, plan.seed) <= plan.bound
+        )
         / SAMPLE_PAIRS
     )
     if near_share * len(rows) / 2 <= LISTED_PAIRS:
@@ -149,7 +159,10 @@ class BucketPlan:
 
     def probability(self, distance: float) -> float:
         """Return the probability that a pair at a distance is found."""
-        shared_band = float(self.family.collision_probability(distance)) ** self.bands.rows_per_band
+        shared_band = (
+            float(self.family.collision_probability(distance))
+            ** self.bands.rows_per_band
+        )
         return self._passing(distance) * (1 - (1 - shared_band) ** self.bands.bands)
 
     def _passing(self, distance: float) -> float:
@@ -161,12 +174,15 @@ class BucketPlan:
         if not self.screened or not len(distances):
             return False
         shared_band = (
-            np.minimum(usual_probability(self.family, distances), 1.0) ** self.bands.rows_per_band
+            np.minimum(usual_probability(self.family, distances), 1.0)
+            ** self.bands.rows_per_band
         )
         shared = self.bands.bands * shared_band
         if shared.mean() < CROWDED:
             return False
-        angles, places = np.unique(np.ceil(distances * (ANGLES / math.pi)), return_inverse=True)
+        angles, places = np.unique(
+            np.ceil(distances * (ANGLES / math.pi)), return_inverse=True
+        )
         passing = np.array(
             [self._passing(angle * math.pi / ANGLES) for angle in angles], np.float64
         )
@@ -201,7 +217,9 @@ def plan_buckets(
             for group in families_of(format, max(distance, 1e-300), plan.seed)
             for family in group
         ]
-    _, family, bands = _cheapest(families, distance, misses, n, distances, angles or bits)
+    _, family, bands = _cheapest(
+        families, distance, misses, n, distances, angles or bits
+    )
     return BucketPlan(family, bands, most, angles)
 
 
@@ -296,7 +314,9 @@ def plan_set_buckets(plan: PointPlan, n: int, sample: SampledSets) -> BucketPlan
     if n / 2 * len(near_pairs) <= CROWD * len(sample.distances):
         return usual.plan
     distances = sample.distances.copy()
-    are_shared = np.resize(sample.are_shared(near_pairs[:LOOKED_UP_PAIRS]), len(near_pairs))
+    are_shared = np.resize(
+        sample.are_shared(near_pairs[:LOOKED_UP_PAIRS]), len(near_pairs)
+    )
     distances[near_pairs[~are_shared]] = 1.0
     looked_up = _cheapest_of_sets(plan, n, distances)
     return looked_up.plan if 2 * looked_up.cost < usual.cost else usual.plan
@@ -316,7 +336,9 @@ def _cheapest_of_sets(plan: PointPlan, n: int, distances: Float64Array) -> Coste
     return CostedPlan(cost, BucketPlan(family, bands, 0, False))
 
 
-def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> PointBuckets:
+def choose_set_buckets(
+    sets: HeldSets, plan: PointPlan, rows: Int64Array
+) -> PointBuckets:
     """Choose and compute the buckets of weighted sets; `rows` are those to be compared."""
     bucket_plan = plan_set_buckets(plan, len(rows), SampledSets.of(sets, rows, plan))
     family = bucket_plan.family
@@ -337,16 +359,24 @@ def choose_set_buckets(sets: HeldSets, plan: PointPlan, rows: Int64Array) -> Poi
 
 
 def _computed(
-    family: BitFamily[Any], points: UInt64Array, format: PointFormat, count: int, threads: int
+    family: BitFamily[Any],
+    points: UInt64Array,
+    format: PointFormat,
+    count: int,
+    threads: int,
 ) -> UInt64Array:
     """Return the packed bits of points under a family; points of vectors are copied in pieces."""
     words = np.empty((len(points), -(-count // 64)), np.uint64)
     for piece in _pieces(points):
-        words[piece] = family.codes(format.points_of(points[piece]), count, threads=threads).words
+        words[piece] = family.codes(
+            format.points_of(points[piece]), count, threads=threads
+        ).words
     return words
 
 
-def _bits_of_band(words: UInt64Array, width: int, band: int, rows: Int64Array) -> UInt64Array:
+def _bits_of_band(
+    words: UInt64Array, width: int, band: int, rows: Int64Array
+) -> UInt64Array:
     """Return the `width` packed bits of rows in a band as numbers, as `BitFamily.buckets` does."""
     word, shift = divmod(band * width, 64)
     bits = words[rows, word] >> np.uint64(shift)
@@ -370,7 +400,9 @@ def sampled_distances(
     points: UInt64Array, format: PointFormat, rows: Int64Array, seed: int
 ) -> Float64Array:
     """Return the distances of random pairs of the rows."""
-    return format.distances(_sampled_values(HeldPoints(points, format.measure), rows, seed))
+    return format.distances(
+        _sampled_values(HeldPoints(points, format.measure), rows, seed)
+    )
 
 
 def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:
@@ -386,7 +418,8 @@ def _sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
     left_places = rng.integers(0, len(rows), SAMPLE_PAIRS)
     right_places = (left_places + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
     return np.asarray(
-        rows[right_places].astype(np.uint64) << _HALF | rows[left_places].astype(np.uint64)
+        rows[right_places].astype(np.uint64) << _HALF
+        | rows[left_places].astype(np.uint64)
     )
 
 
@@ -417,9 +450,15 @@ def _cheapest(
             )
             if bands > MOST_BANDS or bands * rows > most_slots:
                 break
-            sharing = float(np.mean(sample_probability**rows)) if len(sample_probability) else 0.0
+            sharing = (
+                float(np.mean(sample_probability**rows))
+                if len(sample_probability)
+                else 0.0
+            )
             pair_ns = SCREENED_NS if screened else VERIFIED_NS
-            cost = bands * (n * (ENTRY_NS + rows * bit_ns) + n * n / 2 * sharing * pair_ns)
+            cost = bands * (
+                n * (ENTRY_NS + rows * bit_ns) + n * n / 2 * sharing * pair_ns
+            )
             if best is None or cost < best[0]:
                 best = cost, family, Bands(bands, rows)
     if best is None:

@@ -63,7 +63,9 @@ class Crowd:
         """Return the cells of rows of the crowd in a tree, as keys of buckets."""
         return np.asarray(self.cells[tree][rows].astype(np.uint64))
 
-    def count_in_cells(self, left: Int64Array, right: Int64Array, threads: int) -> Float64Array:
+    def count_in_cells(
+        self, left: Int64Array, right: Int64Array, threads: int
+    ) -> Float64Array:
         """Count for each row of `right` the rows of `left` in its cells; lists may overlap."""
         return count_others(self.keys, self.trees, left, right, threads)
 
@@ -96,7 +98,11 @@ def find_crowd(
 
 
 def count_others(
-    keys: KeysOf, bands: int, left_rows: Int64Array, right_rows: Int64Array, threads: int
+    keys: KeysOf,
+    bands: int,
+    left_rows: Int64Array,
+    right_rows: Int64Array,
+    threads: int,
 ) -> Float64Array:
     """Count, over the buckets of each row of `right`, the other rows that are in `left`.
 
@@ -110,7 +116,9 @@ def count_others(
     def count(band: int) -> Int64Array:
         in_left = np.sort(keys(band, left_rows))
         of_right = keys(band, right_rows)
-        low, high = (np.searchsorted(in_left, of_right, side=side) for side in ("left", "right"))
+        low, high = (
+            np.searchsorted(in_left, of_right, side=side) for side in ("left", "right")
+        )
         return np.asarray(high - low - itself)
 
     other_counts = np.zeros(len(right_rows))
@@ -137,11 +145,15 @@ def _cells(
         nodes[large] = np.arange(len(large), dtype=np.int64)
         members = np.flatnonzero(nodes[cells] >= 0)
         members = members[np.argsort(nodes[cells[members]], kind="stable")]
-        children = _children(points, rows, members, counts[large], undivided[large], rng)
+        children = _children(
+            points, rows, members, counts[large], undivided[large], rng
+        )
         node_of = np.repeat(np.arange(len(large), dtype=np.int64), counts[large])
         # Cells that are small enough keep their numbers; children have the numbers after them.
         cells[members] = len(counts) + PIVOTS * node_of + children
-        cell_numbers, cells, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+        cell_numbers, cells, sizes = np.unique(
+            cells, return_inverse=True, return_counts=True
+        )
         cells = cells.reshape(-1)
         parents = (cell_numbers - len(counts)) // PIVOTS
         is_child = cell_numbers >= len(counts)
@@ -159,10 +171,15 @@ def _children(
 ) -> Int64Array:
     """Return the child of each member of some nodes, which are one after the other."""
     starts = np.cumsum(counts, dtype=np.int64) - counts
-    drawn = starts[:, np.newaxis] + rng.integers(0, counts[:, np.newaxis], (len(counts), PIVOTS))
+    drawn = starts[:, np.newaxis] + rng.integers(
+        0, counts[:, np.newaxis], (len(counts), PIVOTS)
+    )
     pivots = rows[members[drawn]]
     values = np.stack(
-        [_values(points, rows[members], np.repeat(pivots[:, at], counts)) for at in range(PIVOTS)]
+        [
+            _values(points, rows[members], np.repeat(pivots[:, at], counts))
+            for at in range(PIVOTS)
+        ]
     )
     children = np.argmin(values, axis=0).astype(np.int64)
     halved = np.repeat(undivided, counts)
@@ -170,16 +187,21 @@ def _children(
         node_of = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
         order = np.lexsort((values[0] - values[1], node_of))
         rank = np.empty(len(members), np.int64)
-        rank[order] = np.arange(len(members), dtype=np.int64) - np.repeat(starts, counts)
+        rank[order] = np.arange(len(members), dtype=np.int64) - np.repeat(
+            starts, counts
+        )
         second = 2 * rank >= np.repeat(counts, counts)
         children[halved] = second[halved]
     return np.asarray(children)
 
 
-def _values(points: HeldItems, left_rows: Int64Array, right_rows: Int64Array) -> Float64Array:
+def _values(
+    points: HeldItems, left_rows: Int64Array, right_rows: Int64Array
+) -> Float64Array:
     """Return the values of many pairs of rows."""
     pairs = right_rows.astype(np.uint64) << np.uint64(32) | left_rows.astype(np.uint64)
     parts = [
-        points.values(pairs[at : at + PIECE_VALUES]) for at in range(0, len(pairs), PIECE_VALUES)
+        points.values(pairs[at : at + PIECE_VALUES])
+        for at in range(0, len(pairs), PIECE_VALUES)
     ]
     return np.concatenate([np.empty(0), *parts])

@@ -80,7 +80,9 @@ class HeldPoints:
 
     def values(self, pairs: UInt64Array) -> Float64Array:
         values = np.empty(len(pairs))
-        point_kernels.distances_of_pairs(self.words, pairs, *self.measure.kernel, values)
+        point_kernels.distances_of_pairs(
+            self.words, pairs, *self.measure.kernel, values
+        )
         release(self.words)
         return values
 
@@ -111,16 +113,24 @@ class HeldSets:
         values = np.empty(len(pairs))
         most = max(1, len(pairs))
         if _map_of(self.elements) is not None:
-            most = max(1, self.touched_bytes // (2 * (FAULT_BYTES + 8 * self.row_words)))
+            most = max(
+                1, self.touched_bytes // (2 * (FAULT_BYTES + 8 * self.row_words))
+            )
         for at in range(0, len(pairs), most):
             part = slice(at, at + most)
-            set_kernels.similarities(self.offsets, self.elements, pairs[part], values[part])
+            set_kernels.similarities(
+                self.offsets, self.elements, pairs[part], values[part]
+            )
             release(self.elements)
         return -values
 
     def rare_elements(self, value: float) -> RareElementsOf:
         return RareElementsOf(
-            self.offsets, self.elements, -value, _map_of(self.elements) is not None, release
+            self.offsets,
+            self.elements,
+            -value,
+            _map_of(self.elements) is not None,
+            release,
         )
 
     def take(self, rows: Int64Array) -> HeldSets:
@@ -150,7 +160,10 @@ class HeldSets:
         offsets, places = places_of_rows(self.offsets, rows)
         elements = self.elements[places]
         sums = np.zeros(len(places) + 1, np.uint64)
-        np.cumsum(elements[:, 0] * (elements[:, 2] << np.uint64(1) | np.uint64(1)), out=sums[1:])
+        np.cumsum(
+            elements[:, 0] * (elements[:, 2] << np.uint64(1) | np.uint64(1)),
+            out=sums[1:],
+        )
         release(self.elements)
         return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]])
 

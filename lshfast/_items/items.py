@@ -149,7 +149,9 @@ class PointReader:
             rounded = values.astype(self.format.dtype, copy=False)
             return np.asarray(np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64))
 
-    def _have_content(self, values: npt.NDArray[Any], squares: Float64Array) -> BoolArray:
+    def _have_content(
+        self, values: npt.NDArray[Any], squares: Float64Array
+    ) -> BoolArray:
         """Return which points can be similar to others: those with content.
 
         By Tanimoto similarity, codes without ones have none; by angles, vectors of zeros and
@@ -164,7 +166,9 @@ class PointReader:
 
     def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:
         if self._kind == "code":
-            return PointFormat("hamming", 64 * values.shape[1], "float32", None, self.image_hash)
+            return PointFormat(
+                "hamming", 64 * values.shape[1], "float32", None, self.image_hash
+            )
         dtype = "float64" if values.dtype.itemsize > 4 else "float32"
         return PointFormat(self._metric, values.shape[1], dtype, None)
 
@@ -172,7 +176,9 @@ class PointReader:
         assert self.format is not None
         return values if self._kind == "code" else self.format.check(values)[1]
 
-    def _unsuitable(self, values: npt.NDArray[Any], squares: Float64Array) -> dict[int, str]:
+    def _unsuitable(
+        self, values: npt.NDArray[Any], squares: Float64Array
+    ) -> dict[int, str]:
         """Return the reasons of points that the format cannot hold, by their places."""
         assert self.format is not None
         if self._kind == "code":
@@ -183,7 +189,9 @@ class PointReader:
                 f"the code has more than {self.format.dim} bits, which the index has",
             )
         most = (
-            MOST_COORDINATE if self.format.dtype == "float64" else float(np.finfo(np.float32).max)
+            MOST_COORDINATE
+            if self.format.dtype == "float64"
+            else float(np.finfo(np.float32).max)
         )
         reasons = dict[int, str]()
         # Not a number, infinite, or so large that a coordinate may be too large, which is looked at
@@ -204,7 +212,9 @@ class PointReader:
                 reasons[place] = f"coordinate {at} is {row[at]}, not a finite number"
             elif (np.abs(row) > most).any():
                 at = int(np.argmax(np.abs(row) > most))
-                reasons[place] = f"coordinate {at} is {row[at]}, not in -{most:g}..{most:g}"
+                reasons[place] = (
+                    f"coordinate {at} is {row[at]}, not in -{most:g}..{most:g}"
+                )
         return reasons
 
 
@@ -227,7 +237,8 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         (n, width) = column.shape
         if dim not in (None, width):
             return _all_bad(
-                np.ones(n, np.bool_), _other_width(width, dim or 0, _most_coordinates(values), like)
+                np.ones(n, np.bool_),
+                _other_width(width, dim or 0, _most_coordinates(values), like),
             )
         if not 1 <= width <= _most_coordinates(values):
             raise ValueError(
@@ -253,11 +264,17 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         offsets = offsets - offsets[0]
     if not (types.is_floating(flat.type) or types.is_integer(flat.type)):
         return _all_bad(
-            np.ones(len(column), np.bool_), f"vectors must be lists of numbers, not {column.type}"
+            np.ones(len(column), np.bool_),
+            f"vectors must be lists of numbers, not {column.type}",
         )
     holes = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
     return _ragged(
-        _floats(flat.to_numpy(zero_copy_only=False)), offsets, has_vector, dim, like, holes
+        _floats(flat.to_numpy(zero_copy_only=False)),
+        offsets,
+        has_vector,
+        dim,
+        like,
+        holes,
     )
 
 
@@ -291,7 +308,11 @@ def _ragged(
     bad |= {int(rows[place]): reason for place, reason in reasons.items()}
     has_vector = has_vector.copy()
     has_vector[list(bad)] = False
-    return numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)], has_vector, bad
+    return (
+        numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)],
+        has_vector,
+        bad,
+    )
 
 
 def _most_coordinates(values: npt.NDArray[Any]) -> int:
@@ -337,7 +358,9 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read
             rows.append(array)
     wide = any(array.dtype.itemsize > 4 for array in rows if len(array))
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    numbers = np.concatenate([np.empty(0, np.float64 if wide else np.float32), *map(_floats, rows)])
+    numbers = np.concatenate(
+        [np.empty(0, np.float64 if wide else np.float32), *map(_floats, rows)]
+    )
     values, is_valid, width_faults = _ragged(
         numbers, offsets, np.array(has_vector, np.bool_), dim, like, None
     )
@@ -367,7 +390,9 @@ class _CodeForm:
 def _codes(column: Any, form: _CodeForm) -> Read:
     """Return the codes of a column."""
     if isinstance(column, Texts):
-        column = [column[row].decode("ascii", "replace") or None for row in range(len(column))]
+        column = [
+            column[row].decode("ascii", "replace") or None for row in range(len(column))
+        ]
     has_code = None
     if hasattr(column, "buffers"):
         has_code = column.is_valid().to_numpy(zero_copy_only=False)
@@ -383,13 +408,16 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     return _codes_of_array(column, has_code, form)
 
 
-def _codes_of_array(column: npt.NDArray[Any], has_code: BoolArray, form: _CodeForm) -> Read:
+def _codes_of_array(
+    column: npt.NDArray[Any], has_code: BoolArray, form: _CodeForm
+) -> Read:
     """Return the codes of an array of words, or of bytes of one length."""
     if column.ndim == 2 and column.dtype in (np.int8, np.uint8):
         length = bytes, column.shape[1]
         if not 1 <= column.shape[1] <= 8 * MAX_WORDS:
             return _all_bad(
-                has_code, f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}"
+                has_code,
+                f"the code must be 1..{8 * MAX_WORDS} bytes, not {column.shape[1]}",
             )
         if form.length not in (None, length):
             reason = (
@@ -425,14 +453,26 @@ def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
     if types.is_fixed_size_binary(kind):
         width = kind.byte_width
         data = np.frombuffer(column.buffers()[1], np.uint8)
-        return data[column.offset * width : (column.offset + n) * width].reshape(n, width)
-    lists = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
-    if lists and types.is_integer(kind.value_type) and kind.value_type.bit_width in (8, 64):
+        return data[column.offset * width : (column.offset + n) * width].reshape(
+            n, width
+        )
+    lists = (
+        types.is_fixed_size_list(kind)
+        or types.is_list(kind)
+        or types.is_large_list(kind)
+    )
+    if (
+        lists
+        and types.is_integer(kind.value_type)
+        and kind.value_type.bit_width in (8, 64)
+    ):
         width = _width_of_lists(column)
         flat = column.flatten()
         word = np.uint8 if kind.value_type.bit_width == 8 else np.uint64
         if width is not None and not flat.null_count:
-            return np.asarray(flat.to_numpy(zero_copy_only=False).view(word).reshape(n, width))
+            return np.asarray(
+                flat.to_numpy(zero_copy_only=False).view(word).reshape(n, width)
+            )
     return None
 
 
@@ -447,7 +487,8 @@ def _width_of_lists(column: Any) -> int | None:
 def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     """Return codes from Python values: hexadecimal texts, bytes, ints, lists of bytes, or None."""
     has_code = np.array(
-        [not (item is None or (isinstance(item, str) and not item)) for item in items], np.bool_
+        [not (item is None or (isinstance(item, str) and not item)) for item in items],
+        np.bool_,
     )
     rows = np.flatnonzero(has_code)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
@@ -503,7 +544,11 @@ def _codes_one_by_one(
 
 def _fault_of_code(error: Exception) -> str:
     """Return the message of an error of `codes_of` for one code."""
-    return str(error).replace("codes must", "a code must").replace(", and row 0 is", ", not")
+    return (
+        str(error)
+        .replace("codes must", "a code must")
+        .replace(", and row 0 is", ", not")
+    )
 
 
 def _length_of(code: Any) -> tuple[type, int]:
@@ -516,14 +561,20 @@ def _length_of(code: Any) -> tuple[type, int]:
 def _form_of(length: tuple[type, int]) -> str:
     """Describe codes of this type and length."""
     kind, units = length
-    return {str: f"{units} hexadecimal digits", bytes: f"{units} bytes", int: "an integer"}.get(
-        kind, "an array"
-    )
+    return {
+        str: f"{units} hexadecimal digits",
+        bytes: f"{units} bytes",
+        int: "an integer",
+    }.get(kind, "an array")
 
 
 def _bytes_of(item: Any) -> Any:
     """Return a list or an array of bytes, signed or not, as bytes; other codes unchanged."""
-    if isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype in (np.int8, np.uint8):
+    if (
+        isinstance(item, np.ndarray)
+        and item.ndim == 1
+        and item.dtype in (np.int8, np.uint8)
+    ):
         return item.tobytes()
     if not isinstance(item, (list, tuple)) or not all(
         isinstance(part, (int, np.int8, np.uint8)) for part in item

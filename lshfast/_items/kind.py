@@ -74,9 +74,14 @@ def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
         The command-line option for the argument `kind`, if there is one.
     """
     choices = [
-        f'kind="{kind}"{option and f" or {option} {kind}"} ({_MEANINGS[kind]})' for kind in kinds
+        f'kind="{kind}"{option and f" or {option} {kind}"} ({_MEANINGS[kind]})'
+        for kind in kinds
     ]
-    reason = "can mean several things" if len(kinds) > 1 else "is read only if its kind is given"
+    reason = (
+        "can mean several things"
+        if len(kinds) > 1
+        else "is read only if its kind is given"
+    )
     return f"{column}, which {reason}; say {', '.join(choices)}"
 
 
@@ -106,7 +111,11 @@ def _kind_of_lists(kind: Any) -> Kind | None:
     if types.is_fixed_size_list(kind):
         return None
     if types.is_struct(value) and value.num_fields == 2:
-        return "weighted" if _is_weighted(value.field(0).type, value.field(1).type) else None
+        return (
+            "weighted"
+            if _is_weighted(value.field(0).type, value.field(1).type)
+            else None
+        )
     return "set" if str(value) in ("string", "large_string") else None
 
 
@@ -128,7 +137,8 @@ def _is_number(kind: Any) -> bool:
 def _kinds_of_lists(kind: Any) -> list[Kind]:
     """Return the kinds of items that lists of numbers of a type of Arrow can be."""
     return kinds_of_numbers(
-        kind.value_type.to_pandas_dtype(), optional("pyarrow").types.is_fixed_size_list(kind)
+        kind.value_type.to_pandas_dtype(),
+        optional("pyarrow").types.is_fixed_size_list(kind),
     )
 
 
@@ -143,7 +153,9 @@ def _is_weighted(element: Any, weight: Any) -> bool:
         "string_view",
     )
     return is_element and (
-        types.is_integer(weight) or types.is_floating(weight) or types.is_decimal(weight)
+        types.is_integer(weight)
+        or types.is_floating(weight)
+        or types.is_decimal(weight)
     )
 
 
@@ -153,7 +165,9 @@ def ambiguous(kind: Any) -> list[Kind]:
     kind = _stored_type(kind)
     if types.is_uint64(kind):
         return ["code"]
-    if (_is_list(kind) or types.is_fixed_size_list(kind)) and _is_number(kind.value_type):
+    if (_is_list(kind) or types.is_fixed_size_list(kind)) and _is_number(
+        kind.value_type
+    ):
         kinds = _kinds_of_lists(kind)
         return kinds if len(kinds) > 1 else []
     return []
@@ -188,7 +202,9 @@ def _kinds_of_parts(parts: Sequence[Any]) -> list[Kind]:
     if all(map(_is_python_number, parts)):
         if any(isinstance(part, (float, np.floating)) for part in parts):
             return ["vector"]
-        small = next((part for part in parts if isinstance(part, (np.int8, np.uint8))), None)
+        small = next(
+            (part for part in parts if isinstance(part, (np.int8, np.uint8))), None
+        )
         return ["set"] if small is None else kinds_of_numbers(small.dtype, False)
     return ["set"] if all(isinstance(part, (str, bytes)) for part in parts) else []
 
@@ -205,10 +221,16 @@ def _row_array(value: Any) -> npt.NDArray[Any] | None:
         return None
     checked_column(value, "texts")
     try:
-        if hasattr(value, "__array__"):  # a column of pandas, polars or pyarrow, or a tensor
+        if hasattr(
+            value, "__array__"
+        ):  # a column of pandas, polars or pyarrow, or a tensor
             return np.asarray(value)
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError, RuntimeError):  # no buffer, or a tensor that is not in memory
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # no buffer, or a tensor that is not in memory
         return None
 
 
@@ -235,7 +257,12 @@ def kind_of(items: Any) -> Kind:
 
     Examples
     --------
-    >>> kind_of([[0.5, 1.0]]), kind_of([{"a": 2}]), kind_of([{"a", "b"}]), kind_of(["a text"])
+    >>> (
+    ...     kind_of([[0.5, 1.0]]),
+    ...     kind_of([{"a": 2}]),
+    ...     kind_of([{"a", "b"}]),
+    ...     kind_of(["a text"]),
+    ... )
     ('vector', 'weighted', 'text', 'text')
     """
     if isinstance(items, WeightedSets):
@@ -249,7 +276,10 @@ def kind_of(items: Any) -> Kind:
 def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
     """Return the description of a collection for messages, and its possible kinds, if not texts."""
     if isinstance(items, np.ndarray) and items.dtype.kind != "O":
-        return f"texts is an array of {items.dtype} of shape {items.shape}", _kinds_of_array(items)
+        return (
+            f"texts is an array of {items.dtype} of shape {items.shape}",
+            _kinds_of_array(items),
+        )
     if _holds_lists(items):
         pa = optional("pyarrow")
         items = checked_source(items)
@@ -313,7 +343,9 @@ def is_missing(item: Any) -> bool:
 def is_empty(item: Any) -> bool:
     """Return whether an item does not show its kind: it is missing, or an empty collection."""
     return is_missing(item) or (
-        isinstance(item, Sized) and not isinstance(item, (str, bytes)) and len(item) == 0
+        isinstance(item, Sized)
+        and not isinstance(item, (str, bytes))
+        and len(item) == 0
     )
 
 
@@ -321,7 +353,11 @@ def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
     """Yield the values; a text that begins like a list of JSON is decoded."""
     texts = isinstance(items, Texts)
     for item in (items[row] for row in range(len(items))) if texts else items:  # type: ignore[arg-type,index]
-        text = item.decode("utf-8", "replace") if isinstance(item, bytes) and texts else item
+        text = (
+            item.decode("utf-8", "replace")
+            if isinstance(item, bytes) and texts
+            else item
+        )
         if isinstance(text, str):
             try:
                 yield json.loads(text) if text.strip() else None

@@ -137,15 +137,21 @@ class PointPlan:
             "recall": self.recall,
         }
         values |= {"groups": self.groups, "seed": self.seed}
-        optional = {name: getattr(self, name) for name in ("top", "most", "max_candidates")}
-        return values | {name: value for name, value in optional.items() if value is not None}
+        optional = {
+            name: getattr(self, name) for name in ("top", "most", "max_candidates")
+        }
+        return values | {
+            name: value for name, value in optional.items() if value is not None
+        }
 
     def described(self) -> dict[str, Any]:
         """Return the parameters as the manifest of a work folder has them."""
         return self.arguments
 
     def reader(
-        self, format: PointFormat | WeightedMinHasher | None = None, indexed: bool = False
+        self,
+        format: PointFormat | WeightedMinHasher | None = None,
+        indexed: bool = False,
     ) -> PointReader | WeightedReader | SignatureReader:
         """Return what converts a column of files; see `Inputs.open_kind`."""
         from lshfast._items.reading import reader_of
@@ -174,9 +180,21 @@ class PointPlan:
     @property
     def figures(self) -> dict[str, Any]:
         """The figures of the plan in the summary of a run."""
-        bands, rows = (0, 0) if self.bands is None else (self.bands.bands, self.bands.rows_per_band)
-        listing = {"max_candidates": self.max_candidates, "top": self.top, "most": self.most}
-        of_bands = {"bands": bands, "rows_per_band": rows, "recall": self.reached or self.recall}
+        bands, rows = (
+            (0, 0)
+            if self.bands is None
+            else (self.bands.bands, self.bands.rows_per_band)
+        )
+        listing = {
+            "max_candidates": self.max_candidates,
+            "top": self.top,
+            "most": self.most,
+        }
+        of_bands = {
+            "bands": bands,
+            "rows_per_band": rows,
+            "recall": self.reached or self.recall,
+        }
         return of_bands | {"verify": self.verify, "measure": self.measure} | listing
 
     def distance_of(self, format: PointFormat | None) -> float:
@@ -197,7 +215,9 @@ class PointPlan:
             return format.value_at_cosine(self.bound)
         return format.value_at(min(self.bound, format.longest))
 
-    def reported(self, format: PointFormat | None, values: Float64Array) -> Float64Array:
+    def reported(
+        self, format: PointFormat | None, values: Float64Array
+    ) -> Float64Array:
         """Return the similarities or distances of values of `HeldItems.values`."""
         if self.measure == "jaccard":
             return -values
@@ -208,7 +228,11 @@ class PointPlan:
         """Return the reported similarities or distances for distances of the format."""
         if self.measure == "jaccard":
             return 1 - distances
-        return 1 - 2 * np.sin(distances / 2) ** 2 if self.measure == "cosine" else distances
+        return (
+            1 - 2 * np.sin(distances / 2) ** 2
+            if self.measure == "cosine"
+            else distances
+        )
 
 
 def make_point_plan(
@@ -247,7 +271,9 @@ def make_point_plan(
     """
     measure = check_item_measure(kind, measure)
     if groups not in get_args(Grouping):
-        raise ValueError(f"groups must be one of {', '.join(get_args(Grouping))}, not {groups!r}")
+        raise ValueError(
+            f"groups must be one of {', '.join(get_args(Grouping))}, not {groups!r}"
+        )
     top = None if top is None else check_int("top", top, 1, 2**31 - 1)
     if is_distance(measure):
         bound = _radius(kind, measure, threshold, radius)
@@ -256,9 +282,13 @@ def make_point_plan(
     check_most_by(measure, bound, most)
     least_recall = _recall(kind, measure, recall, exact)
     if max_candidates is not None:
-        max_candidates = check_int("max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1)
+        max_candidates = check_int(
+            "max_candidates", max_candidates, LEAST_CANDIDATES, 2**31 - 1
+        )
         if least_recall == 1:
-            remedy = "leave out exact (--exact)" if exact else "give a recall (--recall)"
+            remedy = (
+                "leave out exact (--exact)" if exact else "give a recall (--recall)"
+            )
             if measure == "tanimoto":
                 remedy = "the measure tanimoto has no other runs"
             raise ValueError(
@@ -328,13 +358,19 @@ def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
     return measure
 
 
-def _threshold(measure: ItemMeasure, threshold: float | None, radius: float | None) -> float:
+def _threshold(
+    measure: ItemMeasure, threshold: float | None, radius: float | None
+) -> float:
     if radius is not None:
         raise ValueError(
             f"radius is for distances, and {measure} is a similarity: give a threshold, not "
             f"{radius}"
         )
-    value = THRESHOLDS[measure] if threshold is None else check_number("threshold", threshold)
+    value = (
+        THRESHOLDS[measure]
+        if threshold is None
+        else check_number("threshold", threshold)
+    )
     if not 0 < value <= 1:
         raise ValueError(f"threshold must be in (0, 1], not {threshold}")
     return float(value)
@@ -354,7 +390,9 @@ def _radius(
             example = "the bits that may differ, such as 3 of 64 or 31 of 256"
         raise ValueError(f"radius is needed for the measure {measure}: {example}")
     if kind == "code":
-        bits = int(radius) if isinstance(radius, float) and radius.is_integer() else radius
+        bits = (
+            int(radius) if isinstance(radius, float) and radius.is_integer() else radius
+        )
         return float(check_int("radius", bits, 0, 2**20))  # type: ignore[arg-type]
     value = float(check_number("radius", radius))
     most = math.pi if measure == "angle" else math.inf

@@ -36,7 +36,9 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
     if isinstance(elements, Texts):
         header[is_count] = counts
         header[~is_count] = elements.lengths
-        ends = np.concatenate([[0], np.cumsum(elements.lengths, dtype=np.int64)])[offsets]
+        ends = np.concatenate([[0], np.cumsum(elements.lengths, dtype=np.int64)])[
+            offsets
+        ]
         data = np.frombuffer(elements.packed(), np.uint8)
     else:
         header[:] = INTEGERS
@@ -45,7 +47,9 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
     headers = Texts.of_buffer(header.view(np.uint8), WORD_BYTES * starts)
     values = Texts.of_buffer(data, np.append(ends[:-1][full], ends[-1]))
     turns = np.arange(2 * len(full), dtype=np.int64).reshape(2, -1).T.reshape(-1)
-    packed = np.frombuffer(Texts.concatenate([headers, values]).take(turns).packed(), np.uint8)
+    packed = np.frombuffer(
+        Texts.concatenate([headers, values]).take(turns).packed(), np.uint8
+    )
     lengths = np.zeros(len(offsets), np.int64)
     lengths[1:][full] = WORD_BYTES * words + np.diff(ends)[full]
     return Texts.of_buffer(packed, np.cumsum(lengths, dtype=np.int64))
@@ -79,7 +83,8 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
     counts = heads.astype(np.int64)
     ends = starts + WORD_BYTES * (1 + counts)
     parts = Texts.of_buffer(
-        data, np.append(np.stack([starts + WORD_BYTES, ends], axis=1).reshape(-1), len(data))
+        data,
+        np.append(np.stack([starts + WORD_BYTES, ends], axis=1).reshape(-1), len(data)),
     )
     lengths = np.frombuffer(parts.take(slice(0, None, 2)).packed(), "<u8")
     _check(bool((lengths <= len(data)).all()))
@@ -91,7 +96,9 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
     bounds = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     _check(bounds[-1] == len(data) and bool((bounds[firsts] == starts).all()))
     offsets[1:][full] = counts
-    return np.cumsum(offsets, dtype=np.int64), Texts.of_buffer(data, bounds).take(~is_header)
+    return np.cumsum(offsets, dtype=np.int64), Texts.of_buffer(data, bounds).take(
+        ~is_header
+    )
 
 
 def counts_of(sets: Texts) -> Int64Array:
@@ -111,9 +118,17 @@ def _heads(sets: Texts) -> tuple[Int64Array, UInt64Array, np.ndarray, Int64Array
     data = np.frombuffer(sets.packed(), np.uint8)
     starts = np.cumsum(lengths[full], dtype=np.int64) - lengths[full]
     parts = Texts.of_buffer(
-        data, np.append(np.stack([starts, starts + WORD_BYTES], axis=1).reshape(-1), len(data))
+        data,
+        np.append(
+            np.stack([starts, starts + WORD_BYTES], axis=1).reshape(-1), len(data)
+        ),
     )
-    return full, np.frombuffer(parts.take(slice(0, None, 2)).packed(), "<u8"), data, starts
+    return (
+        full,
+        np.frombuffer(parts.take(slice(0, None, 2)).packed(), "<u8"),
+        data,
+        starts,
+    )
 
 
 def _marked(places: Int64Array, n: int) -> BoolArray:

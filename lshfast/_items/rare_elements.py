@@ -63,7 +63,9 @@ class RareElements:
     @property
     def owners(self) -> Int64Array:
         """The set of each element."""
-        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int64), np.diff(self.offsets))
+        return np.repeat(
+            np.arange(len(self.offsets) - 1, dtype=np.int64), np.diff(self.offsets)
+        )
 
     def take(self, rows: Int64Array) -> RareElements:
         """Return the rare elements of some of the sets."""
@@ -126,9 +128,9 @@ class RareElementsOf:
 
     def _found(self, rows: Int64Array) -> RareElements:
         lengths = self._offsets[rows + 1] - self._offsets[rows]
-        parts = [self._of_piece(rows[piece]) for piece in pieces(lengths, PIECE_ELEMENTS)] or [
-            self._of_piece(rows)
-        ]
+        parts = [
+            self._of_piece(rows[piece]) for piece in pieces(lengths, PIECE_ELEMENTS)
+        ] or [self._of_piece(rows)]
         counts = np.concatenate([np.diff(part.offsets) for part in parts])
         return RareElements(
             np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
@@ -165,7 +167,9 @@ class RareElementsOf:
         mixed = [rare.hashes ^ rare.owners.astype(np.uint64) * MIXER for rare in lists]
         for lighter, heavier in ((0, 1), (1, 0)):
             lighter_places = np.flatnonzero(lists[lighter].as_lighter)
-            common = lighter_places[np.isin(mixed[lighter][lighter_places], mixed[heavier])]
+            common = lighter_places[
+                np.isin(mixed[lighter][lighter_places], mixed[heavier])
+            ]
             shared[lists[lighter].owners[common]] = True
         return shared
 

@@ -31,7 +31,11 @@ def reader_of(
     """
     if isinstance(format, WeightedMinHasher):
         return SignatureReader(format, threads)
-    return WeightedReader(seed) if kind == "weighted" else PointReader(kind, measure, format)
+    return (
+        WeightedReader(seed)
+        if kind == "weighted"
+        else PointReader(kind, measure, format)
+    )
 
 
 class PointsInMemory(NamedTuple):
@@ -78,6 +82,8 @@ def _arrow_column(items: Any) -> Any:
     column = checked_column(source, "texts")
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         column = pa.chunked_array(column)
-    if pa.types.is_struct(column.type) and column.type.num_fields == 1:  # a table of one column
+    if (
+        pa.types.is_struct(column.type) and column.type.num_fields == 1
+    ):  # a table of one column
         column = column.flatten()[0]
     return column if isinstance(column, pa.Array) else column.combine_chunks()

@@ -135,13 +135,25 @@ def without_rows(
     good[list(bad)] = False
     places = places_of_rows(offsets, np.flatnonzero(good))[1]
     counts[~good] = 0
-    good_elements = elements.take(places) if isinstance(elements, Texts) else elements[places]
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), good_elements, places
+    good_elements = (
+        elements.take(places) if isinstance(elements, Texts) else elements[places]
+    )
+    return (
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        good_elements,
+        places,
+    )
 
 
 def named(kind: type | None) -> str:
     """Return the words for the type of elements, "strings or integers" for None."""
-    return "strings or integers" if kind is None else "strings" if kind is str else "integers"
+    return (
+        "strings or integers"
+        if kind is None
+        else "strings"
+        if kind is str
+        else "integers"
+    )
 
 
 def is_writable(part: str) -> bool:

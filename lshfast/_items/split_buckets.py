@@ -17,7 +17,9 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
 Int32Array = npt.NDArray[np.int32]
-SortedRows: TypeAlias = tuple[UInt64Array, Int32Array]  # keys of buckets, ascending, and their rows
+SortedRows: TypeAlias = tuple[
+    UInt64Array, Int32Array
+]  # keys of buckets, ascending, and their rows
 
 # Buckets of fewer rows are not split: to compare these takes at most 40 microseconds a row.
 CROWD_ROWS = 256
@@ -74,7 +76,9 @@ class _Lookup:
         of_left = of_left[np.argsort(left.mixed[of_left], kind="stable")]
         mixed = left.mixed[of_left]
         searched = right.mixed[entries]
-        low, high = (np.searchsorted(mixed, searched, side=side) for side in ("left", "right"))
+        low, high = (
+            np.searchsorted(mixed, searched, side=side) for side in ("left", "right")
+        )
         return cls(left.rare.owners[of_left], entries, low, high)
 
 
@@ -96,23 +100,35 @@ class SplitBuckets:
     """
 
     def __init__(
-        self, left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+        self,
+        left: SortedRows,
+        right: SortedRows,
+        rare: RareElementsOf,
+        order: Int64Array,
     ) -> None:
         self._right = _Side.of(*right, rare.of(order[right[1]]))
-        self._left = self._right if left is right else _Side.of(*left, rare.of(order[left[1]]))
+        self._left = (
+            self._right if left is right else _Side.of(*left, rare.of(order[left[1]]))
+        )
         buckets = np.unique(np.concatenate([left[0], right[0]]))
-        self._lookups = [_Lookup.of(self._left, self._right, lighter) for lighter in (True, False)]
+        self._lookups = [
+            _Lookup.of(self._left, self._right, lighter) for lighter in (True, False)
+        ]
         numbers = [np.searchsorted(buckets, keys) for keys, _ in (left, right)]
         after = np.zeros(len(buckets))
         for lookup in self._lookups:
             of_entries = numbers[1][self._right.rare.owners[lookup.entries]]
-            after += np.bincount(of_entries, lookup.high - lookup.low, minlength=len(buckets))
+            after += np.bincount(
+                of_entries, lookup.high - lookup.low, minlength=len(buckets)
+            )
         before = np.bincount(numbers[0], minlength=len(buckets)) * np.bincount(
             numbers[1], minlength=len(buckets)
         )
         self.split: UInt64Array = buckets[LEAST_GAIN * after <= before]
 
-    def pairs(self, limits: Int32Array, labels: Int32Array | None) -> Iterator[UInt64Array]:
+    def pairs(
+        self, limits: Int32Array, labels: Int32Array | None
+    ) -> Iterator[UInt64Array]:
         """Yield the pairs of split buckets that share a rare element, as `Meetings` does."""
         owners = self._right.rare.owners
         is_split = are_in(self._right.keys, self.split)
@@ -123,7 +139,10 @@ class SplitBuckets:
             )
             counts += entry_counts.astype(np.int64)
         for piece in pieces(counts, PIECE_PAIRS):
-            parts = [self._of_rows(lookup, owners, piece, is_split) for lookup in self._lookups]
+            parts = [
+                self._of_rows(lookup, owners, piece, is_split)
+                for lookup in self._lookups
+            ]
             numbers = np.unique(np.concatenate(parts))
             left_places = (numbers & _LOW).astype(np.int64)
             right_places = (numbers >> _HALF).astype(np.int64)
@@ -134,7 +153,9 @@ class SplitBuckets:
             )
             if labels is not None:
                 valid &= labels[left_rows] != labels[right_rows]
-            yield right_rows[valid].astype(np.uint64) << _HALF | left_rows[valid].astype(np.uint64)
+            yield right_rows[valid].astype(np.uint64) << _HALF | left_rows[
+                valid
+            ].astype(np.uint64)
 
     def _of_rows(
         self, lookup: _Lookup, owners: Int64Array, piece: slice, is_split: BoolArray
@@ -145,7 +166,8 @@ class SplitBuckets:
         split_entries = start + np.flatnonzero(is_split[of_entries[start:stop]])
         counts = lookup.high[split_entries] - lookup.low[split_entries]
         first = np.repeat(
-            lookup.low[split_entries] - (np.cumsum(counts, dtype=np.int64) - counts), counts
+            lookup.low[split_entries] - (np.cumsum(counts, dtype=np.int64) - counts),
+            counts,
         )
         left_places = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
         right_places = np.repeat(of_entries[split_entries], counts)
@@ -157,19 +179,25 @@ def crowded_buckets(
 ) -> UInt64Array:
     """Return the sorted keys of large buckets of the left side, if by a sample a split helps."""
     keys = left[0]
-    repeated = keys[CROWD_ROWS:][keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]]
+    repeated = keys[CROWD_ROWS:][
+        keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]
+    ]
     if not len(repeated):
         return np.asarray(repeated)
     crowded = np.unique(repeated)
     crowded = crowded[are_in(crowded, right[0]) & (crowded != NO_KEY)]
     # Every second row is in the sample of one side, so that no row is compared with itself.
-    samples = [_sample_of(side, crowded, first) for side, first in ((left, 0), (right, 1))]
+    samples = [
+        _sample_of(side, crowded, first) for side, first in ((left, 0), (right, 1))
+    ]
     return SplitBuckets(samples[0], samples[1], rare, order).split
 
 
 def _sample_of(side: SortedRows, buckets: UInt64Array, first: int) -> SortedRows:
     """Return rows of each of some buckets, from its row `first` on, at regular even distances."""
-    starts, ends = (np.searchsorted(side[0], buckets, side=end) for end in ("left", "right"))
+    starts, ends = (
+        np.searchsorted(side[0], buckets, side=end) for end in ("left", "right")
+    )
     steps = np.maximum(2, (ends - starts) // (2 * SAMPLE_ROWS) * 2)
     parts = [
         np.arange(start + first, end, step, dtype=np.int64)

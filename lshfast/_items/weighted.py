@@ -66,7 +66,9 @@ class WeightedReader:
             element_type = str if isinstance(elements, Texts) else int
             if len(elements) and self._kind not in (None, element_type):
                 bad |= {
-                    int(row): f"its elements are not {named(self._kind)}, as those before"
+                    int(
+                        row
+                    ): f"its elements are not {named(self._kind)}, as those before"
                     for row in np.flatnonzero(np.diff(offsets))
                 }
             offsets, elements, places = without_rows(offsets, elements, bad)
@@ -94,7 +96,9 @@ class WeightedReader:
         weights = weights[order]
         new = np.ones(len(rows), np.bool_)
         new[1:] = (
-            (rows[1:] != rows[:-1]) | (public[1:] != public[:-1]) | (secret[1:] != secret[:-1])
+            (rows[1:] != rows[:-1])
+            | (public[1:] != public[:-1])
+            | (secret[1:] != secret[:-1])
         )
         if not new.all():
             sums = np.zeros(int(new.sum()))
@@ -133,7 +137,9 @@ class SignatureReader:
         """Return the signatures of the sets that have elements, and the reasons of bad rows."""
         batch, bad = self._sets.read(column)
         assert batch.counts is not None
-        sets = HeldSets(np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words)
+        sets = HeldSets(
+            np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words
+        )
         signatures = np.empty((len(sets), self.format.num_perm), np.uint64)
         for piece, piece_sets in sets.weighted(8 * self.format.num_perm):
             signatures[piece] = self.format.sketch(piece_sets, threads=self._threads)
@@ -152,7 +158,9 @@ Read = tuple[Int64Array, "Texts | UInt64Array", Float64Array, dict[int, str]]
 
 def _of_values(column: Any, kind: type | None) -> Read:
     """Return weighted sets that are Python values or texts of JSON; bad rows are empty."""
-    values, undecodable = python_values(column) if hasattr(column, "buffers") else (column, {})
+    values, undecodable = (
+        python_values(column) if hasattr(column, "buffers") else (column, {})
+    )
     rows = list[Mapping[Any, Any]]()
     bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(values)):
@@ -167,18 +175,24 @@ def _of_values(column: Any, kind: type | None) -> Read:
     bad |= undecodable
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = list(chain.from_iterable(rows))
-    weights = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, len(flat))
+    weights = np.fromiter(
+        chain.from_iterable(row.values() for row in rows), np.float64, len(flat)
+    )
     if kind is int:
-        return offsets, np.array([int(part) % 2**64 for part in flat], np.uint64), weights, bad
+        return (
+            offsets,
+            np.array([int(part) % 2**64 for part in flat], np.uint64),
+            weights,
+            bad,
+        )
     return offsets, Texts(flat), weights, bad
 
 
 def _fault_of_row(parts: Any, kind: type | None) -> str:
     """Return why a value is no weighted set with elements of a kind, or ""."""
     if not isinstance(parts, Mapping):
-        return (
-            f"not an object of elements and their weights, as weighted sets are: {shortened(parts)}"
-        )
+        form = "an object of elements and their weights, as weighted sets are"
+        return f"not {form}: {shortened(parts)}"
     for element, weight in parts.items():
         element_type: type | None = None
         if isinstance(element, (int, np.integer)) and not isinstance(element, bool):
@@ -232,7 +246,9 @@ def _of_arrow(column: Any) -> Read:
             bad[row] = "an element is missing"
         else:
             weight = float(weights[place]) if numbers[place].is_valid else None
-            bad[row] = f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
+            bad[row] = (
+                f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
+            )
     if pa.types.is_integer(names.type):
         elements: Texts | UInt64Array = (
             names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)

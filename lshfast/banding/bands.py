@@ -12,7 +12,12 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int, check_number
 from lshfast._common.types import Float64Array, UInt64Array
-from lshfast.banding.scurve import approximate_threshold, false_rates, half_point, scurve
+from lshfast.banding.scurve import (
+    approximate_threshold,
+    false_rates,
+    half_point,
+    scurve,
+)
 from lshfast.kernels import bands as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.minhash import check_for_bands
@@ -141,7 +146,9 @@ class Bands:
         return approximate_threshold(self.bands, self.rows_per_band)
 
     @overload
-    def probability(self, similarity: float, *, buckets: int | None = None) -> np.float64: ...
+    def probability(
+        self, similarity: float, *, buckets: int | None = None
+    ) -> np.float64: ...
     @overload
     def probability(
         self, similarity: npt.ArrayLike, *, buckets: int | None = None
@@ -212,7 +219,9 @@ class Bands:
         Examples
         --------
         >>> from lshfast import Bands, MinHasher, TokenSets
-        >>> signatures = MinHasher(128).sketch(TokenSets.from_sets([{1, 2}, {1, 2}, set()]))
+        >>> signatures = MinHasher(128).sketch(
+        ...     TokenSets.from_sets([{1, 2}, {1, 2}, set()])
+        ... )
         >>> keys = Bands(18, 7).keys(signatures)
         >>> keys.shape, bool((keys[0] == keys[1]).all())
         ((3, 18), True)
@@ -378,7 +387,9 @@ def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
 
 def least_cost(slots: int, cost: Callable[[Bands], float]) -> Bands:
     """Return the bands of the least cost among all of at most this number of slots."""
-    choices = (Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1))
+    choices = (
+        Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1)
+    )
     return min(choices, key=cost)
 
 

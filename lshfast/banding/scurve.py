@@ -13,7 +13,9 @@ from lshfast._common.types import Float64Array
 
 
 @overload
-def scurve(similarity: float, bands: int, rows: int, buckets: int | None = None) -> np.float64: ...
+def scurve(
+    similarity: float, bands: int, rows: int, buckets: int | None = None
+) -> np.float64: ...
 @overload
 def scurve(
     similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None
@@ -44,7 +46,9 @@ def scurve(
     s = np.asarray(similarity, np.float64)
     outside = ~((s >= 0) & (s <= 1))
     if np.any(outside):
-        raise ValueError(f"similarity must be in [0, 1], not {s[outside].flat[0] if s.ndim else s}")
+        raise ValueError(
+            f"similarity must be in [0, 1], not {s[outside].flat[0] if s.ndim else s}"
+        )
     if bands < 1 or rows < 1:
         raise ValueError(f"bands and rows must be at least 1, not {bands} and {rows}")
     with np.errstate(divide="ignore"):  # log 0 = -inf, and exp(-inf) = 0 is correct

@@ -37,7 +37,10 @@ from lshfast.datasketch.lsh_bloom import MinHashLSHBloom
 from lshfast.datasketch.lshensemble import MinHashLSHEnsemble
 from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
+from lshfast.datasketch.weighted_minhash import (
+    WeightedMinHash,
+    WeightedMinHashGenerator,
+)
 
 # The version of datasketch whose names these are.
 __version__ = "2.0.0"

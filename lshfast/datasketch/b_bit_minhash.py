@@ -64,7 +64,8 @@ class bBitMinHash:
     --------
     >>> from lshfast.datasketch import MinHash, bBitMinHash
     >>> a, b = MinHash.bulk(
-    ...     [[b"%d" % i for i in range(100)], [b"%d" % i for i in range(25, 125)]], num_perm=512
+    ...     [[b"%d" % i for i in range(100)], [b"%d" % i for i in range(25, 125)]],
+    ...     num_perm=512,
     ... )
     >>> abs(bBitMinHash(a, 4).jaccard(bBitMinHash(b, 4)) - 0.6) < 0.1
     True
@@ -88,7 +89,9 @@ class bBitMinHash:
         scheme_of(minhash.scheme)
         values = minhash.hashvalues
         low_bits = values & MASKS[values.dtype][b]
-        self.hashvalues = low_bits if low_bits.dtype == np.uint32 else low_bits.astype(np.uint32)
+        self.hashvalues = (
+            low_bits if low_bits.dtype == np.uint32 else low_bits.astype(np.uint32)
+        )
         self.seed = minhash.seed
         self.scheme = minhash.scheme
         self.b = b
@@ -137,7 +140,9 @@ class bBitMinHash:
             )
             mine = getattr(self, name)
             theirs = getattr(other, name)
-            raise ValueError(f"sketches of {name} {mine!r} and {theirs!r} cannot be compared")
+            raise ValueError(
+                f"sketches of {name} {mine!r} and {theirs!r} cannot be compared"
+            )
         if len(self.hashvalues) != len(other.hashvalues):
             raise ValueError(
                 f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values "
@@ -190,9 +195,13 @@ class bBitMinHash:
         slots[:k] = self.hashvalues
         blocks = np.bitwise_or.reduce(slots.reshape(-1, each) << _shifts(width), axis=1)
         seed = (
-            self.seed - 2**64 if SCHEMES[self.scheme].is_own and self.seed >= 2**63 else self.seed
+            self.seed - 2**64
+            if SCHEMES[self.scheme].is_own and self.seed >= 2**63
+            else self.seed
         )
-        head = HEAD.pack(seed, self.b, self.r, -k if code else k) + (bytes([code]) if code else b"")
+        head = HEAD.pack(seed, self.b, self.r, -k if code else k) + (
+            bytes([code]) if code else b""
+        )
         return bytearray(head + blocks.astype("<u8").tobytes())
 
     def __setstate__(self, buf: Any) -> None:

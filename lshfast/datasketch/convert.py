@@ -21,7 +21,10 @@ from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import SCHEMES, Values
-from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
+from lshfast.datasketch.weighted_minhash import (
+    WeightedMinHash,
+    WeightedMinHashGenerator,
+)
 
 # The value of slots that an index did not keep. Almost no set has this value, so similarities are
 # not overestimated.
@@ -60,7 +63,10 @@ def from_datasketch(thing: Any, *, seed: int = 1) -> Any:
     ...     sketches = [from_datasketch(sketch) for sketch in pickle.load(file)]
     """
     for kind in type(thing).__mro__:
-        if kind.__module__.split(".")[0] == "datasketch" and kind.__name__ in CONVERTERS:
+        if (
+            kind.__module__.split(".")[0] == "datasketch"
+            and kind.__name__ in CONVERTERS
+        ):
             return CONVERTERS[kind.__name__](thing, seed)
     raise TypeError(
         f"from_datasketch takes {', '.join(CONVERTERS)} of datasketch, not {type(thing).__name__}"
@@ -110,7 +116,9 @@ def _hyperloglog(thing: Any, seed: int) -> HyperLogLog:
 
 
 def _plus_plus(thing: Any, seed: int) -> HyperLogLogPlusPlus:
-    return HyperLogLogPlusPlus(reg=np.array(thing.reg), hashfunc=_hashfunc(thing.hashfunc))
+    return HyperLogLogPlusPlus(
+        reg=np.array(thing.reg), hashfunc=_hashfunc(thing.hashfunc)
+    )
 
 
 def _index(thing: Any, seed: int) -> MinHashLSH:
@@ -125,12 +133,16 @@ def _index(thing: Any, seed: int) -> MinHashLSH:
         raise ValueError(
             "the index has a hashfunc, so that its slots are lost: insert the sketches anew"
         )
-    index = MinHashLSH(num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle)
+    index = MinHashLSH(
+        num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle
+    )
     for stored in list(thing.keys):
         names = list(thing.keys.get(stored))
         key = plain_loads(stored) if thing.prepickle else stored
         for start in range(0, len(names), thing.b):
-            sketch = _sketch(names[start : start + thing.b], thing.r, thing.h, thing, seed)
+            sketch = _sketch(
+                names[start : start + thing.b], thing.r, thing.h, thing, seed
+            )
             index.insert(key, sketch, check_duplication=False)
     return index
 
@@ -155,21 +167,27 @@ def _sketch(
         values = np.frombuffer(b"".join(names), ">i8").astype(np.int64).reshape(-1, 2)
         return WeightedMinHash(seed, _filled(values, length, False))
     if scheme is None and width == 8:
-        scheme = "legacy"  # the only scheme of this width before indexes stored their scheme
+        scheme = (
+            "legacy"  # the only scheme of this width before indexes stored their scheme
+        )
     if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
         raise ValueError(
             f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are "
             "not known"
         )
     kind = SCHEMES[scheme]
-    values = np.frombuffer(b"".join(names), kind.dtype.newbyteorder(">")).astype(kind.dtype)
+    values = np.frombuffer(b"".join(names), kind.dtype.newbyteorder(">")).astype(
+        kind.dtype
+    )
     values = _filled(values, length, bool(np.all(values == kind.greatest)))
     return LeanMinHash(seed=seed, hashvalues=values, scheme=scheme)
 
 
 def _filled(values: Values, length: int, is_empty: bool) -> Values:
     """Return hash values, followed by the value for unknown slots up to `length`."""
-    slots = np.full((length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype)
+    slots = np.full(
+        (length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype
+    )
     slots[: len(values)] = values
     return slots
 

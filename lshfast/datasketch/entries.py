@@ -69,7 +69,9 @@ class LSHEntries(ABC):
             self.insert(key, row, form, check=False, buffer=self.sends_batches)
 
     @abstractmethod
-    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
+    def remove(
+        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
+    ) -> bool:
         """Remove all entries of a key; return False if it has none."""
 
     @abstractmethod
@@ -133,7 +135,11 @@ class StoredEntries(LSHEntries):
     hashfunc: HashFunction | None
 
     def __init__(
-        self, keys: Any, tables: Sequence[Any], depth: int, hashfunc: HashFunction | None
+        self,
+        keys: Any,
+        tables: Sequence[Any],
+        depth: int,
+        hashfunc: HashFunction | None,
     ) -> None:
         self.keys = keys
         self.tables = tables
@@ -149,7 +155,9 @@ class StoredEntries(LSHEntries):
     def names_of(self, row: UInt64Array, form: Form) -> list[bytes]:
         """Return the names of the buckets of a row."""
         names = form.buckets_of(row, self.bands, self.depth)
-        return names if self.hashfunc is None else [self.hashfunc(name) for name in names]
+        return (
+            names if self.hashfunc is None else [self.hashfunc(name) for name in names]
+        )
 
     def insert(
         self,
@@ -172,7 +180,9 @@ class StoredEntries(LSHEntries):
             self._waiting[key] = True
         return True
 
-    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
+    def remove(
+        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
+    ) -> bool:
         present_forms = [form for form in (key, *other_forms) if self._is_there(form)]
         if any(self._waiting.get(form) for form in present_forms):
             self.flush()
@@ -212,7 +222,9 @@ class StoredEntries(LSHEntries):
             bucket_names = list(names)
             empty = [
                 name
-                for name, bucket in zip(bucket_names, table.getmany(*bucket_names), strict=True)
+                for name, bucket in zip(
+                    bucket_names, table.getmany(*bucket_names), strict=True
+                )
                 if not bucket
             ]
             names.clear()
@@ -225,7 +237,9 @@ class StoredEntries(LSHEntries):
     def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
         """Return the keys that share one of the first `bands` bands with a row, each once."""
         keys: dict[Any, None] = {}
-        for table, name in zip(self.tables[:bands], self.names_of(row, form)[:bands], strict=True):
+        for table, name in zip(
+            self.tables[:bands], self.names_of(row, form)[:bands], strict=True
+        ):
             keys.update(dict.fromkeys(table.get(name)))
         return list(keys)
 
@@ -241,7 +255,10 @@ class StoredEntries(LSHEntries):
         for key, names in zip(keys, self.keys.getmany(*keys), strict=True):
             entry_values = [form.values_of(one) for one in self._rows_of(names, form)]
             equal = [values == query_values[:slots] for values in entry_values]
-            counts = [int((each.all(axis=1) if each.ndim == 2 else each).sum()) for each in equal]
+            counts = [
+                int((each.all(axis=1) if each.ndim == 2 else each).sum())
+                for each in equal
+            ]
             scores.append((key, max(counts, default=0) / slots))
         return scores
 

@@ -98,13 +98,19 @@ class Hasher:
         if self.sha1:
             return functions.lower_sha1(tokens, self.sha1, values)
         if self.is_native:
-            if type(tokens) is not list and not isinstance(tokens, (str, bytes, np.ndarray)):
+            if type(tokens) is not list and not isinstance(
+                tokens, (str, bytes, np.ndarray)
+            ):
                 tokens = list(tokens)
-            if type(tokens) is list and functions.lower_native(tokens, TOKEN_SEED, values):
+            if type(tokens) is list and functions.lower_native(
+                tokens, TOKEN_SEED, values
+            ):
                 return len(tokens)
             hashes = token_hashes(tokens)
         else:
-            hashes = np.array([self.check(self.hashfunc(token)) for token in tokens], np.uint64)
+            hashes = np.array(
+                [self.check(self.hashfunc(token)) for token in tokens], np.uint64
+            )
         functions.lower(hashes, values)
         return len(hashes)
 
@@ -129,7 +135,10 @@ class Hasher:
             else:
                 for row in remaining:
                     batch.add_hashes(
-                        np.array([self.check(self.hashfunc(token)) for token in row], np.uint64)
+                        np.array(
+                            [self.check(self.hashfunc(token)) for token in row],
+                            np.uint64,
+                        )
                     )
                     if batch.size >= size or len(batch) >= size:
                         break
@@ -145,7 +154,9 @@ class Hasher:
             raise TypeError(f"hashfunc must return an int, not {value!r}") from None
         if number >> self.bits:
             advice = (
-                "; scheme='affine64' takes hash values of 64 bits" if 0 <= number < 2**64 else ""
+                "; scheme='affine64' takes hash values of 64 bits"
+                if 0 <= number < 2**64
+                else ""
             )
             raise ValueError(
                 f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - "

@@ -99,7 +99,9 @@ class Distances(dict[int, float]):
 
     def nan(self, node: int) -> ValueError:
         """Return the error of a distance of NaN to a node."""
-        return ValueError(f"distance_func returned NaN for the point of key {self._keys[node]!r}")
+        return ValueError(
+            f"distance_func returned NaN for the point of key {self._keys[node]!r}"
+        )
 
 
 class HNSW(MutableMapping[Hashable, Any]):
@@ -180,7 +182,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         ] = {}  # the nodes of all keys, in the order of their insertion
         self._keys: dict[int, Hashable] = {}
         self._points: dict[int, Any] = {}
-        self._removed: set[int] = set()  # nodes that are in the graphs, but no longer in the index
+        self._removed: set[int] = (
+            set()
+        )  # nodes that are in the graphs, but no longer in the index
         self._layers: list[Layer] = []  # the lowest first
         self._sources: list[
             dict[int, set[int]]
@@ -220,7 +224,10 @@ class HNSW(MutableMapping[Hashable, Any]):
         return (
             all(getattr(self, name) == getattr(other, name) for name in COMPARED)
             and self._random.bit_generator.state == other._random.bit_generator.state
-            and all(_equal(point, other._points[node]) for node, point in self._points.items())
+            and all(
+                _equal(point, other._points[node])
+                for node, point in self._points.items()
+            )
         )
 
     def keys(self) -> Iterator[Hashable]:  # type: ignore[override]
@@ -288,7 +295,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         """Return an index with the same graphs and the same points, which are not copied."""
         index = object.__new__(type(self))
         for name, value in vars(self).items():
-            setattr(index, name, value.copy() if isinstance(value, dict | set) else value)
+            setattr(
+                index, name, value.copy() if isinstance(value, dict | set) else value
+            )
         index._random = copy.deepcopy(self._random)
         index._layers = [layer.copy() for layer in self._layers]
         index._sources = [
@@ -363,7 +372,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         point = distances.point
         seen_nodes: set[int] = set()
         candidates: list[tuple[float, int]] = []
-        nearest: list[tuple[float, int]] = []  # the farthest first: distances are negated
+        nearest: list[
+            tuple[float, int]
+        ] = []  # the farthest first: distances are negated
         farthest = math.nan  # until there are `ef` nodes, none is farther
         missing = ef
         ties = 2 * ef
@@ -399,7 +410,11 @@ class HNSW(MutableMapping[Hashable, Any]):
     # ---- changes ----
 
     def insert(
-        self, key: Hashable, new_point: Any, ef: int | None = None, level: int | None = None
+        self,
+        key: Hashable,
+        new_point: Any,
+        ef: int | None = None,
+        level: int | None = None,
     ) -> None:
         """Insert a point, or replace the point of a key.
 
@@ -461,13 +476,20 @@ class HNSW(MutableMapping[Hashable, Any]):
             nearest = self._walk(distances, start, layer_number, ef, hidden)
             start = nearest or start
             links = self._select(
-                [(distances[other], other) for other in nearest], layer_number, distances
+                [(distances[other], other) for other in nearest],
+                layer_number,
+                distances,
             )
             changes[layer_number][node] = links
             self._plan_sources(node, links, layer_number, distances, changes)
 
     def _plan_sources(
-        self, node: int, new: Links, layer_number: int, distances: Distances, changes: list[Layer]
+        self,
+        node: int,
+        new: Links,
+        layer_number: int,
+        distances: Distances,
+        changes: list[Layer],
     ) -> None:
         """Link the new neighbours of a node to it; drop the worst of their links if too many."""
         for other, distance in new.items():
@@ -478,7 +500,10 @@ class HNSW(MutableMapping[Hashable, Any]):
             if len(linked) > (self._m if layer_number else self._m0):
                 settled = set(list(links)[: links.settled])
                 linked = self._select(
-                    sorted((d, n) for n, d in linked.items()), layer_number, distances, settled
+                    sorted((d, n) for n, d in linked.items()),
+                    layer_number,
+                    distances,
+                    settled,
                 )
             changes[layer_number][other] = linked
 
@@ -520,7 +545,9 @@ class HNSW(MutableMapping[Hashable, Any]):
             else:
                 selection[node] = distance
         selection.settled = len(selection)
-        selection.update(rejected[: min(math.ceil(EXTRA * most), most - len(selection))])
+        selection.update(
+            rejected[: min(math.ceil(EXTRA * most), most - len(selection))]
+        )
         return selection
 
     def remove(self, key: Hashable, hard: bool = False, ef: int | None = None) -> None:
@@ -579,10 +606,14 @@ class HNSW(MutableMapping[Hashable, Any]):
             for node in self._linking_nodes(layer_number, deleted):
                 links = changes[layer_number].get(node, layer[node])
                 settled = set(list(links)[: links.settled]) - deleted
-                candidates = self._candidates(node, links, layer, deleted, ef, distances)
+                candidates = self._candidates(
+                    node, links, layer, deleted, ef, distances
+                )
                 selection = self._select(candidates, layer_number, distances, settled)
                 changes[layer_number][node] = selection
-                new_links = Links({n: d for n, d in selection.items() if n not in links})
+                new_links = Links(
+                    {n: d for n, d in selection.items() if n not in links}
+                )
                 self._plan_sources(node, new_links, layer_number, distances, changes)
 
     def _linking_nodes(self, layer_number: int, deleted: set[int]) -> list[int]:
@@ -606,7 +637,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         distances: Distances,
     ) -> list[tuple[float, int]]:
         """Return the remaining neighbours of a node, and nodes to which deleted neighbours lead."""
-        candidates = {other: distance for other, distance in links.items() if other not in deleted}
+        candidates = {
+            other: distance for other, distance in links.items() if other not in deleted
+        }
         passed = [other for other in links if other in deleted]
         seen_nodes = set(passed)
         for neighbour in passed:  # grows
@@ -617,7 +650,11 @@ class HNSW(MutableMapping[Hashable, Any]):
                     if other not in seen_nodes:
                         seen_nodes.add(other)
                         passed.append(other)
-                elif other != node and other not in candidates and other not in self._removed:
+                elif (
+                    other != node
+                    and other not in candidates
+                    and other not in self._removed
+                ):
                     candidates[other] = distances.between(node, other)
         return sorted((distance, other) for other, distance in candidates.items())
 
@@ -638,7 +675,9 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     def _store_sources(self, changes: list[Layer], deleted: set[int]) -> None:
         self._sources += [{} for _ in changes[len(self._sources) :]]
-        for sources, layer, change in zip(self._sources, self._layers, changes, strict=False):
+        for sources, layer, change in zip(
+            self._sources, self._layers, changes, strict=False
+        ):
             for node in deleted & layer.keys():
                 change[node] = Links()
             for node, links in change.items():
@@ -651,7 +690,10 @@ class HNSW(MutableMapping[Hashable, Any]):
 
 
 def _unseen_neighbours(
-    layer: Layer, candidates: list[tuple[float, int]], farthest: float, seen_nodes: set[int]
+    layer: Layer,
+    candidates: list[tuple[float, int]],
+    farthest: float,
+    seen_nodes: set[int],
 ) -> list[int]:
     """Return the unseen neighbours of the nearest candidate that has any; remove nearer ones."""
     while candidates:

@@ -23,7 +23,13 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
+from lshfast.datasketch.hashfunc import (
+    TOKEN_SEED,
+    Hasher,
+    sha1_hash32,
+    sha1_hash64,
+    token_hashes,
+)
 from lshfast.datasketch.minhash import check_int, writable
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.affine import native, sha1
@@ -69,7 +75,9 @@ def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64A
         return np.frombuffer(array("Q", values), np.uint64)
     except OverflowError:
         at = next(i for i, value in enumerate(values) if not 0 <= value < 2**64)
-        raise ValueError(f"hash value {values[at]} (item {at}) must be in 0..2**64 - 1") from None
+        raise ValueError(
+            f"hash value {values[at]} (item {at}) must be in 0..2**64 - 1"
+        ) from None
 
 
 class HyperLogLog:
@@ -112,7 +120,17 @@ class HyperLogLog:
     True
     """
 
-    __slots__ = ("_held", "_known", "_stated", "alpha", "hashfunc", "m", "max_rank", "p", "reg")
+    __slots__ = (
+        "_held",
+        "_known",
+        "_stated",
+        "alpha",
+        "hashfunc",
+        "m",
+        "max_rank",
+        "p",
+        "reg",
+    )
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # sketches are mutable
 
     _hash_range_bit: ClassVar[int] = 32
@@ -135,7 +153,9 @@ class HyperLogLog:
             raise ValueError(f"hashfunc must be callable, not {hashfunc!r}")
         if hashobj is not None:
             warnings.warn(
-                "hashobj is ignored and deprecated: use hashfunc", DeprecationWarning, stacklevel=2
+                "hashobj is ignored and deprecated: use hashfunc",
+                DeprecationWarning,
+                stacklevel=2,
             )
         if reg is None:
             if type(p) is not int or not LOWEST_P <= p <= HIGHEST_P:
@@ -168,7 +188,9 @@ class HyperLogLog:
     def _adopt(self) -> Int8Array:
         sketch = type(self)(reg=self.reg)
         if sketch.p != self.p:
-            raise ValueError(f"there must be {self.m} registers, as p is {self.p}, not {sketch.m}")
+            raise ValueError(
+                f"there must be {self.m} registers, as p is {self.p}, not {sketch.m}"
+            )
         return self._put(sketch.reg)
 
     def _put(self, registers: Int8Array) -> Int8Array:
@@ -189,7 +211,9 @@ class HyperLogLog:
         value = index(self.hashfunc(b))
         rank = self.max_rank + 1 - (value >> self.p).bit_length()
         if rank <= 0 or value < 0:
-            raise ValueError(f"hash value {value} does not fit in {self._hash_range_bit} bits")
+            raise ValueError(
+                f"hash value {value} does not fit in {self._hash_range_bit} bits"
+            )
         view = self._held
         if view is None or self.reg is not self._known:
             view = self._writable()
@@ -230,7 +254,9 @@ class HyperLogLog:
             return np.float64(self.m * np.log(self.m / zeros))
         if estimate <= 2**32 / 30:
             return np.float64(estimate)
-        return np.float64(-(2**32) * np.log(1 - estimate / 2**32) if estimate < 2**32 else math.inf)
+        return np.float64(
+            -(2**32) * np.log(1 - estimate / 2**32) if estimate < 2**32 else math.inf
+        )
 
     def merge(self, other: HyperLogLog) -> None:
         """Add all values of another sketch with the same p, kind and hash function.
@@ -255,7 +281,9 @@ class HyperLogLog:
     def union(cls: type[Kind], *hyperloglogs: HyperLogLog) -> Kind:
         """Return the union of two or more sketches with the same p, kind and hash function."""
         if len(hyperloglogs) < 2:
-            raise ValueError(f"a union takes at least 2 sketches, not {len(hyperloglogs)}")
+            raise ValueError(
+                f"a union takes at least 2 sketches, not {len(hyperloglogs)}"
+            )
         first = hyperloglogs[0]
         _check_kind(first, cls._hash_range_bit)
         kind = type(first)
@@ -265,7 +293,8 @@ class HyperLogLog:
             if type(each) is not kind or each.p != p or each.hashfunc is not hashfunc:
                 first._check(each)
         registers = [
-            each.reg if each.reg is each._known else each._adopt() for each in hyperloglogs
+            each.reg if each.reg is each._known else each._adopt()
+            for each in hyperloglogs
         ]
         return first._with(maximum.reduce(registers), cls)
 
@@ -286,7 +315,11 @@ class HyperLogLog:
         _check_kind(other, self._hash_range_bit)
         if self.p != other.p:
             raise ValueError(f"sketches of p = {self.p} and p = {other.p} do not merge")
-        if self._stated and other._stated and not _same_function(self.hashfunc, other.hashfunc):
+        if (
+            self._stated
+            and other._stated
+            and not _same_function(self.hashfunc, other.hashfunc)
+        ):
             raise ValueError(
                 f"sketches of hash functions {self.hashfunc!r} and {other.hashfunc!r} do not merge"
             )
@@ -370,7 +403,11 @@ class HyperLogLog:
                 f"buf must have at least {1 + (1 << p)} bytes, as p is {p}, not {len(data)}"
             )
         registers = np.frombuffer(data, np.uint8, 1 << p, 1)
-        return cls(reg=registers) if hashfunc is None else cls(reg=registers, hashfunc=hashfunc)
+        return (
+            cls(reg=registers)
+            if hashfunc is None
+            else cls(reg=registers, hashfunc=hashfunc)
+        )
 
     def __getstate__(self) -> Any:
         buf = bytearray(self.bytesize())
@@ -379,7 +416,9 @@ class HyperLogLog:
 
     def __setstate__(self, state: Any) -> None:
         """Restore the state of a pickle; that of datasketch's pickles is only the bytes."""
-        buf, hashfunc, stated = state if isinstance(state, tuple) else (state, None, False)
+        buf, hashfunc, stated = (
+            state if isinstance(state, tuple) else (state, None, False)
+        )
         sketch = self.deserialize(buf, hashfunc)
         self.__init__(reg=sketch.reg, hashfunc=sketch.hashfunc)  # type: ignore[misc]
         self._stated = stated
@@ -427,7 +466,9 @@ class HyperLogLogPlusPlus(HyperLogLog):
     ) -> None:
         if hashobj is not None:
             warnings.warn(
-                "hashobj is ignored and deprecated: use hashfunc", DeprecationWarning, stacklevel=2
+                "hashobj is ignored and deprecated: use hashfunc",
+                DeprecationWarning,
+                stacklevel=2,
             )
         super().__init__(p, reg, hashfunc)
 
@@ -436,7 +477,9 @@ class HyperLogLogPlusPlus(HyperLogLog):
 
         The relative standard error is at most 1.04 / sqrt(2**p).
         """
-        return np.float64(kernels.register_estimate(self._registers(), self._hash_range_bit))
+        return np.float64(
+            kernels.register_estimate(self._registers(), self._hash_range_bit)
+        )
 
 
 def _checked_p(p: Any) -> int:
@@ -453,7 +496,9 @@ def _converted(registers: Any, width: int) -> tuple[int, Int8Array]:
     highest = int(registers.max())
     if lowest < 0 or highest > width - p + 1:
         wrong = lowest if lowest < 0 else highest
-        raise ValueError(f"registers must be in 0..{width - p + 1}, as p is {p}, not {wrong}")
+        raise ValueError(
+            f"registers must be in 0..{width - p + 1}, as p is {p}, not {wrong}"
+        )
     return p, registers.astype(INT8, order="C")
 
 
@@ -486,10 +531,16 @@ def _same_function(a: Any, b: Any) -> bool:
     if a is b or a == b or (any(_in_c(a)) and _in_c(a) == _in_c(b)):
         return True
     if isinstance(a, partial) and isinstance(b, partial):
-        return _same_function(a.func, b.func) and (a.args, a.keywords) == (b.args, b.keywords)
+        return _same_function(a.func, b.func) and (a.args, a.keywords) == (
+            b.args,
+            b.keywords,
+        )
     if not (isinstance(a, FunctionType) and isinstance(b, FunctionType)):
         return False
-    around = [[cell.cell_contents for cell in function.__closure__ or ()] for function in (a, b)]
+    around = [
+        [cell.cell_contents for cell in function.__closure__ or ()]
+        for function in (a, b)
+    ]
     return (a.__code__, a.__defaults__, a.__kwdefaults__, a.__module__) == (
         b.__code__,
         b.__defaults__,

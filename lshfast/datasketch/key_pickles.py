@@ -10,7 +10,9 @@ from lshfast.datasketch.key_reader import read_key
 
 # The protocols with which datasketch has written keys (the defaults of Python 3.14, of 3.8 to 3.13,
 # and of earlier versions), without this interpreter's default.
-OTHER_PROTOCOLS = tuple(protocol for protocol in (5, 4, 3) if protocol != pickle.DEFAULT_PROTOCOL)
+OTHER_PROTOCOLS = tuple(
+    protocol for protocol in (5, 4, 3) if protocol != pickle.DEFAULT_PROTOCOL
+)
 
 
 def plain_loads(data: bytes) -> Any:
@@ -91,7 +93,10 @@ def given_scores(
     best: dict[bytes, tuple[Any, float]] = {}
     for key, score in keys_and_scores:
         default_pickle = dumps(key)
-        best[default_pickle] = (key, max(score, best.get(default_pickle, (key, 0.0))[1]))
+        best[default_pickle] = (
+            key,
+            max(score, best.get(default_pickle, (key, 0.0))[1]),
+        )
     return list(best.values())
 
 

@@ -167,7 +167,9 @@ def plain_arguments(call: Call) -> tuple[Any, ...]:
         if isinstance(member, Description) and not (
             isinstance(member, Call) and member.kind[0] == "datetime"
         ):
-            raise ValueError(f"it is a {call.kind[1]} of arguments that are not plain values")
+            raise ValueError(
+                f"it is a {call.kind[1]} of arguments that are not plain values"
+            )
     return tuple(map(value_of, call.members))
 
 
@@ -183,7 +185,10 @@ def make_moment(kind: type[Any], call: Call) -> Any:
 
 def make_decimal(call: Call) -> Decimal:
     arguments = plain_arguments(call)
-    if any(isinstance(argument, str) and len(argument) > MOST_DIGITS for argument in arguments):
+    if any(
+        isinstance(argument, str) and len(argument) > MOST_DIGITS
+        for argument in arguments
+    ):
         raise ValueError(f"it is a number of more than {MOST_DIGITS} digits")
     return Decimal(*arguments)
 
@@ -218,7 +223,9 @@ def make_uuid(call: Call) -> uuid.UUID:
     number = attributes.pop("int", None)
     safety = attributes.pop("is_safe", None)
     if attributes or type(number) is not int:
-        raise ValueError("it is a UUID without a number, or with a state that UUIDs do not have")
+        raise ValueError(
+            "it is a UUID without a number, or with a state that UUIDs do not have"
+        )
     return uuid.UUID(int=number, is_safe=uuid.SafeUUID(safety))
 
 
@@ -243,8 +250,14 @@ def dtype_of(description: Any) -> tuple[str, int, Literal["<", ">", "|", "="]]:
     if description.state is None:
         return name[0], size, "="
     state = description.state.members if isinstance(description.state, Tuple) else ()
-    if len(state) != 8 or state[2:5] != (None, None, None) or state[1] not in ("<", ">", "|", "="):
-        raise ValueError(f"it is a numpy scalar of a dtype of several parts, {NOT_READ}")
+    if (
+        len(state) != 8
+        or state[2:5] != (None, None, None)
+        or state[1] not in ("<", ">", "|", "=")
+    ):
+        raise ValueError(
+            f"it is a numpy scalar of a dtype of several parts, {NOT_READ}"
+        )
     return name[0], size, state[1]
 
 
@@ -260,7 +273,9 @@ def make_scalar(call: Call) -> Any:
     if kind == "U":
         big = order == ">" or (order != "<" and sys.byteorder == "big")
         return np.str_(
-            data.decode("utf-32-be" if big else "utf-32-le", "surrogatepass").rstrip("\0")
+            data.decode("utf-32-be" if big else "utf-32-le", "surrogatepass").rstrip(
+                "\0"
+            )
         )
     return np.frombuffer(data, np.dtype(f"{kind}{size}").newbyteorder(order))[0]
 
@@ -378,7 +393,9 @@ class Machine:
     def extend(self, members: tuple[Any, ...]) -> None:
         """Append to a list or dict; memo entries that refer to it do not change."""
         target = self.pop()
-        if type(target) not in (List, Dict) or (type(target) is Dict and len(members) % 2):
+        if type(target) not in (List, Dict) or (
+            type(target) is Dict and len(members) % 2
+        ):
             raise ValueError("it appends to a value that is not a list or dict")
         self.stack.append(type(target)(target.members + members))
 
@@ -386,7 +403,9 @@ class Machine:
         state = self.pop()
         target = self.pop()
         if not isinstance(target, Call) or target.state is not None:
-            raise ValueError("it changes a value that has no state, or changes it twice")
+            raise ValueError(
+                "it changes a value that has no state, or changes it twice"
+            )
         target.state = state
         self.stack.append(target)
 
@@ -555,7 +574,12 @@ def text_alone(data: bytes) -> str | None:
 
     Most keys are such texts. They are read in 0.5 microseconds, and by the machine in 3.6.
     """
-    if len(data) < 15 or data[:1] != b"\x80" or data[2:3] != b"\x95" or data[11:12] != b"\x8c":
+    if (
+        len(data) < 15
+        or data[:1] != b"\x80"
+        or data[2:3] != b"\x95"
+        or data[11:12] != b"\x8c"
+    ):
         return None
     if len(data) != 15 + data[12] or data[-2:] != b"\x94.":
         return None
@@ -574,5 +598,7 @@ def read_key(data: bytes) -> Any:
         key = value_of(Machine(data).run())
         hash(key)
     except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-        raise FormatError(f"the stored key {shown(data)} is not read: {error}") from error
+        raise FormatError(
+            f"the stored key {shown(data)} is not read: {error}"
+        ) from error
     return key

@@ -234,7 +234,9 @@ class LeanMinHash(MinHash):
             k = -k
             at = _layout("legacy", byteorder)[0].size
             if len(buf) <= at:
-                raise struct.error(f"buf must have more than {at} bytes, not {len(buf)}")
+                raise struct.error(
+                    f"buf must have more than {at} bytes, not {len(buf)}"
+                )
             if buf[at] not in BY_CODE or not buf[at]:
                 raise ValueError(
                     f"buf names scheme {buf[at]}, which is none of "
@@ -272,7 +274,11 @@ class LeanMinHash(MinHash):
     def __reduce__(self) -> tuple[Any, ...]:
         buffer = bytearray(self.bytesize("<"))
         self.serialize(buffer, "<")
-        return _read, (type(self), bytes(buffer), *(() if self._given is None else (self._given,)))
+        return _read, (
+            type(self),
+            bytes(buffer),
+            *(() if self._given is None else (self._given,)),
+        )
 
 
 def _read(cls: type[Lean], data: bytes, permutations: bytes | None = None) -> Lean:

@@ -25,7 +25,10 @@ from lshfast.datasketch.key_pickles import (
 from lshfast.datasketch.lsh_parameters import bands_and_rows, optimal_param
 from lshfast.datasketch.lsh_parameters import check_num_perm as check_num_perm
 from lshfast.datasketch.lsh_parameters import check_weights as check_weights
-from lshfast.datasketch.lsh_sessions import MinHashLSHDeletionSession, MinHashLSHInsertionSession
+from lshfast.datasketch.lsh_sessions import (
+    MinHashLSHDeletionSession,
+    MinHashLSHInsertionSession,
+)
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
 from lshfast.datasketch.slots import Form, SketchReader, with_attributes
@@ -124,7 +127,11 @@ class MinHashLSH:
     --------
     >>> from lshfast.datasketch import MinHash, MinHashLSH
     >>> sketches = {}
-    >>> for key, tokens in {"a": range(100), "b": range(5, 100), "c": range(1000, 1100)}.items():
+    >>> for key, tokens in {
+    ...     "a": range(100),
+    ...     "b": range(5, 100),
+    ...     "c": range(1000, 1100),
+    ... }.items():
     ...     sketches[key] = MinHash(num_perm=128)
     ...     sketches[key].update_batch([str(token).encode() for token in tokens])
     >>> lsh = MinHashLSH(threshold=0.7, num_perm=128)
@@ -140,7 +147,10 @@ class MinHashLSH:
     >>> lsh.remove("b")
     >>> "b" in lsh, lsh.query(sketches["a"])
     (False, ['a'])
-    >>> list(lsh.keys), [lsh.hashtables[band][name] for band, name in enumerate(lsh.keys["a"])][0]
+    >>> (
+    ...     list(lsh.keys),
+    ...     [lsh.hashtables[band][name] for band, name in enumerate(lsh.keys["a"])][0],
+    ... )
     (['a', 'c'], {'a'})
     """
 
@@ -205,7 +215,9 @@ class MinHashLSH:
         self._sketches = SketchReader(self.h)
         self._entries = self._new_entries()
         self._set_storages(self._entries.keys, list(self._entries.tables))
-        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        self.hashranges = [
+            (band * self.r, (band + 1) * self.r) for band in range(self.b)
+        ]
 
     def _set_storages(self, keys: Any, tables: list[Any]) -> None:
         # without vars(): accessing the dict of an object makes its attributes slower from then on
@@ -216,7 +228,9 @@ class MinHashLSH:
         self._learning = threading.Lock()
         self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
         self._redis = on_server
-        self._loads = self._config.get("loads", plain_loads) if on_server else pickle.loads
+        self._loads = (
+            self._config.get("loads", plain_loads) if on_server else pickle.loads
+        )
 
     def _new_entries(self) -> LSHEntries:
         if self._config["type"] == "dict":
@@ -235,14 +249,19 @@ class MinHashLSH:
             for band in range(self.b)
         ]
         return StoredEntries(
-            ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc
+            ordered_storage(self._config, name + b"_keys"),
+            tables,
+            self.r,
+            self.hashfunc,
         )
 
     def _use_storages(self) -> None:
         """Use the storages `keys` and `hashtables` as the entries."""
         self._sketches = SketchReader(self.h)
         self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
-        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        self.hashranges = [
+            (band * self.r, (band + 1) * self.r) for band in range(self.b)
+        ]
 
     def _byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
         """Return hash values as big-endian bytes."""
@@ -254,7 +273,9 @@ class MinHashLSH:
 
     def _H(self, hs: np.ndarray[Any, Any]) -> bytes:
         """Return the name of the bucket for a band's hash values, called H in datasketch."""
-        return self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
+        return (
+            self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
+        )
 
     @property
     def buffer_size(self) -> int:
@@ -303,7 +324,12 @@ class MinHashLSH:
             with self._learning:  # the first sketch, unless another thread was faster
                 self._learn(form)
                 inserted = self._entries.insert(
-                    stored, row, form, check=check, buffer=buffer, other_forms=other_forms
+                    stored,
+                    row,
+                    form,
+                    check=check,
+                    buffer=buffer,
+                    other_forms=other_forms,
                 )
                 if inserted:
                     self._sketches.form = form
@@ -357,7 +383,9 @@ class MinHashLSH:
             was_present = False
         else:
             stored, other_forms = self._stored(key)
-            was_present = self._entries.remove(stored, buffer=buffer, other_forms=other_forms)
+            was_present = self._entries.remove(
+                stored, buffer=buffer, other_forms=other_forms
+            )
         if not was_present:
             raise ValueError(f"The given key does not exist: {key!r}")
 
@@ -415,7 +443,9 @@ class MinHashLSH:
         """Raise ValueError if a key of another index is in this one."""
         for key in other.keys:
             if self._entries.holds(self._transferred(key, other)):
-                raise ValueError(f"The keys are overlapping: {other._given(key)!r} is in both.")
+                raise ValueError(
+                    f"The keys are overlapping: {other._given(key)!r} is in both."
+                )
 
     def _insert_entries_of(self, other: MinHashLSH, form: Form) -> None:
         if not other._entries.has_rows:
@@ -427,9 +457,15 @@ class MinHashLSH:
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
         """Return a key that another index has stored in the form that this index stores."""
-        return key if self.prepickle == other.prepickle else self._stored(other._given(key))[0]
+        return (
+            key
+            if self.prepickle == other.prepickle
+            else self._stored(other._given(key))[0]
+        )
 
-    def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
+    def insertion_session(
+        self, buffer_size: int = BUFFER_SIZE
+    ) -> MinHashLSHInsertionSession:
         """Return a context manager for inserting many entries.
 
         On Redis, entries are sent when `buffer_size` of them are pending and at the end of the
@@ -458,7 +494,9 @@ class MinHashLSH:
         """
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
-    def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
+    def deletion_session(
+        self, buffer_size: int = BUFFER_SIZE
+    ) -> MinHashLSHDeletionSession:
         """Return a context manager for removing many keys; see `insertion_session`.
 
         Examples
@@ -478,7 +516,9 @@ class MinHashLSH:
     @overload
     def query(self, minhash: Any, with_scores: Literal[False] = False) -> list[Any]: ...
     @overload
-    def query(self, minhash: Any, with_scores: Literal[True]) -> list[tuple[Any, float]]: ...
+    def query(
+        self, minhash: Any, with_scores: Literal[True]
+    ) -> list[tuple[Any, float]]: ...
     @overload
     def query(self, minhash: Any, with_scores: bool) -> list[Any]: ...
     def query(self, minhash: Any, with_scores: bool = False) -> list[Any]:
@@ -505,17 +545,25 @@ class MinHashLSH:
             If a key found on Redis is damaged, of a type that is not read, or larger than a key may
             be.
         """
-        row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
+        row, form = (
+            self._asking(minhash) if self._redis else self._sketches.read(minhash)
+        )
         if with_scores:
             scored = self._loaded(self._entries.scored(row, form))
             return [
                 scored[place]
-                for place in sorted(_places(scored), key=lambda place: -scored[place][1])
+                for place in sorted(
+                    _places(scored), key=lambda place: -scored[place][1]
+                )
             ]
         stored_keys = self._entries.find(row, form)
         if not self._redis:
-            return list(map(self._loads, stored_keys)) if self.prepickle else stored_keys
-        if stored_keys and self._sketches.form is None:  # the entries found have this form
+            return (
+                list(map(self._loads, stored_keys)) if self.prepickle else stored_keys
+            )
+        if (
+            stored_keys and self._sketches.form is None
+        ):  # the entries found have this form
             self._sketches.form = form
         return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
 
@@ -532,11 +580,16 @@ class MinHashLSH:
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
         """Return the stored keys that share one of the first b bands; the name is datasketch's."""
         if b > self.b:
-            raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
+            raise ValueError(
+                f"b must be at most {self.b}, the number of bands, not {b}"
+            )
         row, form = self._asking(minhash)
         names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
         return set().union(
-            *(table.get(name) for table, name in zip(self.hashtables, names, strict=False))
+            *(
+                table.get(name)
+                for table, name in zip(self.hashtables, names, strict=False)
+            )
         )
 
     def add_to_query_buffer(self, minhash: Any) -> None:
@@ -561,7 +614,9 @@ class MinHashLSH:
     def __contains__(self, key: Any) -> bool:
         if not (self.prepickle or self._redis):
             return self._entries.holds(key)
-        return not self._is_text_on_redis(key) and self._entries.holds(*self._stored(key))
+        return not self._is_text_on_redis(key) and self._entries.holds(
+            *self._stored(key)
+        )
 
     def is_empty(self) -> bool:
         """Return whether the index has no keys."""
@@ -573,9 +628,13 @@ class MinHashLSH:
             return super().__repr__()
         in_memory = self._config["type"] == "dict"
         size = (
-            counted(self.keys.size(), "key") if in_memory else f"storage={self._config['type']!r}"
+            counted(self.keys.size(), "key")
+            if in_memory
+            else f"storage={self._config['type']!r}"
         )
-        return f"{type(self).__name__}({size}, num_perm={self.h}, params={self.b, self.r})"
+        return (
+            f"{type(self).__name__}({size}, num_perm={self.h}, params={self.b, self.r})"
+        )
 
     def get_counts(self) -> list[dict[bytes, int]]:
         """Return for each band the number of keys in each bucket, by the name of the bucket."""
@@ -588,7 +647,10 @@ class MinHashLSH:
         """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = [
-            form for key in set(keys) for one in [self._stored(key)] for form in (one[0], *one[1])
+            form
+            for key in set(keys)
+            for one in [self._stored(key)]
+            for form in (one[0], *one[1])
         ]
         for names in self.keys.getmany(*stored):
             if len(names) <= self.b:
@@ -616,7 +678,9 @@ class MinHashLSH:
             "prepickle": self.prepickle,
             "hashfunc": self.hashfunc,
             "form": None if form is None else form.state,
-            "entries": self._entries.dump() if isinstance(self._entries, MemoryEntries) else None,
+            "entries": self._entries.dump()
+            if isinstance(self._entries, MemoryEntries)
+            else None,
         }
         if self._config["type"] not in ("dict", "redis"):
             state["storages"] = self.keys, self.hashtables

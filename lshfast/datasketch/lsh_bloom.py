@@ -37,7 +37,11 @@ from lshfast.kernels.bands import filters_add, filters_hold
 MAGIC = b"lshbloom"
 FORMAT = 1
 NAME = "bands.lshbloom"
-DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64), 16: PAIRS}
+DTYPES: dict[int, np.dtype[Any]] = {
+    4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64),
+    16: PAIRS,
+}
 HEADER = struct.Struct("<8s6I3Q8s8s")
 
 
@@ -131,7 +135,9 @@ class MinHashLSHBloom:
         self.save_dir = None if save_dir is None else os.fspath(save_dir)
         if self.save_dir is None:
             warnings.warn(
-                "without save_dir, this index is in memory only", RuntimeWarning, stacklevel=2
+                "without save_dir, this index is in memory only",
+                RuntimeWarning,
+                stacklevel=2,
             )
         self._make()
 
@@ -146,7 +152,9 @@ class MinHashLSHBloom:
             return
         os.makedirs(self.save_dir, exist_ok=True)
         path = os.path.join(self.save_dir, NAME)
-        if not os.path.exists(path) and os.path.exists(os.path.join(self.save_dir, "band-0.bf")):
+        if not os.path.exists(path) and os.path.exists(
+            os.path.join(self.save_dir, "band-0.bf")
+        ):
             raise FormatError(
                 f"{self.save_dir}: holds filters of datasketch, which are not read: insert the "
                 "sets anew"
@@ -160,13 +168,24 @@ class MinHashLSHBloom:
             if os.fstat(file.fileno()).st_size != HEADER.size + size:
                 raise FormatError(f"{path}: must be of {HEADER.size + size} bytes")
             self._map = mmap.mmap(file.fileno(), 0)
-        self._filters = np.frombuffer(self._map, np.uint8, size, HEADER.size).reshape(self.b, -1)
+        self._filters = np.frombuffer(self._map, np.uint8, size, HEADER.size).reshape(
+            self.b, -1
+        )
 
     def _header(self) -> bytes:
         form = self._sketches.form
         scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
-        shape = FORMAT, self.h, self.b, self.r, self.hashes, 0 if form is None else form.width
-        permutations = b"" if form is None or form.permutations is None else form.permutations
+        shape = (
+            FORMAT,
+            self.h,
+            self.b,
+            self.r,
+            self.hashes,
+            0 if form is None else form.width,
+        )
+        permutations = (
+            b"" if form is None or form.permutations is None else form.permutations
+        )
         return HEADER.pack(
             MAGIC,
             *shape,
@@ -178,12 +197,25 @@ class MinHashLSHBloom:
         )
 
     def _read_header(self, data: bytes) -> None:
-        path = "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
+        path = (
+            "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
+        )
         if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
             raise FormatError(f"{path}: is no file of a MinHashLSHBloom")
-        _, version, h, b, r, hashes, width, bits, seed, has_seed, scheme, permutations = (
-            HEADER.unpack(data)
-        )
+        (
+            _,
+            version,
+            h,
+            b,
+            r,
+            hashes,
+            width,
+            bits,
+            seed,
+            has_seed,
+            scheme,
+            permutations,
+        ) = HEADER.unpack(data)
         if version != FORMAT:
             raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
         check_same(
@@ -218,7 +250,8 @@ class MinHashLSHBloom:
         """The filters of the b bands, which share the memory or the file of this object."""
         shape = self.r, self.bits, self.hashes
         return [
-            BloomTable._of(self._filters[band : band + 1], *shape, band) for band in range(self.b)
+            BloomTable._of(self._filters[band : band + 1], *shape, band)
+            for band in range(self.b)
         ]
 
     def _open_filters(self) -> npt.NDArray[np.uint8]:
@@ -275,7 +308,9 @@ class MinHashLSHBloom:
         """
         with self._lock:
             filters = self._open_filters()
-        return filters_hold(filters, self._sketches.row(minhash), self.r, self.bits, self.hashes)
+        return filters_hold(
+            filters, self._sketches.row(minhash), self.r, self.bits, self.hashes
+        )
 
     def sync(self) -> None:
         """Write the filters to the disk; without a folder, give a RuntimeWarning.
@@ -291,7 +326,9 @@ class MinHashLSHBloom:
                 self._map.flush()
         if self.save_dir is None:
             warnings.warn(
-                "an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2
+                "an index in memory is not saved: give it a save_dir",
+                RuntimeWarning,
+                stacklevel=2,
             )
 
     def close(self) -> None:
@@ -323,13 +360,17 @@ class MinHashLSHBloom:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
-            raise ValueError("this is no pickle of an lshfast MinHashLSHBloom of format 1")
+            raise ValueError(
+                "this is no pickle of an lshfast MinHashLSHBloom of format 1"
+            )
         self.h, self.b, self.r, self.bits, self.hashes = state["shape"]
         self.save_dir = state["save_dir"]
         self._make()
         if self.save_dir is None:
             self._read_header(state["header"])
-            self._filters = np.frombuffer(state["filters"], np.uint8).reshape(self.b, -1).copy()
+            self._filters = (
+                np.frombuffer(state["filters"], np.uint8).reshape(self.b, -1).copy()
+            )
         vars(self).update(state.get("attributes", {}))
 
 
@@ -450,7 +491,9 @@ class BloomTable:
             raise FormatError(
                 f"{self.fname}: must be of {HEADER.size + self._filter.size} bytes, not {len(data)}"
             )
-        self._filter = np.frombuffer(data, np.uint8, offset=HEADER.size).reshape(1, -1).copy()
+        self._filter = (
+            np.frombuffer(data, np.uint8, offset=HEADER.size).reshape(1, -1).copy()
+        )
 
     def _slots(self, hashvalues: Any) -> UInt64Array:
         values = np.asarray(hashvalues)
@@ -462,7 +505,9 @@ class BloomTable:
     def assert_size(self, hashvalues: Any) -> None:
         """Raise RuntimeError unless the number of hash values is that of a band."""
         if len(hashvalues) != self.r:
-            raise RuntimeError(f"a band has {self.r} hash values, not {len(hashvalues)}")
+            raise RuntimeError(
+                f"a band has {self.r} hash values, not {len(hashvalues)}"
+            )
 
     def insert(self, hashvalues: Any) -> None:
         """Insert the hash values of a band.
@@ -475,20 +520,32 @@ class BloomTable:
             If the number of hash values is not r.
         """
         filters_add(
-            self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first
+            self._filter,
+            self._slots(hashvalues),
+            self.r,
+            self.bits,
+            self.hashes,
+            self._first,
         )
 
     def query(self, hashvalues: Any) -> bool:
         """Return whether these hash values were probably inserted; errors are those of `insert`."""
         return filters_hold(
-            self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first
+            self._filter,
+            self._slots(hashvalues),
+            self.r,
+            self.bits,
+            self.hashes,
+            self._first,
         )
 
     def sync(self) -> None:
         """Write the filter to its file; without a file, give a RuntimeWarning."""
         if self.fname is None:
             warnings.warn(
-                "a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2
+                "a filter in memory is not saved: give it an fname",
+                RuntimeWarning,
+                stacklevel=2,
             )
             return
         with atomic_file(self.fname, overwrite=True) as file:

@@ -18,7 +18,10 @@ def check_num_perm(num_perm: int) -> int:
 
 
 def bands_and_rows(
-    threshold: float, num_perm: int, weights: tuple[float, float], params: tuple[int, int] | None
+    threshold: float,
+    num_perm: int,
+    weights: tuple[float, float],
+    params: tuple[int, int] | None,
 ) -> tuple[int, int]:
     """Return the bands and rows that datasketch chooses, or `params` if given and valid.
 
@@ -53,12 +56,20 @@ def check_weights(threshold: float, weights: Iterable[float]) -> None:
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     positive, negative = (check_number("weights", weight) for weight in weights)
-    if not (0 <= positive <= 1 and 0 <= negative <= 1 and abs(positive + negative - 1) < 1e-9):
-        raise ValueError(f"weights must be two numbers in [0, 1] whose sum is 1, not {weights}")
+    if not (
+        0 <= positive <= 1
+        and 0 <= negative <= 1
+        and abs(positive + negative - 1) < 1e-9
+    ):
+        raise ValueError(
+            f"weights must be two numbers in [0, 1] whose sum is 1, not {weights}"
+        )
 
 
 @lru_cache(maxsize=256)
-def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tuple[int, int]:
+def _chosen(
+    threshold: float, num_perm: int, weights: tuple[float, float]
+) -> tuple[int, int]:
     if threshold == 0:  # all entries must be found
         return num_perm, 1
     choice = choose_bands(threshold, num_perm, weights=weights)
@@ -66,7 +77,12 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 
 
 def optimal_param(
-    threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
+    threshold: float,
+    num_perm: int,
+    false_positive_weight: float,
+    false_negative_weight: float,
 ) -> tuple[int, int]:
     """Return the bands and rows for a threshold; the name is datasketch's."""
-    return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
+    return bands_and_rows(
+        threshold, num_perm, (false_positive_weight, false_negative_weight), None
+    )

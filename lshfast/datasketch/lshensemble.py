@@ -99,7 +99,11 @@ class MinHashLSHEnsemble:
     --------
     >>> from lshfast.datasketch import MinHash, MinHashLSHEnsemble
     >>> entries = []
-    >>> for key, tokens in {"most": range(90), "all": range(150), "other": range(500, 900)}.items():
+    >>> for key, tokens in {
+    ...     "most": range(90),
+    ...     "all": range(150),
+    ...     "other": range(500, 900),
+    ... }.items():
     ...     minhash = MinHash(num_perm=128)
     ...     minhash.update_batch([str(token).encode() for token in tokens])
     ...     entries.append((key, minhash, len(tokens)))
@@ -207,16 +211,25 @@ class MinHashLSHEnsemble:
                     "is empty"
                 )
             self._fill(
-                list(numbers), sketches.form.values_of(values), np.array(sizes, np.int64), sketches
+                list(numbers),
+                sketches.form.values_of(values),
+                np.array(sizes, np.int64),
+                sketches,
             )
 
     def _fill(
-        self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: SketchReader
+        self,
+        keys: list[Any],
+        values: npt.NDArray[Any],
+        sizes: Int64Array,
+        sketches: SketchReader,
     ) -> None:
         assert sketches.form is not None
         bounds = bounds_of(sizes, self.num_part)
         if self._stored is not None:
-            self._stored.insert(self._indexes(keys, values, sizes, sketches.form, bounds), bounds)
+            self._stored.insert(
+                self._indexes(keys, values, sizes, sketches.form, bounds), bounds
+            )
             return
         uppers = np.array([upper for _, upper in bounds if upper is not None], np.int64)
         self._cutoffs()  # computed once for these parameters
@@ -246,7 +259,10 @@ class MinHashLSHEnsemble:
     ) -> list[dict[int, MinHashLSH]]:
         """Return indexes in memory: for each partition a dict from r to an index of its sets."""
         indexes = [
-            {r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in self._rows()}
+            {
+                r: MinHashLSH(num_perm=self.h, params=(self.h // r, r))
+                for r in self._rows()
+            }
             for _ in range(self.num_part)
         ]
         if form is not None:
@@ -282,7 +298,9 @@ class MinHashLSHEnsemble:
     def params(self) -> npt.NDArray[np.int64]:
         """The bands and rows (b, r) for each of `xqs`."""
         return np.array(
-            _params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights),
+            _params(
+                self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights
+            ),
             np.int64,
         )
 
@@ -303,7 +321,9 @@ class MinHashLSHEnsemble:
     ) -> Iterator[tuple[Any, float]]: ...
     @overload
     def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
-    def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
+    def query(
+        self, minhash: Any, size: int, with_scores: bool = False
+    ) -> Iterator[Any]:
         """Yield the keys whose sets contain about the threshold of the query or more.
 
         Each key is yielded once, the most likely first.
@@ -343,8 +363,12 @@ class MinHashLSHEnsemble:
         numbers, containments = self._search.query(
             row, size, self.threshold, self.xqs, self._cutoffs()
         )
-        for number, containment in zip(numbers.tolist(), containments.tolist(), strict=True):
-            yield (self._keys[number], containment) if with_scores else self._keys[number]
+        for number, containment in zip(
+            numbers.tolist(), containments.tolist(), strict=True
+        ):
+            yield (
+                (self._keys[number], containment) if with_scores else self._keys[number]
+            )
 
     def __contains__(self, key: Any) -> bool:
         return key in self._numbers if self._stored is None else self._stored.holds(key)
@@ -378,7 +402,9 @@ class MinHashLSHEnsemble:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") not in (1, 2):
-            raise ValueError("this is no pickle of an lshfast MinHashLSHEnsemble of format 1 or 2")
+            raise ValueError(
+                "this is no pickle of an lshfast MinHashLSHEnsemble of format 1 or 2"
+            )
         self.threshold = state["threshold"]
         self.h, self.num_part, self.m = state["shape"]
         self._weights = state["weights"]
@@ -389,7 +415,9 @@ class MinHashLSHEnsemble:
             sketches = SketchReader(self.h)
             form = sketches.form = Form.of_state(state["form"])
             values = form.of_bytes(state["values"], self.h)
-            self._fill(state["keys"], values, np.array(state["sizes"], np.int64), sketches)
+            self._fill(
+                state["keys"], values, np.array(state["sizes"], np.int64), sketches
+            )
 
 
 def bounds_of(sizes: Int64Array, num_part: int) -> Bounds:
@@ -400,7 +428,11 @@ def bounds_of(sizes: Int64Array, num_part: int) -> Bounds:
 
 @lru_cache(64)
 def _params(
-    threshold: float, num_perm: int, m: int, xqs: tuple[float, ...], weights: tuple[float, float]
+    threshold: float,
+    num_perm: int,
+    m: int,
+    xqs: tuple[float, ...],
+    weights: tuple[float, float],
 ) -> list[tuple[int, int]]:
     return [best_bands(threshold, num_perm, m, xq, weights) for xq in xqs]
 
@@ -427,8 +459,12 @@ def best_bands(
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
         positives = (1 - passed) @ similarities[0][1]
         negatives = missed @ similarities[1][1]
-        errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative
-    at = int(np.argmin(errors))  # among equal errors, the fewest bands, then the fewest rows
+        errors[: len(b), r - 1] = (
+            positives * false_positive + negatives * false_negative
+        )
+    at = int(
+        np.argmin(errors)
+    )  # among equal errors, the fewest bands, then the fewest rows
     return at // m + 1, at % m + 1
 
 

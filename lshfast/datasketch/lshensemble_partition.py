@@ -50,7 +50,9 @@ def optimal_partitions(
     count = np.asarray(counts, np.float64)
     n = len(size)
     if len(count) != n:
-        raise ValueError(f"there must be a count for each size, not {len(count)} for {n}")
+        raise ValueError(
+            f"there must be a count for each size, not {len(count)} for {n}"
+        )
     if num_part < 2 or n < 2:
         return [(size[0], size[-1])] if n else []
     if num_part >= n:

@@ -54,7 +54,9 @@ class Search:
         The greatest size of each partition, ascending.
     """
 
-    def __init__(self, rows: UInt64Array, sizes: Int64Array, uppers: Int64Array) -> None:
+    def __init__(
+        self, rows: UInt64Array, sizes: Int64Array, uppers: Int64Array
+    ) -> None:
         n, self._k = rows.shape
         trees = max(self._k // 4, 1)
         self._sizes = sizes
@@ -81,7 +83,12 @@ class Search:
         )
 
     def query(
-        self, row: UInt64Array, size: int, threshold: float, xqs: Float64Array, cutoffs: Int64Array
+        self,
+        row: UInt64Array,
+        size: int,
+        threshold: float,
+        xqs: Float64Array,
+        cutoffs: Int64Array,
     ) -> tuple[Int64Array, Float64Array]:
         """Return the numbers of the sets found and their containments, the most likely first.
 
@@ -96,9 +103,13 @@ class Search:
         """
         k = self._k
         least_common = threshold * size
-        ratio_numbers = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
+        ratio_numbers = np.minimum(
+            np.searchsorted(xqs, self._uppers / size), len(xqs) - 1
+        )
         least = cutoffs[ratio_numbers, _cells(self._uppers, size, least_common)]
-        counts = np.minimum(np.searchsorted(self._enough, -least) + 1, len(self._enough))
+        counts = np.minimum(
+            np.searchsorted(self._enough, -least) + 1, len(self._enough)
+        )
         counts[self._uppers < least_common * (1 - 1e-12)] = 0
         fewest = int(least.min())
         reached = 2 * fewest / (k + fewest) * (1 - 1e-12)
@@ -114,7 +125,9 @@ class Search:
         equal = equal[enough]
         sizes = sizes[enough]
         greatest = np.minimum(sizes / size, 1)
-        containments = np.minimum(equal * (size + sizes) / ((k + equal) * size), greatest)
+        containments = np.minimum(
+            equal * (size + sizes) / ((k + equal) * size), greatest
+        )
         order = np.lexsort((numbers, -containments))
         return numbers[order], containments[order]
 
@@ -126,7 +139,9 @@ def _cells(sizes: Int64Array, size: int, common: float) -> Int64Array:
 
 
 @lru_cache(16)
-def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArray[np.int64]:
+def cutoffs_of(
+    params: tuple[tuple[int, int], ...], num_perm: int
+) -> npt.NDArray[np.int64]:
     """Return the numbers of equal slots required: int64 (len(params), CELLS), in 1..num_perm.
 
     Parameters
@@ -136,10 +151,14 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
     num_perm : int
     """
     s = (np.arange(CELLS, dtype=np.int64) + 0.5) / CELLS
-    b, r = (np.array(column, np.float64)[:, None] for column in zip(*params, strict=True))
+    b, r = (
+        np.array(column, np.float64)[:, None] for column in zip(*params, strict=True)
+    )
     probability = -np.expm1(b * np.log1p(-(s**r)))
     as_often = _most_equal(s, probability, num_perm)
-    distinguishable = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
+    distinguishable = (
+        _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
+    )
     expected = np.ceil(s * num_perm - SLACK * np.sqrt(s * (1 - s) * num_perm))
     cutoffs: npt.NDArray[np.int64] = np.minimum(
         as_often, np.maximum(distinguishable, expected)
@@ -148,7 +167,9 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
     return cutoffs
 
 
-def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> Int64Array:
+def _most_equal(
+    s: Float64Array, probability: Float64Array, num_perm: int
+) -> Int64Array:
     """Return the greatest number of slots that are equal with at least a probability.
 
     It is at least 1.

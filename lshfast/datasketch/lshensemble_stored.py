@@ -51,7 +51,9 @@ class StoredSets:
     ) -> None:
         def index_of(part: int, r: int) -> MinHashLSH:
             index_config = config | {
-                "basename": b"-".join([config["basename"], pack(">H", part), pack(">H", r)])
+                "basename": b"-".join(
+                    [config["basename"], pack(">H", part), pack(">H", r)]
+                )
             }
             return MinHashLSH(
                 num_perm=num_perm,
@@ -74,7 +76,9 @@ class StoredSets:
                 index.merge(indexes_in_memory[r])
         for name, values in self._shape.items():
             self._record.insert(name, *map(_decimal, values))
-        for name, bound in zip((b"lowers", b"uppers"), zip(*bounds, strict=True), strict=True):
+        for name, bound in zip(
+            (b"lowers", b"uppers"), zip(*bounds, strict=True), strict=True
+        ):
             self._record.insert(name, *map(_decimal, bound))
         self._bounds = bounds
 
@@ -109,11 +113,17 @@ class StoredSets:
 
     def is_empty(self) -> bool:
         """Return whether there are no entries."""
-        return all(index.is_empty() for part in self.indexes for index in list(part.values())[:1])
+        return all(
+            index.is_empty()
+            for part in self.indexes
+            for index in list(part.values())[:1]
+        )
 
     def holds(self, key: Any) -> bool:
         """Return whether a key has an entry."""
-        return any(key in index for part in self.indexes for index in list(part.values())[:1])
+        return any(
+            key in index for part in self.indexes for index in list(part.values())[:1]
+        )
 
     def find(
         self, minhash: Any, size: int, xqs: np.ndarray[Any, Any], params: Int64Array
@@ -122,7 +132,9 @@ class StoredSets:
         for part, (_, upper) in zip(self.indexes, self.bounds(), strict=True):
             if upper is None:
                 continue
-            bands, r = params[min(int(np.searchsorted(xqs, upper / size)), len(xqs) - 1)].tolist()
+            bands, r = params[
+                min(int(np.searchsorted(xqs, upper / size)), len(xqs) - 1)
+            ].tolist()
             index = part[r]
             row, form = index._asking(minhash)
             keys = cast(StoredEntries, index._entries).find_in(row, form, bands)

@@ -73,7 +73,11 @@ class MinHashLSHForest:
     >>> from lshfast.datasketch import MinHash, MinHashLSHForest
     >>> forest = MinHashLSHForest(num_perm=128)
     >>> sketches = {}
-    >>> for key, tokens in {"a": range(100), "b": range(10, 110), "c": range(50, 150)}.items():
+    >>> for key, tokens in {
+    ...     "a": range(100),
+    ...     "b": range(10, 110),
+    ...     "c": range(50, 150),
+    ... }.items():
     ...     sketches[key] = MinHash(num_perm=128)
     ...     sketches[key].update_batch([str(token).encode() for token in tokens])
     ...     forest.add(key, sketches[key])
@@ -96,10 +100,14 @@ class MinHashLSHForest:
         self._make()
 
     def _make(self) -> None:
-        self.hashranges = [(start, start + self.k) for start in range(0, self.l * self.k, self.k)]
+        self.hashranges = [
+            (start, start + self.k) for start in range(0, self.l * self.k, self.k)
+        ]
         self.keys: dict[Any, list[bytes]] = {}
         self._sketches = SketchReader(self.k * self.l, longer=True)
-        self._numbers: list[Any] = []  # the keys, indexed by their numbers in the forest
+        self._numbers: list[
+            Any
+        ] = []  # the keys, indexed by their numbers in the forest
         self._forest: LSHForest | None = None
         self._tables: list[defaultdict[bytes, list[Any]]] | None = None
         self._held = 0  # the number of keys in the forest
@@ -123,7 +131,9 @@ class MinHashLSHForest:
         """For each tree, the sorted names of its buckets at the last `index`."""
         with self._lock:
             names = [self.keys[key] for key in self._numbers[: self._indexed]]
-        return [sorted({key_names[tree] for key_names in names}) for tree in range(self.l)]
+        return [
+            sorted({key_names[tree] for key_names in names}) for tree in range(self.l)
+        ]
 
     def add(self, key: Any, minhash: Any) -> None:
         """Add a key and the sketch of its set. The key can be found after `index` was called.
@@ -168,14 +178,18 @@ class MinHashLSHForest:
                 self._fill()
 
     @staticmethod
-    def _put(key: Any, names: list[bytes], tables: list[defaultdict[bytes, list[Any]]]) -> None:
+    def _put(
+        key: Any, names: list[bytes], tables: list[defaultdict[bytes, list[Any]]]
+    ) -> None:
         for table, name in zip(tables, names, strict=True):
             table[name].append(key)
 
     def _fill(self) -> None:
         """Insert the keys that are not in the forest yet; the caller holds the lock."""
         if self._forest is None:
-            self._forest = LSHForest(self.k * self.l, trees=self.l * -(-self.k // DEPTH))
+            self._forest = LSHForest(
+                self.k * self.l, trees=self.l * -(-self.k // DEPTH)
+            )
         new = self._numbers[self._held :]
         if new and self._sketches.form is not None:
             form = self._sketches.form
@@ -190,7 +204,9 @@ class MinHashLSHForest:
         if values.dtype is not form.dtype or sys.byteorder != "little":
             return form.buckets_of(row, self.l, self.k)
         return [
-            *_splitter(self.k * form.width, self.l)(values[: self.k * self.l].byteswap().tobytes())
+            *_splitter(self.k * form.width, self.l)(
+                values[: self.k * self.l].byteswap().tobytes()
+            )
         ]
 
     def index(self) -> None:
@@ -201,7 +217,9 @@ class MinHashLSHForest:
             forget(self, "sorted_hashtables")
 
     @overload
-    def query(self, minhash: Any, k: int, with_scores: Literal[False] = False) -> list[Any]: ...
+    def query(
+        self, minhash: Any, k: int, with_scores: Literal[False] = False
+    ) -> list[Any]: ...
     @overload
     def query(
         self, minhash: Any, k: int, with_scores: Literal[True]
@@ -278,14 +296,18 @@ class MinHashLSHForest:
                 "shape": (self.k, self.l),
                 "keys": list(self.keys),
                 "form": None if form is None else form.state,
-                "names": b"".join(name for names in self.keys.values() for name in names),
+                "names": b"".join(
+                    name for names in self.keys.values() for name in names
+                ),
                 "indexed": self._indexed,
             }
             return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
-            raise ValueError("this is no pickle of an lshfast MinHashLSHForest of format 1")
+            raise ValueError(
+                "this is no pickle of an lshfast MinHashLSHForest of format 1"
+            )
         self.k, self.l = state["shape"]
         self._make()
         vars(self).update(state.get("attributes", {}))
@@ -299,7 +321,11 @@ class MinHashLSHForest:
         starts = range(0, len(names), size)
         parts = iter([names[start : start + size] for start in starts])
         self.keys = dict(
-            zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True)
+            zip(
+                self._numbers,
+                map(list, zip(*[parts] * self.l, strict=True)),
+                strict=True,
+            )
         )
 
 

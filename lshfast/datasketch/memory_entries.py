@@ -71,7 +71,9 @@ class MemoryEntries(LSHEntries):
     lock: AbstractContextManager[Any]
     dicts: Dicts | None
 
-    def __init__(self, length: int, bands: int, depth: int, hashfunc: HashFunction | None) -> None:
+    def __init__(
+        self, length: int, bands: int, depth: int, hashfunc: HashFunction | None
+    ) -> None:
         self.length = length
         self.bands = bands
         self.depth = depth
@@ -129,7 +131,9 @@ class MemoryEntries(LSHEntries):
             self._names[number] = key
             try:
                 store.insert_one(number, row, "error")
-                self.numbers[key] = number if numbers is None else (*_tuple_of(numbers), number)
+                self.numbers[key] = (
+                    number if numbers is None else (*_tuple_of(numbers), number)
+                )
             except BaseException:
                 del self._names[number]
                 raise
@@ -141,7 +145,9 @@ class MemoryEntries(LSHEntries):
     def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
         with self.lock:
             new_keys = dict.fromkeys(keys)
-            are_new = len(new_keys) == len(keys) and new_keys.keys().isdisjoint(self.numbers)
+            are_new = len(new_keys) == len(keys) and new_keys.keys().isdisjoint(
+                self.numbers
+            )
             if self.stored is not None or not are_new:
                 super().insert_many(keys, rows, form)
                 return
@@ -160,7 +166,9 @@ class MemoryEntries(LSHEntries):
                 _add_to_dicts(dicts, keys, bucket_names)
                 self.dicts = dicts
 
-    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
+    def remove(
+        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
+    ) -> bool:
         with self.lock:
             if self.stored is not None:
                 return self.stored.remove(key, buffer=False)
@@ -172,7 +180,9 @@ class MemoryEntries(LSHEntries):
             assert store is not None
             if isinstance(numbers, int):
                 number = numbers
-                del self._names[number]  # no call before the next line, therefore no interrupt
+                del self._names[
+                    number
+                ]  # no call before the next line, therefore no interrupt
             else:
                 for number in numbers:
                     self._names.pop(number, None)
@@ -228,7 +238,14 @@ class MemoryEntries(LSHEntries):
         if self._store is None:
             self._store = MemoryStore()
             self._store.bind(
-                Parameters(self.length, self.bands, self.depth, scheme="", seed=0, threshold=None)
+                Parameters(
+                    self.length,
+                    self.bands,
+                    self.depth,
+                    scheme="",
+                    seed=0,
+                    threshold=None,
+                )
             )
         return self._store
 
@@ -301,7 +318,9 @@ class MemoryEntries(LSHEntries):
                 return {"lists": dict(lists), "sets": list(map(dict, sets))}
             batches = list(self.rows(self._form)) if self._form is not None else []
         keys = [key for batch_keys, _ in batches for key in batch_keys]
-        rows = np.concatenate([np.empty((0, self.length), np.uint64), *(r for _, r in batches)])
+        rows = np.concatenate(
+            [np.empty((0, self.length), np.uint64), *(r for _, r in batches)]
+        )
         narrow = bool((rows <= EMPTY_32).all())
         return {
             "keys": keys,
@@ -310,27 +329,38 @@ class MemoryEntries(LSHEntries):
         }
 
     def load(
-        self, dumped: dict[str, Any], form: Form | None, key_of: Callable[[Any], Any] | None = None
+        self,
+        dumped: dict[str, Any],
+        form: Form | None,
+        key_of: Callable[[Any], Any] | None = None,
     ) -> None:
         """Load the result of `dump` into empty entries, applying `key_of` to each key."""
         self._form = form
         if "lists" in dumped:
             dicts = _new_dicts(self.bands)
-            for target, content in zip(dicts, (dumped["lists"], *dumped["sets"]), strict=True):
+            for target, content in zip(
+                dicts, (dumped["lists"], *dumped["sets"]), strict=True
+            ):
                 target.update(content)
             self.dicts = dicts
             self.release()
             return
         keys = dumped["keys"] if key_of is None else list(map(key_of, dumped["keys"]))
-        rows = np.frombuffer(dumped["rows"], "<u4" if dumped["narrow"] else "<u8").astype(np.uint64)
+        rows = np.frombuffer(
+            dumped["rows"], "<u4" if dumped["narrow"] else "<u8"
+        ).astype(np.uint64)
         row_numbers = np.arange(len(keys), dtype=np.int64)
-        self._open().insert(row_numbers, rows.reshape(-1, self.length), "error", copy=False)
+        self._open().insert(
+            row_numbers, rows.reshape(-1, self.length), "error", copy=False
+        )
         self._names = dict(enumerate(keys))
         self._next = len(keys)
         for number, key in enumerate(keys):
             numbers = self.numbers.get(key)
             self._several |= numbers is not None
-            self.numbers[key] = number if numbers is None else (*_tuple_of(numbers), number)
+            self.numbers[key] = (
+                number if numbers is None else (*_tuple_of(numbers), number)
+            )
 
 
 def _new_dicts(bands: int) -> Dicts:

@@ -115,7 +115,9 @@ class BucketView(DictView, DictSetStorage):
         self._changeable_dict()[key].update(vals)
 
 
-def storage_of(kind: type[DictListStorage], content: defaultdict[Any, Any]) -> DictListStorage:
+def storage_of(
+    kind: type[DictListStorage], content: defaultdict[Any, Any]
+) -> DictListStorage:
     """Return a storage of this class with this content, to unpickle a view."""
     storage = kind(None)
     storage._dict = content

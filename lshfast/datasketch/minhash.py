@@ -53,7 +53,8 @@ GPU_MODES = ("disable", "detect", "always")
 
 # The default hash functions, by the name of the scheme.
 HASHERS = {
-    scheme.name: Hasher(scheme.hashfunc, scheme.bits, scheme.name) for scheme in SCHEMES.values()
+    scheme.name: Hasher(scheme.hashfunc, scheme.bits, scheme.name)
+    for scheme in SCHEMES.values()
 }
 
 
@@ -179,7 +180,9 @@ class MinHash:
                 stacklevel=2,
             )
         if gpu_mode not in GPU_MODES:
-            raise ValueError(f"gpu_mode must be one of {', '.join(GPU_MODES)}, not {gpu_mode!r}")
+            raise ValueError(
+                f"gpu_mode must be one of {', '.join(GPU_MODES)}, not {gpu_mode!r}"
+            )
         if hashfunc is not None and not callable(hashfunc):
             raise ValueError(f"hashfunc must be callable, not {hashfunc!r}")
         if hashvalues is not None:
@@ -188,12 +191,16 @@ class MinHash:
         self.num_perm = check_num_perm(num_perm)
         self.seed = check_int(seed, "seed")
         self._gpu_mode = gpu_mode
-        self._hasher = HASHERS[scheme] if hashfunc is None else Hasher(hashfunc, kind.bits, scheme)
+        self._hasher = (
+            HASHERS[scheme] if hashfunc is None else Hasher(hashfunc, kind.bits, scheme)
+        )
         self.hashfunc = self._hasher.hashfunc
         self._used = permutations_for(scheme, self.seed, self.num_perm, permutations)
         self.permutations = self._used.array
         self.hashvalues = (
-            np.full(self.num_perm, kind.greatest, kind.dtype) if hashvalues is None else hashvalues
+            np.full(self.num_perm, kind.greatest, kind.dtype)
+            if hashvalues is None
+            else hashvalues
         )
 
     @property
@@ -201,7 +208,9 @@ class MinHash:
         """The digest of given permutations; None for those of the seed."""
         permutations = self._used
         return (
-            permutations if permutations.array is self.permutations else self._refresh()[1]
+            permutations
+            if permutations.array is self.permutations
+            else self._refresh()[1]
         ).given
 
     def _refresh(self) -> tuple[Hasher, Permutations]:
@@ -210,14 +219,19 @@ class MinHash:
         if self._hasher.hashfunc is not self.hashfunc:
             self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
         if self._used.array is not self.permutations:
-            self._used = permutations_for(self.scheme, self.seed, self.num_perm, self.permutations)
+            self._used = permutations_for(
+                self.scheme, self.seed, self.num_perm, self.permutations
+            )
             self.permutations = self._used.array
         return self._hasher, self._used
 
     def _tools(self) -> tuple[Hasher, Permutations]:
         hasher = self._hasher
         permutations = self._used
-        if hasher.hashfunc is not self.hashfunc or permutations.array is not self.permutations:
+        if (
+            hasher.hashfunc is not self.hashfunc
+            or permutations.array is not self.permutations
+        ):
             return self._refresh()
         return hasher, permutations
 
@@ -245,7 +259,10 @@ class MinHash:
         """
         hasher = self._hasher
         permutations = self._used
-        if hasher.hashfunc is not self.hashfunc or permutations.array is not self.permutations:
+        if (
+            hasher.hashfunc is not self.hashfunc
+            or permutations.array is not self.permutations
+        ):
             hasher, permutations = self._refresh()
         number = hasher.check(hasher.hashfunc(b))
         values = self._copied()
@@ -279,7 +296,9 @@ class MinHash:
 
     def _refuse_gpu(self) -> None:
         if self._gpu_mode == "always":
-            raise RuntimeError("gpu_mode 'always' asks for a GPU, which this library does not use")
+            raise RuntimeError(
+                "gpu_mode 'always' asks for a GPU, which this library does not use"
+            )
 
     def jaccard(self, other: MinHash) -> float:
         """Estimate the Jaccard similarity of both sets.
@@ -439,7 +458,10 @@ class MinHash:
         Examples
         --------
         >>> from lshfast.datasketch import MinHash
-        >>> [sketch.is_empty() for sketch in MinHash.bulk([[b"a", b"b"], []], num_perm=64)]
+        >>> [
+        ...     sketch.is_empty()
+        ...     for sketch in MinHash.bulk([[b"a", b"b"], []], num_perm=64)
+        ... ]
         [False, True]
         """
         threads = thread_count(threads)
@@ -453,7 +475,9 @@ class MinHash:
         second = next(batches, None)
         sketches = base._rows(first)
         if second is not None:
-            for batch_sketches in ordered_map(base._rows, _chained(second, batches), threads):
+            for batch_sketches in ordered_map(
+                base._rows, _chained(second, batches), threads
+            ):
                 sketches += batch_sketches
         return sketches
 
@@ -479,7 +503,9 @@ class MinHash:
         sketch.update_batch(tokens)
         return sketch
 
-    def _rows(self: Sketch, batch: tuple[Int64Array, UInt64Array | Tokens]) -> list[Sketch]:
+    def _rows(
+        self: Sketch, batch: tuple[Int64Array, UInt64Array | Tokens]
+    ) -> list[Sketch]:
         """Return a sketch for each row of a batch."""
         offsets, hashes = batch
         if offsets[-1]:
@@ -504,7 +530,9 @@ class MinHash:
             "_gpu_mode": self._gpu_mode,
             "hashfunc": None if is_usual else hasher.hashfunc,
             "hashvalues": _little_endian(self._copied()),
-            "permutations": None if array is None else [_little_endian(row) for row in array],
+            "permutations": None
+            if array is None
+            else [_little_endian(row) for row in array],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -518,11 +546,19 @@ class MinHash:
         for name, value in state.items():
             setattr(self, name, value)
         self._hasher = (
-            HASHERS[kind.name] if hashfunc is None else Hasher(hashfunc, kind.bits, kind.name)
+            HASHERS[kind.name]
+            if hashfunc is None
+            else Hasher(hashfunc, kind.bits, kind.name)
         )
         self.hashfunc = self._hasher.hashfunc
-        arrays = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
-        self._used = permutations_for(kind.name, self.seed, len(self.hashvalues), arrays)
+        arrays = (
+            None
+            if permutations is None
+            else [_read(row, kind.dtype) for row in permutations]
+        )
+        self._used = permutations_for(
+            kind.name, self.seed, len(self.hashvalues), arrays
+        )
         self.permutations = self._used.array
 
 
@@ -532,7 +568,11 @@ def _little_endian(values: Values) -> bytes:
 
 def _read(data: Any, dtype: np.dtype[Any]) -> Any:
     """Return the integers that `_little_endian` wrote; pickles of datasketch contain arrays."""
-    return np.frombuffer(data, dtype.newbyteorder("<")) if isinstance(data, bytes) else data
+    return (
+        np.frombuffer(data, dtype.newbyteorder("<"))
+        if isinstance(data, bytes)
+        else data
+    )
 
 
 def _chained(first: Any, following: Iterator[Any]) -> Iterator[Any]:
@@ -565,9 +605,13 @@ def writable(buf: Any, size: int) -> memoryview:
     except TypeError:
         raise TypeError(f"{NEEDED.format(size)}, not {type(buf).__name__}") from None
     if len(data) < size:  # a ValueError also if it cannot be written, as in datasketch
-        raise ValueError(f"{NEEDED.format(size)}, not {type(buf).__name__} of {len(data)} bytes")
+        raise ValueError(
+            f"{NEEDED.format(size)}, not {type(buf).__name__} of {len(data)} bytes"
+        )
     if data.readonly:
-        raise TypeError(f"{NEEDED.format(size)}, not {type(buf).__name__}, which is read-only")
+        raise TypeError(
+            f"{NEEDED.format(size)}, not {type(buf).__name__}, which is read-only"
+        )
     return data
 
 
@@ -613,10 +657,14 @@ def check_alike(a: MinHash, b: MinHash, what: str) -> None:
             f"{what}"
         )
     if b.scheme != a.scheme:
-        raise ValueError(f"sketches of schemes {a.scheme!r} and {b.scheme!r} cannot be {what}")
+        raise ValueError(
+            f"sketches of schemes {a.scheme!r} and {b.scheme!r} cannot be {what}"
+        )
     if b.seed != a.seed:
         raise ValueError(f"sketches of seeds {a.seed} and {b.seed} cannot be {what}")
     if len(b) != len(a):
-        raise ValueError(f"sketches of {len(a)} and {len(b)} hash values cannot be {what}")
+        raise ValueError(
+            f"sketches of {len(a)} and {len(b)} hash values cannot be {what}"
+        )
     if permutations_of(a) != permutations_of(b):
         raise ValueError(f"sketches of different permutations cannot be {what}")

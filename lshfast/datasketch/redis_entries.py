@@ -98,11 +98,15 @@ class RedisEntries(StoredEntries):
     ) -> None:
         keys = RedisListStorage(config, basename + b"_keys")
         self._client = keys._redis
-        names = [basename + b"_bucket_" + struct.pack(">H", band) for band in range(bands)]
+        names = [
+            basename + b"_bucket_" + struct.pack(">H", band) for band in range(bands)
+        ]
         tables = [RedisSetStorage(config, name, client=self._client) for name in names]
         super().__init__(keys, tables, depth, hashfunc)
         self._lock = threading.RLock()
-        self._transaction = bool(resolved(config.get("redis_buffer", {})).get("transaction", True))
+        self._transaction = bool(
+            resolved(config.get("redis_buffer", {})).get("transaction", True)
+        )
         self._pipe: Any = None
 
     @property
@@ -117,7 +121,9 @@ class RedisEntries(StoredEntries):
             self._client.register_script("return 1")()
         except script_refusals():
             return None
-        return Scripts(*map(self._client.register_script, (_INSERT, _REMOVE, _FIND, HAS_ANY)))
+        return Scripts(
+            *map(self._client.register_script, (_INSERT, _REMOVE, _FIND, HAS_ANY))
+        )
 
     @property
     def sends_batches(self) -> bool:
@@ -139,7 +145,11 @@ class RedisEntries(StoredEntries):
                 return super().insert(
                     key, row, form, check=check, buffer=buffer, other_forms=other_forms
                 )
-        options = [b"1" if check and not buffer else b"0", len(other_forms), *other_forms]
+        options = [
+            b"1" if check and not buffer else b"0",
+            len(other_forms),
+            *other_forms,
+        ]
         arguments = [key, self.keys.redis_key(key), *options, *self.names_of(row, form)]
         if not buffer:
             return bool(scripts.insert(keys=self._all_names, args=arguments))
@@ -149,7 +159,9 @@ class RedisEntries(StoredEntries):
             self._wait(scripts.insert, key, True, arguments)
         return True
 
-    def remove(self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()) -> bool:
+    def remove(
+        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
+    ) -> bool:
         scripts = self._scripts
         if scripts is None:
             with self._lock:
@@ -157,7 +169,9 @@ class RedisEntries(StoredEntries):
         if not buffer:
             return bool(scripts.remove(keys=self._all_names, args=[key, *other_forms]))
         with self._lock:
-            present_forms = [form for form in (key, *other_forms) if self._is_there(form)]
+            present_forms = [
+                form for form in (key, *other_forms) if self._is_there(form)
+            ]
             for form in present_forms:
                 self._wait(scripts.remove, form, False, [form])
         return bool(present_forms)
@@ -168,7 +182,9 @@ class RedisEntries(StoredEntries):
             return super().holds(key, other_forms)
         name = self.keys._name
         try:  # calling the script, which does this too, takes 2 µs more
-            return bool(self._client.evalsha(scripts.has_any.sha, 1, name, key, *other_forms))
+            return bool(
+                self._client.evalsha(scripts.has_any.sha, 1, name, key, *other_forms)
+            )
         except redis.exceptions.NoScriptError:
             return bool(scripts.has_any(keys=(name,), args=(key, *other_forms)))
 
@@ -196,7 +212,10 @@ class RedisEntries(StoredEntries):
         if scripts is None:
             return sorted(super().find_in(row, form, bands))
         return sorted(
-            scripts.find(keys=self._all_names[1 : bands + 1], args=self.names_of(row, form)[:bands])
+            scripts.find(
+                keys=self._all_names[1 : bands + 1],
+                args=self.names_of(row, form)[:bands],
+            )
         )
 
     def width(self) -> int | None:
@@ -204,5 +223,7 @@ class RedisEntries(StoredEntries):
         if self.hashfunc:
             bucket = None
         else:
-            bucket = next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
+            bucket = next(
+                iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None
+            )
         return None if bucket is None else len(bucket[0]) // self.depth

@@ -99,7 +99,11 @@ class RedisStorage:
         self._buffer.buffer_size = value
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"config": self.config, "name": self._name, "buffer_size": self.buffer_size}
+        return {
+            "config": self.config,
+            "name": self._name,
+            "buffer_size": self.buffer_size,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.config = state["config"]
@@ -163,7 +167,9 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
         client.delete(*map(self.redis_key, keys))
 
     def remove_val(self, key: bytes, val: Any, **kwargs: Any) -> None:
-        self._discard(self._buffer if kwargs.get("buffer", False) else self._redis, key, val)
+        self._discard(
+            self._buffer if kwargs.get("buffer", False) else self._redis, key, val
+        )
 
     def empty_buffer(self) -> None:
         self._buffer.execute()

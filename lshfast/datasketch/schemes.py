@@ -60,8 +60,12 @@ SCHEMES = {
         Scheme("affine32", 32, np.dtype(np.uint32), 2**32 - 1, 1, sha1_hash32),
         Scheme("affine64", 64, np.dtype(np.uint64), 2**64 - 1, 2, sha1_hash64),
         Scheme("legacy", 64, np.dtype(np.uint64), 2**32 - 1, 0, sha1_hash32),
-        Scheme("fast", 64, np.dtype(np.uint64), 2**64 - 1, 192, token_hash, is_own=True),
-        Scheme("classic", 64, np.dtype(np.uint64), 2**64 - 1, 193, token_hash, is_own=True),
+        Scheme(
+            "fast", 64, np.dtype(np.uint64), 2**64 - 1, 192, token_hash, is_own=True
+        ),
+        Scheme(
+            "classic", 64, np.dtype(np.uint64), 2**64 - 1, 193, token_hash, is_own=True
+        ),
     )
 }
 BY_CODE = {scheme.code: scheme for scheme in SCHEMES.values()}
@@ -102,9 +106,17 @@ class Permutations:
 def drawn(name: str, seed: int, num_perm: int) -> Permutations:
     """Return the permutations of a seed."""
     if SCHEMES[name].is_own:
-        constants = sketch.fast_constants if name == "fast" else sketch.classic_constants
-        return Permutations(Functions(name, num_perm, *constants(check_seed(seed), num_perm)), None)
-    rows = _legacy(seed, num_perm) if name == "legacy" else _affine(SCHEMES[name], seed, num_perm)
+        constants = (
+            sketch.fast_constants if name == "fast" else sketch.classic_constants
+        )
+        return Permutations(
+            Functions(name, num_perm, *constants(check_seed(seed), num_perm)), None
+        )
+    rows = (
+        _legacy(seed, num_perm)
+        if name == "legacy"
+        else _affine(SCHEMES[name], seed, num_perm)
+    )
     return Permutations.of(name, np.stack(rows))
 
 
@@ -112,7 +124,9 @@ def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
     """Draw odd multipliers and arbitrary summands, as datasketch does."""
     generator = np.random.RandomState(seed)  # its stream never changes
     kind = scheme.dtype.type
-    a = generator.randint(0, 2 ** (scheme.bits - 1), num_perm, dtype=kind) * kind(2) + kind(1)
+    a = generator.randint(0, 2 ** (scheme.bits - 1), num_perm, dtype=kind) * kind(
+        2
+    ) + kind(1)
     return a, generator.randint(0, 2**scheme.bits, num_perm, dtype=kind)
 
 
@@ -120,7 +134,8 @@ def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
     """Draw multipliers in [1, p) and summands in [0, p) alternately, as datasketch does."""
     generator = np.random.RandomState(seed)  # its stream never changes
     pairs = [
-        [generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)] for _ in range(num_perm)
+        [generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)]
+        for _ in range(num_perm)
     ]
     a, b = zip(*pairs, strict=True)
     return np.array(a, np.uint64), np.array(b, np.uint64)
@@ -140,7 +155,9 @@ def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Val
         least = int(array.min())
         most = int(array.max())
         if least < 0 or most > greatest:
-            raise ValueError(f"{name} must be in 0..{greatest}, not {least if least < 0 else most}")
+            raise ValueError(
+                f"{name} must be in 0..{greatest}, not {least if least < 0 else most}"
+            )
     return array.astype(dtype)
 
 
@@ -158,7 +175,9 @@ def _array(values: Any, name: str) -> Values:
     return np.array([int(value) for value in numbers], object)
 
 
-def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> Permutations:
+def permutations_for(
+    name: str, seed: int, num_perm: int, given: Any = None
+) -> Permutations:
     """Return the permutations of a sketch: `given`, or those of its seed if it is None."""
     if given is None:
         return drawn(name, seed, num_perm)
@@ -168,7 +187,9 @@ def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> 
             f"permutations cannot be given with scheme {name!r}: they come from the seed"
         )
     if not (
-        isinstance(given, np.ndarray) and given.dtype == kind.dtype and given.shape == (2, num_perm)
+        isinstance(given, np.ndarray)
+        and given.dtype == kind.dtype
+        and given.shape == (2, num_perm)
     ):
         if len(given) != 2:
             raise ValueError(
@@ -176,7 +197,8 @@ def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> 
             )
         greatest = 2**64 - 1 if name == "legacy" else kind.greatest
         rows = [
-            integers(row, kind.dtype, greatest, f"permutations[{i}]") for i, row in enumerate(given)
+            integers(row, kind.dtype, greatest, f"permutations[{i}]")
+            for i, row in enumerate(given)
         ]
         if len(rows[0]) != num_perm or len(rows[1]) != num_perm:
             raise ValueError(
@@ -222,7 +244,9 @@ def permutations_of(sketch: Any) -> bytes | None:
         name = getattr(sketch, "scheme", None)
         if permutations is None or name not in SCHEMES or len(permutations) != 2:
             return None
-        return permutations_for(name, sketch.seed, len(permutations[0]), permutations).given
+        return permutations_for(
+            name, sketch.seed, len(permutations[0]), permutations
+        ).given
     return digest
 
 
@@ -241,7 +265,9 @@ def agreements(a: Any, b: Any) -> int:
             raise ValueError(
                 f"hash values of shapes {values.shape} and {other_values.shape} cannot be compared"
             ) from None
-        return int(np.count_nonzero(values.astype(np.uint64) == other_values.astype(np.uint64)))
+        return int(
+            np.count_nonzero(values.astype(np.uint64) == other_values.astype(np.uint64))
+        )
 
 
 def same_values(a: Any, b: Any) -> bool:
@@ -256,7 +282,9 @@ def same_values(a: Any, b: Any) -> bool:
 
 def is_empty(scheme: Scheme, values: Values) -> bool:
     """Return whether hash values are those of an empty sketch."""
-    return bool(values.item(0) == scheme.greatest) and bool((values == scheme.greatest).all())
+    return bool(values.item(0) == scheme.greatest) and bool(
+        (values == scheme.greatest).all()
+    )
 
 
 def count(scheme: Scheme, values: Values, seed: int) -> np.float64:
@@ -264,7 +292,10 @@ def count(scheme: Scheme, values: Values, seed: int) -> np.float64:
     if scheme.is_own:
         if is_empty(scheme, values):
             return np.float64(0.0)
-        return np.float64(estimate_sizes(values, MinHasher(len(values), scheme.name, seed)))  # type: ignore[arg-type]
+        hasher = MinHasher(len(values), scheme.name, seed)  # type: ignore[arg-type]
+        return np.float64(estimate_sizes(values, hasher))
     # 0.0 for an empty sketch; np.sum would take 1 µs more
-    sized: np.float64 = len(values) / np.add.reduce(values / float(scheme.greatest)) - 1.0
+    sized: np.float64 = (
+        len(values) / np.add.reduce(values / float(scheme.greatest)) - 1.0
+    )
     return sized

@@ -51,13 +51,18 @@ class Form:
     def of(cls, sketch: Any, values: npt.NDArray[Any]) -> Form:
         """Return the form of a sketch with these hash values."""
         plain = values.ndim == 1 and values.dtype in (np.uint32, np.uint64)
-        if not plain and not (values.ndim == 2 and values.shape[1] == 2 and values.dtype == PAIRS):
+        if not plain and not (
+            values.ndim == 2 and values.shape[1] == 2 and values.dtype == PAIRS
+        ):
             raise TypeError(
                 "hashvalues must be uint32 or uint64 (n,), or int64 (n, 2) of weighted sketches, "
                 f"not {values.dtype} {values.shape}"
             )
         return cls(
-            getattr(sketch, "scheme", None), sketch.seed, values.dtype, permutations_of(sketch)
+            getattr(sketch, "scheme", None),
+            sketch.seed,
+            values.dtype,
+            permutations_of(sketch),
         )
 
     @classmethod
@@ -86,7 +91,11 @@ class Form:
         """Raise a ValueError that names the difference unless sketches can be compared."""
         if (self.dtype == PAIRS) != (other.dtype == PAIRS):
             raise ValueError("weighted sketches and others cannot be compared")
-        for name, of in (("scheme", "scheme"), ("seed", "seed"), ("dtype", "hash values")):
+        for name, of in (
+            ("scheme", "scheme"),
+            ("seed", "seed"),
+            ("dtype", "hash values"),
+        ):
             value = getattr(self, name)
             other_value = getattr(other, name)
             if value != other_value:
@@ -257,7 +266,11 @@ class SketchReader:
                 and form is not None
             ):
                 row = values.astype(np.uint64)
-                if self._empty == EMPTY and row.item(0) == EMPTY and bool((row == EMPTY).all()):
+                if (
+                    self._empty == EMPTY
+                    and row.item(0) == EMPTY
+                    and bool((row == EMPTY).all())
+                ):
                     row.fill(NOTHING)
                 return row, form
             length = len(sketch)
@@ -271,10 +284,14 @@ class SketchReader:
         if length != self.length:
             if length < self.length or not self.longer:
                 least = "at least " if self.longer else ""
-                raise ValueError(f"the sketch must have {least}{self.length} slots, not {length}")
+                raise ValueError(
+                    f"the sketch must have {least}{self.length} slots, not {length}"
+                )
             values = values[: self.length]
         kind = SCHEMES.get(getattr(sketch, "scheme", None) or "")
-        if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # the user set them
+        if (
+            kind is not None and getattr(values, "dtype", None) != kind.dtype
+        ):  # the user set them
             values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
         index_form = self._form
@@ -315,9 +332,13 @@ def forget(thing: Any, *names: str) -> None:
             delattr(thing, name)
 
 
-def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
+def with_attributes(
+    index: Any, parts: frozenset[str], state: dict[str, Any]
+) -> dict[str, Any]:
     """Return the state of a pickle, with the attributes of an index that are not in `parts`."""
-    attributes = {name: value for name, value in vars(index).items() if name not in parts}
+    attributes = {
+        name: value for name, value in vars(index).items() if name not in parts
+    }
     return {**state, "attributes": attributes} if attributes else state
 
 

@@ -18,7 +18,9 @@ from lshfast.datasketch.storage_base import random_name
 
 ON_REDIS = ("RedisBuffer", "RedisListStorage", "RedisSetStorage", "RedisStorage")
 
-_random_name = random_name  # datasketch's name, which programs with their own storages import
+_random_name = (
+    random_name  # datasketch's name, which programs with their own storages import
+)
 
 
 class DictListStorage(OrderedStorage):
@@ -86,7 +88,9 @@ class DictSetStorage(UnorderedStorage, DictListStorage):
         self._dict[key].update(vals)
 
 
-def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> OrderedStorage:
+def ordered_storage(
+    config: dict[str, Any], name: bytes | None = None
+) -> OrderedStorage:
     """Return a storage of lists, in memory or on a server.
 
     It is in memory for ``{"type": "dict"}``, on a server for ``{"type": "redis", ...}``.
@@ -107,12 +111,16 @@ def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> Ordere
     """
     kind = check_type(config)
     storage: OrderedStorage = (
-        DictListStorage(config) if kind == "dict" else _on_redis("RedisListStorage")(config, name)
+        DictListStorage(config)
+        if kind == "dict"
+        else _on_redis("RedisListStorage")(config, name)
     )
     return storage
 
 
-def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> UnorderedStorage:
+def unordered_storage(
+    config: dict[str, Any], name: bytes | None = None
+) -> UnorderedStorage:
     """Return a storage of sets. Parameters and errors are those of `ordered_storage`.
 
     Examples
@@ -125,7 +133,9 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
     """
     kind = check_type(config)
     storage: UnorderedStorage = (
-        DictSetStorage(config) if kind == "dict" else _on_redis("RedisSetStorage")(config, name)
+        DictSetStorage(config)
+        if kind == "dict"
+        else _on_redis("RedisSetStorage")(config, name)
     )
     return storage
 
@@ -159,7 +169,9 @@ def check_type(config: dict[str, Any]) -> str:
             advice = "; LSHIndex keeps entries in files by save, in LmdbStore and in RedisStore"
         elif kind == "aioredis":
             advice = "; 'aioredis' is for lshfast.datasketch.aio.AsyncMinHashLSH"
-        raise ValueError(f"Unknown storage type: {kind} (it must be 'dict' or 'redis'{advice})")
+        raise ValueError(
+            f"Unknown storage type: {kind} (it must be 'dict' or 'redis'{advice})"
+        )
     return str(kind)
 
 

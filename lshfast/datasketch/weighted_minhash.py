@@ -159,7 +159,9 @@ class Tables:
         # Each of the eight roundings loses at most 2**-24 of the summands; the logarithm of a float
         # is within +-104.
         margin = 2.0**-19 * (105 + float(np.max(np.abs(ln_cs) + 2 * rs)))
-        return cls(rs, ln_cs, betas, np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)), margin)
+        return cls(
+            rs, ln_cs, betas, np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)), margin
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -207,7 +209,9 @@ class WeightedMinHashGenerator:
     >>> made = generator.minhash_many(np.array([[1, 2, 0, 0.5], [0, 0, 0, 0]]))
     >>> len(made[0]), made[1]
     (64, None)
-    >>> WeightedMinHashGenerator.similarity(*2 * [generator.sketch(np.eye(4))]).tolist()[0]
+    >>> WeightedMinHashGenerator.similarity(
+    ...     *2 * [generator.sketch(np.eye(4))]
+    ... ).tolist()[0]
     [1.0, 0.0, 0.0, 0.0]
     """
 
@@ -222,7 +226,9 @@ class WeightedMinHashGenerator:
         generator = np.random.RandomState(seed=seed)
         shape = sample_size, dim
         self.rs: Float32Array = generator.gamma(2, 1, shape).astype(np.float32)
-        self.ln_cs: Float32Array = np.log(generator.gamma(2, 1, shape)).astype(np.float32)
+        self.ln_cs: Float32Array = np.log(generator.gamma(2, 1, shape)).astype(
+            np.float32
+        )
         self.betas: Float32Array = generator.uniform(0, 1, shape).astype(np.float32)
 
     def _arranged(self) -> Tables:
@@ -262,12 +268,16 @@ class WeightedMinHashGenerator:
             If it has another length, all weights are 0, or a weight is NaN, negative or infinite.
         """
         if not isinstance(v, Sized):
-            raise TypeError(f"the vector must be a sequence or an array, not {type(v).__name__}")
+            raise TypeError(
+                f"the vector must be a sequence or an array, not {type(v).__name__}"
+            )
         if len(v) != self.dim:
             raise ValueError(f"the vector must have dimension {self.dim}, not {len(v)}")
         weights = _float32(v)
         if weights.ndim != 1:
-            raise ValueError(f"the vector must have one dimension, not shape {weights.shape}")
+            raise ValueError(
+                f"the vector must have one dimension, not shape {weights.shape}"
+            )
         columns = np.flatnonzero(weights)
         if len(columns) == 0:
             raise ValueError("the vector is all zeros, and has no samples")
@@ -276,11 +286,19 @@ class WeightedMinHashGenerator:
         out = np.empty((1, self.sample_size, 2), np.int64)
         tables = self._arranged()
         kernels.samples_of(
-            offsets, columns.astype(np.int32), logs, tables.lanes, tables.margin, False, out
+            offsets,
+            columns.astype(np.int32),
+            logs,
+            tables.lanes,
+            tables.margin,
+            False,
+            out,
         )
         return WeightedMinHash(self.seed, out[0])
 
-    def minhash_many(self, X: Any, *, threads: int | None = None) -> list[WeightedMinHash | None]:
+    def minhash_many(
+        self, X: Any, *, threads: int | None = None
+    ) -> list[WeightedMinHash | None]:
         """Return the WeightedMinHashes of the rows of a matrix, and None for rows that are all 0.
 
         As in datasketch, ln a is rounded in another order than in `minhash`, so that samples differ
@@ -352,16 +370,22 @@ class WeightedMinHashGenerator:
             )
         if a_samples.shape[1] == 0:
             raise ValueError("samples must be at least one a set")
-        similarities: Float64Array = kernels.agreements(a_samples, b_samples) / a_samples.shape[1]
+        similarities: Float64Array = (
+            kernels.agreements(a_samples, b_samples) / a_samples.shape[1]
+        )
         similarities[a_samples[:, 0, 0] < 0] = 0
         similarities[:, b_samples[:, 0, 0] < 0] = 0
         return similarities
 
-    def _rows(self, matrix: Any) -> tuple[Int64Array, npt.NDArray[np.int32], Float32Array]:
+    def _rows(
+        self, matrix: Any
+    ) -> tuple[Int64Array, npt.NDArray[np.int32], Float32Array]:
         """Return (offsets, columns, logs) of the weights that are not 0, with ascending columns."""
         sparse = hasattr(matrix, "tocsr")
         if not sparse and not isinstance(matrix, np.ndarray):
-            raise TypeError(f"X must be a sparse matrix or an ndarray, not {type(matrix).__name__}")
+            raise TypeError(
+                f"X must be a sparse matrix or an ndarray, not {type(matrix).__name__}"
+            )
         if len(matrix.shape) != 2:
             raise ValueError(f"X must have two dimensions, not {len(matrix.shape)}")
         if matrix.shape[1] != self.dim:
@@ -381,7 +405,9 @@ class WeightedMinHashGenerator:
         present = values != 0
         if present.all():
             columns = (
-                indices if sparse else np.tile(np.arange(self.dim, dtype=np.int32), len(matrix))
+                indices
+                if sparse
+                else np.tile(np.arange(self.dim, dtype=np.int32), len(matrix))
             )
         else:
             columns = indices[present] if sparse else np.flatnonzero(present) % self.dim
@@ -401,7 +427,9 @@ class WeightedMinHashGenerator:
 
         def work(rows: slice) -> None:
             within = offsets[rows.start : rows.stop + 1]
-            kernels.samples_of(within, columns, logs, tables.lanes, tables.margin, True, out[rows])
+            kernels.samples_of(
+                within, columns, logs, tables.lanes, tables.margin, True, out[rows]
+            )
 
         for_each_piece(work, np.diff(offsets), PIECE_ELEMENTS, threads)
         return out

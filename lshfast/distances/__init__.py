@@ -30,8 +30,19 @@ Files: points.py, sets.py, sequences.py and edits.py have the functions; batches
 of items and their pairs.
 """
 
-from lshfast.distances.edits import damerau, indel, levenshtein, longest_common_subsequences, osa
-from lshfast.distances.points import angles, cosine_similarity, minkowski, one_minus_cosines
+from lshfast.distances.edits import (
+    damerau,
+    indel,
+    levenshtein,
+    longest_common_subsequences,
+    osa,
+)
+from lshfast.distances.points import (
+    angles,
+    cosine_similarity,
+    minkowski,
+    one_minus_cosines,
+)
 from lshfast.distances.sequences import hamming
 from lshfast.distances.sets import containment, jaccard, jaccard_similarity, overlap
 

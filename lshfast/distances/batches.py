@@ -13,7 +13,9 @@ from lshfast.tokens import TokenSets
 
 def strings_of(items: Any, name: str) -> list[Any]:
     """Return one string as a list, or a sequence of strings, all str or all bytes."""
-    strings = [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
+    strings = (
+        [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
+    )
     for kind in (str, bytes):
         if all(isinstance(item, kind) for item in strings):
             return strings

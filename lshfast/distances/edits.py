@@ -106,7 +106,9 @@ def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
         if not lengths[i, j]:
             yield prefix
             continue
-        for symbol in symbols:  # each at its first places, so that each subsequence occurs once
+        for (
+            symbol
+        ) in symbols:  # each at its first places, so that each subsequence occurs once
             x = a.find(symbol, i)
             y = b.find(symbol, j)
             if min(x, y) >= 0 and lengths[x + 1, y + 1] + 1 == lengths[i, j]:
@@ -243,4 +245,6 @@ def osa(a: Any, b: Any) -> np.int64 | Int64Array:
 def _edits(kind: str, a: Any, b: Any) -> np.int64 | Int64Array:
     distance = getattr(optional("rapidfuzz.distance", "records"), kind).distance
     pairs = paired(strings_of(a, "a"), strings_of(b, "b"))
-    return in_form(np.array([distance(x, y) for x, y in pairs], np.int64), are_strings(a, b))
+    return in_form(
+        np.array([distance(x, y) for x, y in pairs], np.int64), are_strings(a, b)
+    )

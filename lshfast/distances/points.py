@@ -16,7 +16,9 @@ from lshfast.families.family import check_pairs
 PIECE_NUMBERS = 2**17
 
 
-def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | Float64Array:
+def minkowski(
+    a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2
+) -> np.float64 | Float64Array:
     """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points.
 
     r = inf stands for max |a_i - b_i|.
@@ -72,7 +74,9 @@ def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> np.float64 | 
             else:
                 is_scale = (greatest > 0) & (greatest < np.inf)
                 shares = differences / np.where(is_scale, greatest, 1)[:, None]
-                distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (1 / r)
+                distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (
+                    1 / r
+                )
     return in_form(distances, single)
 
 
@@ -143,7 +147,9 @@ def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float6
     Examples
     --------
     >>> from lshfast.distances import one_minus_cosines
-    >>> one_minus_cosines([[1, 0], [1, 0], [1, 1]], [[0, 1], [1, 1], [0, 1]]).round(3).tolist()
+    >>> one_minus_cosines([[1, 0], [1, 0], [1, 1]], [[0, 1], [1, 1], [0, 1]]).round(
+    ...     3
+    ... ).tolist()
     [1.0, 0.293, 0.293]
     """
     left, right, single = _directions(a, b)
@@ -207,7 +213,9 @@ def _one_minus_cosines(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.asarray(2 * np.sin(_angles(a, b) / 2) ** 2)
 
 
-def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
+def _points(
+    a: npt.ArrayLike, b: npt.ArrayLike
+) -> tuple[Float64Array, Float64Array, bool]:
     """Return points as rows, and whether both arguments are single points."""
     sides = []
     dimensions = set()
@@ -222,7 +230,9 @@ def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Ar
         dimensions.add(array.ndim)
         numbers = np.atleast_2d(array.astype(np.float64))
         if not np.isfinite(numbers).all():
-            raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
+            raise ValueError(
+                f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}"
+            )
         sides.append(numbers)
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(
@@ -232,7 +242,9 @@ def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Ar
     return sides[0], sides[1], dimensions == {1}
 
 
-def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array, bool]:
+def _directions(
+    a: npt.ArrayLike, b: npt.ArrayLike
+) -> tuple[Float64Array, Float64Array, bool]:
     """Return points divided by their lengths, and whether both arguments are single points."""
     left, right, single = _points(a, b)
     directions = []
@@ -247,7 +259,9 @@ def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float
     return directions[0], directions[1], single
 
 
-def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
+def _pieces(
+    a: Float64Array, b: Float64Array
+) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
     """Yield slices of pairs with the points of each side."""
     n = check_pairs(len(a), len(b))
     step = max(1, PIECE_NUMBERS // a.shape[1])

@@ -46,7 +46,10 @@ def hamming(a: Any, b: Any) -> np.int64 | Int64Array:
     Examples
     --------
     >>> from lshfast.distances import hamming
-    >>> hamming("10101", ["11110", "10101"]).tolist(), hamming([1, 0, 1], [[1, 1, 1]]).tolist()
+    >>> (
+    ...     hamming("10101", ["11110", "10101"]).tolist(),
+    ...     hamming([1, 0, 1], [[1, 1, 1]]).tolist(),
+    ... )
     ([3, 0], [1])
     >>> int(hamming("10101", "11110"))
     3
@@ -79,7 +82,11 @@ def _is_text(items: Any) -> bool:
         return items.dtype.kind in "US"
     if isinstance(items, (str, bytes)):
         return True
-    return isinstance(items, Sequence) and len(items) > 0 and isinstance(items[0], (str, bytes))
+    return (
+        isinstance(items, Sequence)
+        and len(items) > 0
+        and isinstance(items[0], (str, bytes))
+    )
 
 
 def _items(items: Any, name: str) -> npt.NDArray[Any]:
@@ -90,5 +97,7 @@ def _items(items: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension or two, not {array.ndim}")
     if np.asarray(array != array).any():
-        raise ValueError(f"{name} must not have elements that differ from themselves, such as NaN")
+        raise ValueError(
+            f"{name} must not have elements that differ from themselves, such as NaN"
+        )
     return array

@@ -105,7 +105,9 @@ def jaccard_similarity(a: Any, b: Any) -> float | Float64Array:
     [0.5, 0.0]
     """
     sizes = _sizes_of(a, b)
-    similarities = np.where(sizes.union > 0, sizes.shared / np.maximum(sizes.union, 1), 1.0)
+    similarities = np.where(
+        sizes.union > 0, sizes.shared / np.maximum(sizes.union, 1), 1.0
+    )
     return similarities[0].item() if sizes.single else similarities
 
 
@@ -210,10 +212,14 @@ def _sizes_of(a: Any, b: Any) -> _Sizes:
     """Return the sizes of pairs of sets, or raise an error that names the argument."""
     if isinstance(a, TokenSets) and isinstance(b, TokenSets):
         shared = overlaps(a, b)[0]
-        sides = [np.broadcast_to(sets.distinct().counts, len(shared)) for sets in (a, b)]
+        sides = [
+            np.broadcast_to(sets.distinct().counts, len(shared)) for sets in (a, b)
+        ]
         return _Sizes(sides[0], sides[1], shared, False)
     pairs = paired(_sets(a, "a"), _sets(b, "b"))
-    counts = np.array([(len(x), len(y), len(x & y)) for x, y in pairs], np.int64).reshape(-1, 3)
+    counts = np.array(
+        [(len(x), len(y), len(x & y)) for x, y in pairs], np.int64
+    ).reshape(-1, 3)
     are_single = isinstance(a, AbstractSet) and isinstance(b, AbstractSet)
     return _Sizes(counts[:, 0], counts[:, 1], counts[:, 2], are_single)
 
@@ -228,7 +234,9 @@ def _sets(items: Any, name: str) -> list[AbstractSet[Any]]:
     sets = listed(items, name, SETS)
     for item in sets:
         if not isinstance(item, AbstractSet):
-            of_elements = isinstance(item, Hashable) and not isinstance(items, (str, bytes))
+            of_elements = isinstance(item, Hashable) and not isinstance(
+                items, (str, bytes)
+            )
             step = f": set({name}) makes one set of elements" if of_elements else ""
             raise TypeError(f"{name} must be {SETS}, not {type(item).__name__}{step}")
     return sets

@@ -3,7 +3,9 @@
 >>> from lshfast.estimators import LSHNeighbors
 >>> points = [[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0]]
 >>> distances, places = (
-...     LSHNeighbors(n_neighbors=1, radius=2.0).fit(points).kneighbors([[0.9, 0.0], [5.0, 5.5]])
+...     LSHNeighbors(n_neighbors=1, radius=2.0)
+...     .fit(points)
+...     .kneighbors([[0.9, 0.0], [5.0, 5.5]])
 ... )
 >>> places.tolist()
 [[1], [2]]

@@ -1,5 +1,7 @@
 """`LSHNeighbors`: near-neighbour search as an estimator of scikit-learn."""
 
+# mypy: allow-subclassing-any
+# scikit-learn has no types.
 from __future__ import annotations
 
 from typing import Any, Literal
@@ -14,7 +16,11 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.index.neighbors.bounds import format_metric
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.index.neighbors.samples import PointSample, bound_for_neighbors, without_own
+from lshfast.index.neighbors.samples import (
+    PointSample,
+    bound_for_neighbors,
+    without_own,
+)
 
 base: Any = optional("sklearn.base", "sklearn")
 validation: Any = optional("sklearn.utils.validation", "sklearn")
@@ -26,7 +32,9 @@ SPARSE_ROOM = 2
 METRICS = ("euclidean", "cosine", "manhattan", "angle")
 
 
-class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
+class LSHNeighbors(
+    base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator
+):
     """Find near neighbors by locality-sensitive hashing, as ``sklearn.neighbors`` does.
 
     `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as
@@ -102,7 +110,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
     def __init__(
         self,
-        metric: Literal["euclidean", "l2", "cosine", "angle", "manhattan", "l1"] = "euclidean",
+        metric: Literal[
+            "euclidean", "l2", "cosine", "angle", "manhattan", "l1"
+        ] = "euclidean",
         *,
         n_neighbors: int = 5,
         radius: float | None = None,
@@ -147,23 +157,34 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         for name, choices in choices_by_name.items():
             value = getattr(self, name)
             if value not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(choices)}, not {value!r}"
+                )
         points = self._points(X, reset=True)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
-            seed = optional("sklearn.utils", "sklearn").check_random_state(seed).randint(2**31 - 1)
+            seed = (
+                optional("sklearn.utils", "sklearn")
+                .check_random_state(seed)
+                .randint(2**31 - 1)
+            )
         self._fit_X = points
         self._seed = int(seed)
         self.n_samples_fit_ = points.shape[0]
         format = self._format(points)
         sample = PointSample(format, format.check(points)[1], self._seed % 2**32)
-        self.radius_ = self._typical_radius(sample) if self.radius is None else self.radius
+        self.radius_ = (
+            self._typical_radius(sample) if self.radius is None else self.radius
+        )
         self._sample = sample.distances if len(sample) > 1 else np.zeros(1)
         self.index_ = self._made(points)
         return self
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
     ) -> Any:
         """Find the nearest neighbors of each point.
 
@@ -230,7 +251,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         """
         validation.check_is_fitted(self)
         offsets, places, distances = self._within(X, radius)
-        lists = [_as_objects(np.split(part, offsets[1:-1])) for part in (distances, places)]
+        lists = [
+            _as_objects(np.split(part, offsets[1:-1])) for part in (distances, places)
+        ]
         return (lists[0], lists[1]) if return_distance else lists[1]
 
     def kneighbors_graph(
@@ -347,7 +370,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             **self._bound(self.radius_),
         )
         index.warns = False  # all distances are computed if fewer than k are found
-        index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
+        index.insert(
+            np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads()
+        )
         return index
 
     def _bound(self, radius: float) -> dict[str, Any]:
@@ -388,7 +413,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             distances[incomplete] = answers.distance.reshape(-1, k)
         return places, distances
 
-    def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
+    def _within(
+        self, X: Any, radius: float | None
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return offsets, places and distances of the neighbors within a radius."""
         points = self._fit_X if X is None else self._points(X)
         bound = self._bound(self.radius_ if radius is None else radius)
@@ -406,7 +433,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return offsets, places, distances
 
     def _graph(
-        self, offsets: Int64Array, places: Int64Array, distances: Float64Array, mode: str
+        self,
+        offsets: Int64Array,
+        places: Int64Array,
+        distances: Float64Array,
+        mode: str,
     ) -> Any:
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
@@ -425,7 +456,9 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             self.index_ = self._made(self._fit_X)
 
 
-def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
+def _without_own(
+    places: Int64Array, distances: Float64Array
+) -> tuple[Int64Array, Float64Array]:
     """Leave out each fitted point from its k + 1 neighbors, or else the last neighbor."""
     n, k = places.shape
     is_other = without_own(places, np.arange(n, dtype=np.int64))

@@ -62,7 +62,10 @@ def write_sets(path: str | os.PathLike[str], saved: SavedSets, overwrite: bool) 
     tokens = np.ascontiguousarray(saved.sets.tokens, "<u8")
     is_fraction = isinstance(saved.threshold, Fraction)
     if isinstance(saved.threshold, Fraction):
-        terms = (_TERM.pack(saved.threshold.numerator), _TERM.pack(saved.threshold.denominator))
+        terms = (
+            _TERM.pack(saved.threshold.numerator),
+            _TERM.pack(saved.threshold.denominator),
+        )
     else:
         terms = (struct.pack("<d", saved.threshold), bytes(8))
     fields = (
@@ -84,16 +87,17 @@ def read_sets(path: str | os.PathLike[str]) -> SavedSets:
     with open(path, "rb") as file:
         numbered = file.read(_START.size) == _START.pack(NUMBERED.magic, 1)
     if numbered:
-        (measure, fraction, held_number, *terms, seed, next_id, n, m), (data,) = NUMBERED.read(
-            path, _numbered_sizes
+        (measure, fraction, held_number, *terms, seed, next_id, n, m), (data,) = (
+            NUMBERED.read(path, _numbered_sizes)
         )
         packed = data[: 8 * n]
         data = data[8 * n :]
         kind_number = 0
     else:
-        (measure, fraction, held_number, kind_number, *terms, seed, n, m, _), (packed, data) = (
-            FILE.read(path, _sizes)
-        )
+        (
+            (measure, fraction, held_number, kind_number, *terms, seed, n, m, _),
+            (packed, data),
+        ) = FILE.read(path, _sizes)
     offsets, tokens = np.split(data.view("<u8").astype(np.uint64), [n + 1])
     with named_format(path):
         keys = unpacked_keys(packed, kind_number, n)
@@ -111,13 +115,22 @@ def read_sets(path: str | os.PathLike[str]) -> SavedSets:
             raise FormatError("keys: one occurs twice")
         covers_tokens = sets.offsets[0] == 0 and sets.offsets[-1] == m
         if not covers_tokens or len(sets.distinct().tokens) != m:
-            raise FormatError("sets: they must cover all tokens, with different ones in each set")
+            raise FormatError(
+                "sets: they must cover all tokens, with different ones in each set"
+            )
     return SavedSets(MEASURES[measure], threshold, HELD[held_number], seed, keys, sets)
 
 
-def _sizes(measure: int, fraction: int, held: int, kind: int, *counts: Any) -> list[int]:
+def _sizes(
+    measure: int, fraction: int, held: int, kind: int, *counts: Any
+) -> list[int]:
     *_, n, m, key_bytes = counts
-    if measure >= len(MEASURES) or fraction > 1 or held >= len(HELD) or kind >= len(KINDS):
+    if (
+        measure >= len(MEASURES)
+        or fraction > 1
+        or held >= len(HELD)
+        or kind >= len(KINDS)
+    ):
         raise FormatError("header: values out of range")
     return [key_bytes, 8 * (n + 1 + m)]
 

@@ -23,9 +23,21 @@ from lshfast.index.apart import (
     similar_at_most,
 )
 from lshfast.index.key_pairs import KeyPairs, pairs_once
-from lshfast.index.keys import Column, KeyedEntries, as_column, concatenate, is_batch, listed, take
+from lshfast.index.keys import (
+    Column,
+    KeyedEntries,
+    as_column,
+    concatenate,
+    is_batch,
+    listed,
+    take,
+)
 from lshfast.index.matches import Match, Matches, best_first
-from lshfast.index.stores.values import OnDuplicate, check_on_duplicate, places_to_insert
+from lshfast.index.stores.values import (
+    OnDuplicate,
+    check_on_duplicate,
+    places_to_insert,
+)
 from lshfast.join.exact_join import check_rows, join
 from lshfast.join.jaccard import PAIR
 from lshfast.join.prefix_segment import PrefixSegment
@@ -64,7 +76,11 @@ class _Part:
     def without(self, numbers: Int64Array) -> _Part:
         """Return the part without the sets of these numbers."""
         is_removed = np.isin(self.numbers, numbers)
-        return replace(self, present=self.present & ~is_removed) if is_removed.any() else self
+        return (
+            replace(self, present=self.present & ~is_removed)
+            if is_removed.any()
+            else self
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,11 @@ class _State:
 
     def without(self, numbers: Int64Array) -> list[_Part]:
         """Return the parts without the sets of these numbers."""
-        return [part.without(numbers) for part in self.parts] if len(numbers) else [*self.parts]
+        return (
+            [part.without(numbers) for part in self.parts]
+            if len(numbers)
+            else [*self.parts]
+        )
 
 
 class _FoundSets(NamedTuple):
@@ -196,12 +216,13 @@ class PrefixIndex(KeyedEntries):
         if self._numbers is not None:
             return self._numbers
         remaining = _remaining(self._state.parts)
-        return dict(zip(listed(remaining.keys), remaining.numbers.tolist(), strict=True))
+        return dict(
+            zip(listed(remaining.keys), remaining.numbers.tolist(), strict=True)
+        )
 
     def __repr__(self) -> str:
-        return (
-            f"PrefixIndex({len(self)} sets, threshold={self.threshold!r}, measure={self.measure!r})"
-        )
+        settings = f"threshold={self.threshold!r}, measure={self.measure!r}"
+        return f"PrefixIndex({len(self)} sets, {settings})"
 
     def insert(self, keys: Any, sets: Any) -> int:
         """Insert one set, or a batch of sets: all of them, or none if an error is raised.
@@ -242,12 +263,16 @@ class PrefixIndex(KeyedEntries):
         if isinstance(column, np.ndarray):
             column = column.copy()  # it may be the caller's
         if len(column) != len(rows):
-            raise ValueError(f"there must be a key for each set, not {len(column)} for {len(rows)}")
+            raise ValueError(
+                f"there must be a key for each set, not {len(column)} for {len(rows)}"
+            )
         with self._writer.writing():
             _check_kind(kind, self._state.held)
             number_of_key = self._known()
             old_numbers = np.fromiter(
-                (number_of_key.get(key, -1) for key in listed(column)), np.int64, len(column)
+                (number_of_key.get(key, -1) for key in listed(column)),
+                np.int64,
+                len(column),
             )
             places = places_to_insert(column, old_numbers, self.on_duplicate)
             if len(places) < len(rows):
@@ -259,13 +284,17 @@ class PrefixIndex(KeyedEntries):
                 numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
                 parts = state.without(old_numbers[old_numbers >= 0])
                 parts.append(self._indexed(_KeyedSets(numbers, column, rows)))
-                while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(parts[-1].numbers):
+                while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(
+                    parts[-1].numbers
+                ):
                     parts[-2:] = [self._merged(parts[-2:])]
                 if (old_numbers >= 0).any():
                     parts = self._tidied(parts)
                 kind_held = kind if state.held == "nothing" else state.held
                 self._numbers = None
-                self._state = _State(tuple(parts), state.next_number + len(rows), kind_held)
+                self._state = _State(
+                    tuple(parts), state.next_number + len(rows), kind_held
+                )
                 number_of_key.update(zip(listed(column), numbers.tolist(), strict=True))
                 self._numbers = number_of_key
         return len(rows)
@@ -324,8 +353,12 @@ class PrefixIndex(KeyedEntries):
         matches = self._matches(state, queries)
         counts = np.bincount(matches.query, minlength=len(queries))
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        apart = answers_apart(Matches[Match](offsets, matches.keys, matches.similarity), is_apart)
-        offsets, keys, similarity = best_first(apart.offsets, apart.keys, apart.similarity, k)
+        apart = answers_apart(
+            Matches[Match](offsets, matches.keys, matches.similarity), is_apart
+        )
+        offsets, keys, similarity = best_first(
+            apart.offsets, apart.keys, apart.similarity, k
+        )
         return Matches(offsets, keys, np.asarray(similarity, np.float64))
 
     def _apart(self, most: float | None) -> IsApart | None:
@@ -377,13 +410,19 @@ class PrefixIndex(KeyedEntries):
         >>> index = PrefixIndex(threshold=0.5)
         >>> index.insert(["a", "b", "c"], [{"a", "b", "c"}, {"x", "y"}, {"a", "b"}])
         3
-        >>> [(left, right, round(similarity, 2)) for left, right, similarity in index.pairs()]
+        >>> [
+        ...     (left, right, round(similarity, 2))
+        ...     for left, right, similarity in index.pairs()
+        ... ]
         [('a', 'c', 0.67)]
         """
         is_apart = self._apart(most)
         remaining = _remaining(self._state.parts)
         result = join(
-            remaining.sets, threshold=self.threshold, measure=self.measure, threads=self._threads
+            remaining.sets,
+            threshold=self.threshold,
+            measure=self.measure,
+            threads=self._threads,
         )
         left = take(remaining.keys, result.pairs["i"])
         right = take(remaining.keys, result.pairs["j"])
@@ -451,10 +490,14 @@ class PrefixIndex(KeyedEntries):
         least = self._rule.p if self.measure == "overlap" else 1
         for first in range(0, len(remaining.numbers), VERIFIED_ROWS):
             numbers = remaining.numbers[first : first + VERIFIED_ROWS]
-            rows = remaining.sets.take(np.arange(first, first + len(numbers), dtype=np.int64))
+            rows = remaining.sets.take(
+                np.arange(first, first + len(numbers), dtype=np.int64)
+            )
             matches = self._matches(state, rows)
             found_itself = numbers[matches.query] == matches.numbers
-            missing = np.setdiff1d(numbers[rows.counts >= least], matches.numbers[found_itself])
+            missing = np.setdiff1d(
+                numbers[rows.counts >= least], matches.numbers[found_itself]
+            )
             if len(missing):
                 place = np.flatnonzero(remaining.numbers == missing[0])
                 key = listed(take(remaining.keys, place))[0]
@@ -482,7 +525,12 @@ class PrefixIndex(KeyedEntries):
         threshold = plain_threshold(self.measure, self.threshold)
         remaining = _remaining(state.parts)
         saved = SavedSets(
-            self.measure, threshold, state.held, self.seed, remaining.keys, remaining.sets
+            self.measure,
+            threshold,
+            state.held,
+            self.seed,
+            remaining.keys,
+            remaining.sets,
         )
         write_sets(path, saved, overwrite)
 
@@ -546,7 +594,10 @@ class PrefixIndex(KeyedEntries):
     def _indexed(self, keyed_sets: _KeyedSets) -> _Part:
         segment = PrefixSegment.of(keyed_sets.sets, self._rule, self._threads)
         return _Part(
-            keyed_sets.numbers, keyed_sets.keys, segment, np.ones(len(keyed_sets.numbers), bool)
+            keyed_sets.numbers,
+            keyed_sets.keys,
+            segment,
+            np.ones(len(keyed_sets.numbers), bool),
         )
 
 

@@ -47,16 +47,31 @@ if TYPE_CHECKING:
     from lshfast.families.coordinates import CoordinateCells
     from lshfast.families.cross_polytope import CrossPolytope
     from lshfast.families.curves import distance_at
-    from lshfast.families.family import NO_VALUE, Amplified, Family, Sensitivity, family_of
+    from lshfast.families.family import (
+        NO_VALUE,
+        Amplified,
+        Family,
+        Sensitivity,
+        family_of,
+    )
     from lshfast.families.grid import GridSquares
     from lshfast.families.guarantees import amplification_for, probe_success, rho
     from lshfast.families.lines import CauchyLines, GaussianLines
     from lshfast.families.plane import PlaneLines
-    from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
+    from lshfast.families.planning import (
+        plan_bands,
+        plan_recall,
+        plan_weights,
+        plan_work,
+    )
     from lshfast.families.plans import BandPlan, Costs
     from lshfast.families.plots import plot_curve
     from lshfast.families.probing import Probing
-    from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
+    from lshfast.families.sets import (
+        MinHashFamily,
+        SimHashFamily,
+        WeightedMinHashFamily,
+    )
     from lshfast.families.unary import UnaryBits
     from lshfast.families.vectors import Hyperplanes, SignVectors
 

@@ -75,7 +75,9 @@ def angles(a: Any, b: Any, dim: int) -> Float64Array:
         sum_norms = np.sqrt(((x + y) ** 2).sum(axis=1))
         zero = ~(x.any(axis=1) & y.any(axis=1))
         # Exact also for small angles.
-        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(difference_norms, sum_norms))
+        out[rows] = np.where(
+            zero, np.pi / 2, 2 * np.arctan2(difference_norms, sum_norms)
+        )
     return out
 
 

@@ -66,7 +66,10 @@ class BitSampling(BitFamily[UInt64Array]):
     >>> from lshfast.families import BitSampling
     >>> family = BitSampling(bits=96, seed=7)
     >>> a, b = np.array([[2**64 - 1, 0], [2**64 - 1, 2**32 - 1]], np.uint64)
-    >>> family.distance(a, b).tolist(), family.collision_probability(32).round(4).tolist()
+    >>> (
+    ...     family.distance(a, b).tolist(),
+    ...     family.collision_probability(32).round(4).tolist(),
+    ... )
     ([32.0], 0.6667)
     >>> bool(abs(family.collide(a, b, 4096).mean() - 2 / 3) < 0.03)
     True
@@ -92,7 +95,9 @@ class BitSampling(BitFamily[UInt64Array]):
         words = draw(self.seed, BIT_SAMPLING, check_int("count", count, 1))
         return scaled(words, self.bits).astype(np.int64)
 
-    def codes(self, items: UInt64Array, count: int, *, threads: int | None = None) -> BitCodes:
+    def codes(
+        self, items: UInt64Array, count: int, *, threads: int | None = None
+    ) -> BitCodes:
         """Compute the values of packed codes under the first `count` functions, packed.
 
         Parameters
@@ -160,7 +165,9 @@ class BitSampling(BitFamily[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.bits)
+        return np.asarray(
+            1 - numbers_of(distance, "distance", 0, self.max_distance) / self.bits
+        )
 
 
 @dataclass(frozen=True)
@@ -228,8 +235,12 @@ class Covering(Family[UInt64Array]):
     seed: SeedField = SEED
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bits", check_int("bits", self.bits, 1, MAX_COVERED_BITS))
-        object.__setattr__(self, "radius", check_int("radius", self.radius, 0, MAX_RADIUS))
+        object.__setattr__(
+            self, "bits", check_int("bits", self.bits, 1, MAX_COVERED_BITS)
+        )
+        object.__setattr__(
+            self, "radius", check_int("radius", self.radius, 0, MAX_RADIUS)
+        )
 
     @property
     def max_distance(self) -> float:
@@ -241,7 +252,9 @@ class Covering(Family[UInt64Array]):
         """The number of functions, 2**(radius + 1) - 1."""
         return int(2 ** (self.radius + 1)) - 1
 
-    def hash(self, items: UInt64Array, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: UInt64Array, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of packed codes under the first `count` functions.
 
         Parameters
@@ -315,7 +328,9 @@ class Covering(Family[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(np.exp2(-numbers_of(distance, "distance", 0, self.max_distance)))
+        return np.asarray(
+            np.exp2(-numbers_of(distance, "distance", 0, self.max_distance))
+        )
 
 
 @lru_cache(maxsize=8)

@@ -241,12 +241,16 @@ class Cascade:
                 up = down * q / p
         return bool(change > 0)
 
-    def _last(self, p: Float64Array, q: Float64Array) -> tuple[Float64Array, Float64Array]:
+    def _last(
+        self, p: Float64Array, q: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
         for step, count in self.steps:
             p, q = _after(step, count, p, q)
         return p, q
 
-    def _first(self, p: Float64Array, q: Float64Array) -> tuple[Float64Array, Float64Array]:
+    def _first(
+        self, p: Float64Array, q: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
         for step, count in reversed(self.steps):
             p, q = _after(step, 1 / count, p, q)
         return p, q
@@ -263,16 +267,26 @@ class Cascade:
 def _canonical(steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     """Return checked steps: neighbours differ in kind, and no step is of one function."""
     if not isinstance(steps, (tuple, list)):
-        raise TypeError(f"steps must be a tuple of pairs such as ('and', 4), not {steps!r}")
+        raise TypeError(
+            f"steps must be a tuple of pairs such as ('and', 4), not {steps!r}"
+        )
     checked = []
     for pair in steps:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
+        if (
+            not isinstance(pair, (tuple, list))
+            or len(pair) != 2
+            or not isinstance(pair[0], str)
+        ):
             raise TypeError(f"a step must be a pair such as ('and', 4), not {pair!r}")
         if pair[0] not in ("and", "or"):
             raise ValueError(f"a step must be 'and' or 'or', not {pair[0]!r}")
         checked.append((pair[0], check_int("count", pair[1], 1)))
-    groups = groupby((step for step in checked if step[1] > 1), key=lambda step: step[0])
-    joined_steps = tuple((kind, math.prod(count for _, count in group)) for kind, group in groups)
+    groups = groupby(
+        (step for step in checked if step[1] > 1), key=lambda step: step[0]
+    )
+    joined_steps = tuple(
+        (kind, math.prod(count for _, count in group)) for kind, group in groups
+    )
     for _, count in joined_steps:
         check_int("count", count, 1, MOST_FUNCTIONS)
     return joined_steps

@@ -50,7 +50,9 @@ class BitFamily(Family[Items]):
     value_bits = 1
 
     @abstractmethod
-    def codes(self, items: Items, count: int, *, threads: int | None = None) -> BitCodes:
+    def codes(
+        self, items: Items, count: int, *, threads: int | None = None
+    ) -> BitCodes:
         """Compute the values of n items under the first `count` functions, packed.
 
         Parameters
@@ -63,7 +65,9 @@ class BitFamily(Family[Items]):
         BitCodes
         """
 
-    def hash(self, items: Items, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Items, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of items under the first `count` functions.
 
         Parameters
@@ -89,7 +93,12 @@ class BitFamily(Family[Items]):
         return values
 
     def buckets(
-        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+        self,
+        items: Items,
+        bands: int,
+        rows_per_band: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the buckets: one value for each `rows_per_band` functions.
 
@@ -122,7 +131,9 @@ class BitFamily(Family[Items]):
 def unpacked_bits(words: UInt64Array, count: int) -> UInt64Array:
     """Return the first `count` bits of packed rows, (n, words), as words: uint64 (n, count)."""
     octets = np.ascontiguousarray(words.astype("<u8", copy=False)).view(np.uint8)
-    return np.unpackbits(octets, axis=1, count=count, bitorder="little").astype(np.uint64)
+    return np.unpackbits(octets, axis=1, count=count, bitorder="little").astype(
+        np.uint64
+    )
 
 
 def buckets_of_bits(words: UInt64Array, bands: int, rows: int) -> UInt64Array:

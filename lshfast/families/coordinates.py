@@ -95,7 +95,9 @@ class CoordinateCells(Family[Any]):
         offset_words = draw(self.seed, COORDINATE_OFFSET, count) >> np.uint64(11)
         return coordinates, np.asarray(offset_words.astype(np.float64) * 2.0**-53)
 
-    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Any, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the numbers of the cells of vectors under the first `count` functions.
 
         Parameters
@@ -135,7 +137,9 @@ class CoordinateCells(Family[Any]):
                     "small"
                 )
             numbers = cells.astype(np.int64)
-            values[rows] = np.where(numbers < 0, -2 * numbers - 1, 2 * numbers).astype(np.uint64)
+            values[rows] = np.where(numbers < 0, -2 * numbers - 1, 2 * numbers).astype(
+                np.uint64
+            )
 
         cost = count + self.dim if isinstance(points, SparsePoints) else count
         costs = np.full(len(points), cost, np.int64)

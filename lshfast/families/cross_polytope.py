@@ -108,13 +108,17 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             outputs = min(max(2, 1 << (dim - 1).bit_length()), USUAL_OUTPUTS, most)
         outputs = check_int("outputs", outputs, 2, most)
         if outputs & (outputs - 1):
-            raise ValueError(f"outputs must be a power of two in 2..{most}, not {outputs}")
+            raise ValueError(
+                f"outputs must be a power of two in 2..{most}, not {outputs}"
+            )
         check_bool("structured", self.structured)
         object.__setattr__(self, "dim", dim)
         object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "value_bits", outputs.bit_length())
 
-    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Any, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of vectors under the first `count` functions.
 
         Parameters
@@ -157,10 +161,18 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         ndarray of float64, with the shape of `distance`
             Accurate to 3e-6.
         """
-        return collision_curve(self._outputs(), numbers_of(distance, "distance", 0, np.pi))
+        return collision_curve(
+            self._outputs(), numbers_of(distance, "distance", 0, np.pi)
+        )
 
     def probe(
-        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+        self,
+        items: Any,
+        bands: int,
+        rows_per_band: int,
+        probes: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
@@ -193,7 +205,9 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         outputs = self._outputs()
         points = dense_points(items, self.dim, finite=False)
         count = bands * rows_per_band * outputs
-        out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
+        out = np.empty(
+            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
+        )
 
         def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
             kernels.polytopes(coordinates, outputs, rows_per_band, buckets)
@@ -247,7 +261,9 @@ def _probe_curves(outputs: int, rows: int, probes: int) -> ProbeCurves:
     random = np.random.default_rng([outputs, rows])
     fewest, most = SIMULATED_FUNCTIONS
     functions = min(max(SIMULATED_COORDINATES // outputs, fewest), most)
-    alternatives, other_costs = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
+    alternatives, other_costs = _simulated_functions(
+        outputs, functions, min(probes, 2 * outputs)
+    )
     return ProbeCurves.simulate(alternatives, other_costs, rows, probes, random)
 
 
@@ -265,11 +281,13 @@ def _simulated_functions(
     step = max(1, 2**17 // outputs)
     for start in range(0, functions, step):
         part = slice(start, min(start + step, functions))
-        query, independent = random.standard_normal((2, part.stop - part.start, outputs))
+        query, independent = random.standard_normal(
+            (2, part.stop - part.start, outputs)
+        )
         greatest = np.abs(query).max(axis=1, keepdims=True)
-        differences = np.sort(np.concatenate([greatest - query, greatest + query], axis=1), axis=1)[
-            :, :ranks
-        ]
+        differences = np.sort(
+            np.concatenate([greatest - query, greatest + query], axis=1), axis=1
+        )[:, :ranks]
         alternatives[part] = differences**2
         for angle, costs in zip(angles.tolist(), other_costs, strict=True):
             other_vector = np.cos(angle) * query + np.sin(angle) * independent

@@ -29,7 +29,9 @@ ROUNDS = 10
 POWERS: Float64Array = 2.0 ** np.arange(-1022, 1024, dtype=np.float64)
 
 
-def collision_probability(family: Family[Any] | None, values: npt.ArrayLike) -> Float64Array:
+def collision_probability(
+    family: Family[Any] | None, values: npt.ArrayLike
+) -> Float64Array:
     """Return the collision probability of one function at distances or similarities.
 
     Without a family, similarities are collision probabilities.
@@ -49,7 +51,9 @@ def check_value(name: str, value: float, family: Family[Any] | None) -> float:
         raise TypeError(f"family must be a family, not {family!r}")
     value = check_number(name, value)
     if not (0 <= value <= family.max_distance and isfinite(value)):
-        raise ValueError(f"{name} must be a distance in 0..{family.max_distance}, not {value}")
+        raise ValueError(
+            f"{name} must be a distance in 0..{family.max_distance}, not {value}"
+        )
     return value
 
 
@@ -155,7 +159,9 @@ def _split(
     if part == 1:
         return counts, edges
     halves = counts[end - 1] * np.array([part, 1 - part], np.float64)
-    return np.concatenate([counts[: end - 1], halves, counts[end:]]), np.insert(edges, end, value)
+    return np.concatenate([counts[: end - 1], halves, counts[end:]]), np.insert(
+        edges, end, value
+    )
 
 
 def weighted_points(
@@ -175,10 +181,16 @@ def histogram_arrays(
     """Return the counts, and the values or edges of a histogram; errors describe the fault."""
     if not isinstance(histogram, (tuple, list)) or len(histogram) != 2:
         raise TypeError("histogram must be (counts, values) or (counts, edges)")
-    counts = numbers_of(histogram[0], "counts of the histogram", 0, np.finfo(np.float64).max)
+    counts = numbers_of(
+        histogram[0], "counts of the histogram", 0, np.finfo(np.float64).max
+    )
     most = 1.0 if family is None else family.max_distance
     places = numbers_of(histogram[1], "values of the histogram", 0, most)
-    if counts.ndim != 1 or places.ndim != 1 or len(places) not in (len(counts), len(counts) + 1):
+    if (
+        counts.ndim != 1
+        or places.ndim != 1
+        or len(places) not in (len(counts), len(counts) + 1)
+    ):
         shapes = f"counts {counts.shape} and values {places.shape}"
         raise ValueError(
             f"a histogram has as many values as counts, or one edge more; this one has {shapes}"

@@ -86,7 +86,10 @@ class Family(ABC, Generic[Items]):
     >>> from lshfast.families import MinHashFamily
     >>> family = MinHashFamily()
     >>> sets = TokenSets.from_sets([range(0, 80), range(20, 100)])
-    >>> family.hash(sets, 4).shape, family.distance(sets.take([0]), sets.take([1])).tolist()
+    >>> (
+    ...     family.hash(sets, 4).shape,
+    ...     family.distance(sets.take([0]), sets.take([1])).tolist(),
+    ... )
     ((2, 4), [0.4])
     >>> family.sensitivity(0.3, 0.6)
     Sensitivity(d1=0.3, d2=0.6, p1=0.7, p2=0.4)
@@ -108,11 +111,15 @@ class Family(ABC, Generic[Items]):
             return
         namesake = _FAMILIES.get(cls.name)
         if namesake is not None and _full_name(namesake) != _full_name(cls):
-            raise ValueError(f"a family is called {cls.name!r} already: {_full_name(namesake)}")
+            raise ValueError(
+                f"a family is called {cls.name!r} already: {_full_name(namesake)}"
+            )
         _FAMILIES[cls.name] = cls
 
     @abstractmethod
-    def hash(self, items: Items, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Items, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of items under the first `count` functions.
 
         Parameters
@@ -207,7 +214,12 @@ class Family(ABC, Generic[Items]):
         return np.asarray((first == second) & (first != NO_VALUE))
 
     def buckets(
-        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+        self,
+        items: Items,
+        bands: int,
+        rows_per_band: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the buckets: one value for each `rows_per_band` functions.
 
@@ -333,7 +345,9 @@ class Amplified(Family[Items], Generic[Items]):
         """The collision probability of the base at which the one of this family is 1/2."""
         return self.cascade.half_point
 
-    def hash(self, items: Items, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Items, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Return the values under the first `count` functions, uint64 (n, count).
 
         Raises
@@ -345,7 +359,12 @@ class Amplified(Family[Items], Generic[Items]):
         return self.buckets(items, count, 1, threads=threads)
 
     def buckets(
-        self, items: Items, bands: int, rows_per_band: int, *, threads: int | None = None
+        self,
+        items: Items,
+        bands: int,
+        rows_per_band: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Return one value for each `rows_per_band` functions, uint64 (n, bands).
 
@@ -370,7 +389,9 @@ class Amplified(Family[Items], Generic[Items]):
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
         """Return whether pairs collide under each of the first functions, bool (n, count)."""
-        collisions = self.base.collide(a, b, check_int("count", count, 1) * self.cascade.functions)
+        collisions = self.base.collide(
+            a, b, check_int("count", count, 1) * self.cascade.functions
+        )
         for step, size in self.steps:
             groups = collisions.reshape(len(collisions), -1, size)
             of_groups = groups.all(axis=2) if step == "and" else groups.any(axis=2)
@@ -482,7 +503,13 @@ def family_of(description: str) -> Family[Any]:
         parameters = json.loads(description)
         family = _family_with(parameters)
         stored_again = json.loads(family.describe())
-    except (TypeError, KeyError, AttributeError, RecursionError, json.JSONDecodeError) as error:
+    except (
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        json.JSONDecodeError,
+    ) as error:
         raise ValueError(
             f"not the description of a family: {str(description)[:200]!r} ({error})"
         ) from None
@@ -498,7 +525,9 @@ def family_of(description: str) -> Family[Any]:
 def _family_with(parameters: dict[str, Any]) -> Family[Any]:
     name = parameters["family"]
     if name not in _FAMILIES:
-        raise ValueError(f"no family is called {name!r}; import the module that defines it first")
+        raise ValueError(
+            f"no family is called {name!r}; import the module that defines it first"
+        )
     family = _FAMILIES[name]
     fields_of = {stored: field for field, stored in family.stored_names.items()}
     arguments: dict[str, Any] = {}
@@ -507,7 +536,9 @@ def _family_with(parameters: dict[str, Any]) -> Family[Any]:
         if isinstance(value, dict):
             arguments[field] = _family_with(value)
         elif field in family.stored_values:
-            values_of = {stored: plain for plain, stored in family.stored_values[field].items()}
+            values_of = {
+                stored: plain for plain, stored in family.stored_values[field].items()
+            }
             arguments[field] = values_of.get(value, value)
         elif field != "family":
             arguments[field] = value

@@ -78,7 +78,9 @@ class GridSquares(Family[TokenSets]):
     >>> family = GridSquares(grid=400)
     >>> family.collision_probability([family.same, family.different]).round(6).tolist()
     [0.004096, 6.4e-05]
-    >>> family.or_(1024).collision_probability([family.same, family.different]).round(5).tolist()
+    >>> family.or_(1024).collision_probability([family.same, family.different]).round(
+    ...     5
+    ... ).tolist()
     [0.98505, 0.06344]
     """
 
@@ -92,7 +94,9 @@ class GridSquares(Family[TokenSets]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", check_int("grid", self.grid, 1, MAX_GRID))
-        object.__setattr__(self, "squares", check_int("squares", self.squares, 1, MAX_SQUARES))
+        object.__setattr__(
+            self, "squares", check_int("squares", self.squares, 1, MAX_SQUARES)
+        )
         for name in ("minutia", "match"):
             probability = check_number(name, getattr(self, name))
             if not 0 <= probability <= 1:
@@ -120,7 +124,9 @@ class GridSquares(Family[TokenSets]):
         words = draw(self.seed, SQUARES, count * self.squares)
         return scaled(words, self.grid).astype(np.int64).reshape(count, self.squares)
 
-    def hash(self, items: TokenSets, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: TokenSets, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the values of sets of squares under the first `count` functions.
 
         Parameters
@@ -194,7 +200,9 @@ class GridSquares(Family[TokenSets]):
         self._check(b, "b")
         similarity = jaccard(a, b)
         sizes = a.distinct().counts + b.distinct().counts
-        return np.asarray(1 - np.rint(similarity / (1 + similarity) * sizes) / self.grid)
+        return np.asarray(
+            1 - np.rint(similarity / (1 + similarity) * sizes) / self.grid
+        )
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute (1 - d)**squares.

@@ -57,7 +57,9 @@ def rho(p1: float, p2: float) -> float:
     return 0.0 if p2 == 0 else math.log(p1) / math.log(p2)
 
 
-def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = None) -> BandPlan:
+def amplification_for(
+    n: int, p1: float, p2: float, *, recall: float | None = None
+) -> BandPlan:
     """Return the k rows and the L bands (tables) of the theory for n items.
 
     k is ln(n) / ln(1 / p2), rounded up, so that a query meets at most one far item in a table, in
@@ -119,7 +121,13 @@ def amplification_for(n: int, p1: float, p2: float, *, recall: float | None = No
 
 
 def probe_success(
-    n: int, p1: float, p2: float, rows_per_band: float, tables: float, *, far_limit: float = 2.0
+    n: int,
+    p1: float,
+    p2: float,
+    rows_per_band: float,
+    tables: float,
+    *,
+    far_limit: float = 2.0,
 ) -> float:
     """Return a lower bound of the probability that a search with a limit finds a near item.
 
@@ -177,7 +185,11 @@ def probe_success(
             raise ValueError(f"{name} must be at least 1 and finite, not {value}")
     if not 0 < check_number("far_limit", far_limit) < math.inf:
         raise ValueError(f"far_limit must be above 0 and finite, not {far_limit}")
-    hit = 1.0 if p1 == 1 else -math.expm1(tables * math.log1p(-math.pow(p1, rows_per_band)))
+    hit = (
+        1.0
+        if p1 == 1
+        else -math.expm1(tables * math.log1p(-math.pow(p1, rows_per_band)))
+    )
     return max(0.0, hit - n * math.pow(p2, rows_per_band) / far_limit)
 
 
@@ -185,7 +197,9 @@ def _checked(p1: float, p2: float) -> tuple[float, float]:
     p1 = check_number("p1", p1)
     p2 = check_number("p2", p2)
     if not 0 <= p2 < p1 <= 1:
-        raise ValueError(f"probabilities must be 0 <= p2 < p1 <= 1, not p1 = {p1} and p2 = {p2}")
+        raise ValueError(
+            f"probabilities must be 0 <= p2 < p1 <= 1, not p1 = {p1} and p2 = {p2}"
+        )
     return p1, p2
 
 

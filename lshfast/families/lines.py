@@ -86,7 +86,9 @@ class GaussianLines(StableLines):
         small = np.minimum(ratio, 1e-6) / math.sqrt(2 * math.pi)
         large = np.maximum(ratio, 1e-6)
         crossed = math.sqrt(2 / math.pi) * np.expm1(-large * large / 2) / large
-        return np.where(ratio < 1e-6, small, _error_function(large / math.sqrt(2)) + crossed)
+        return np.where(
+            ratio < 1e-6, small, _error_function(large / math.sqrt(2)) + crossed
+        )
 
     @staticmethod
     def _below(x: Float64Array) -> Float64Array:
@@ -95,7 +97,9 @@ class GaussianLines(StableLines):
     @staticmethod
     def _norms(differences: Float64Array) -> Float64Array:
         squares: Float64Array = np.einsum("ij,ij->i", differences, differences)
-        wrong = ~((squares > 1e-280) & (squares < np.inf))  # out of range, or less accurate
+        wrong = ~(
+            (squares > 1e-280) & (squares < np.inf)
+        )  # out of range, or less accurate
         norms: Float64Array = np.sqrt(squares)
         for i in np.flatnonzero(wrong).tolist():
             largest = np.abs(differences[i]).max()
@@ -168,7 +172,9 @@ class CauchyLines(StableLines):
     def _law(ratio: Float64Array) -> Float64Array:
         ratio = np.clip(ratio, 1e-300, 1e100)
         with np.errstate(under="ignore"):
-            return np.asarray((2 * np.arctan(ratio) - np.log1p(ratio * ratio) / ratio) / math.pi)
+            return np.asarray(
+                (2 * np.arctan(ratio) - np.log1p(ratio * ratio) / ratio) / math.pi
+            )
 
     @staticmethod
     def _below(x: Float64Array) -> Float64Array:

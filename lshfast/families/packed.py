@@ -19,7 +19,10 @@ FORMS = "uint64, int64, booleans, bytes, hexadecimal strings or ints"
 
 
 def codes_of(
-    codes: Any, bits: int | None, name: str = "codes", decimal: DecimalDigits | None = None
+    codes: Any,
+    bits: int | None,
+    name: str = "codes",
+    decimal: DecimalDigits | None = None,
 ) -> UInt64Array:
     """Return codes as words, (n, words), or one code as (words,); errors name the argument.
 
@@ -81,7 +84,9 @@ def codes_of(
     return np.ascontiguousarray(words[0] if single else words)
 
 
-def _array_or_numbers(codes: Any, bits: int | None, name: str) -> npt.NDArray[Any] | Sequence[Any]:
+def _array_or_numbers(
+    codes: Any, bits: int | None, name: str
+) -> npt.NDArray[Any] | Sequence[Any]:
     """Return codes as an array, or as a sequence of strings, bytes or ints."""
     items: Any = codes
     if isinstance(codes, np.integer):
@@ -107,14 +112,20 @@ def _refuse_high_bits(words: UInt64Array, bits: int, name: str) -> None:
     has_high_bits = words[..., -1] >> np.uint64(bits % 64) != 0
     if has_high_bits.any():
         row = int(np.argmax(has_high_bits))
-        raise ValueError(f"{name} must have zeros in bit {bits} and above, but row {row} has not")
+        raise ValueError(
+            f"{name} must have zeros in bit {bits} and above, but row {row} has not"
+        )
 
 
 def _is_number(item: Any) -> bool:
-    return isinstance(item, (str, bytes, int, np.integer)) and not isinstance(item, bool)
+    return isinstance(item, (str, bytes, int, np.integer)) and not isinstance(
+        item, bool
+    )
 
 
-def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UInt64Array:
+def _words_of_array(
+    array: npt.NDArray[Any], bits: int | None, name: str
+) -> UInt64Array:
     if array.dtype == bool:
         return _words_of_booleans(array, bits, name)
     if array.dtype.kind == "S" and array.ndim == 1:
@@ -127,7 +138,9 @@ def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UIn
     return _words_of_integers(array, bits, name)
 
 
-def _words_of_integers(array: npt.NDArray[Any], bits: int | None, name: str) -> UInt64Array:
+def _words_of_integers(
+    array: npt.NDArray[Any], bits: int | None, name: str
+) -> UInt64Array:
     """Return integers as words: rows of words, or one word for each code."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be {FORMS}, not {array.dtype}")
@@ -149,8 +162,12 @@ def _words_of_integers(array: npt.NDArray[Any], bits: int | None, name: str) -> 
         has_shape = words == needed_words
         rows_shape = f"(n, {needed_words})"
     if array.ndim not in (1, 2) or not has_shape:
-        row_shape = "(n,) with a word for each code" if one_word_each else f"({needed_words},)"
-        raise ValueError(f"{name} must have shape {rows_shape} or {row_shape}, not {array.shape}")
+        row_shape = (
+            "(n,) with a word for each code" if one_word_each else f"({needed_words},)"
+        )
+        raise ValueError(
+            f"{name} must have shape {rows_shape} or {row_shape}, not {array.shape}"
+        )
     code_words: UInt64Array = np.asarray(array)
     return code_words
 
@@ -166,7 +183,9 @@ def _words_of_booleans(array: BoolArray, bits: int | None, name: str) -> UInt64A
         has_shape = row_bits == bits
         allowed = f"(n, {bits}), or {bits} in all"
     if array.ndim < 2 or not has_shape:
-        raise ValueError(f"booleans in {name} must have shape {allowed}, not {array.shape}")
+        raise ValueError(
+            f"booleans in {name} must have shape {allowed}, not {array.shape}"
+        )
     rows = np.zeros((len(array), -(-row_bits // 8) * 8), np.bool_)
     rows[:, rows.shape[1] - row_bits :] = array.reshape(len(array), row_bits)
     return _words_of_bytes(np.packbits(rows, axis=1), bits, name)
@@ -185,16 +204,22 @@ def _words_of_bytes(array: Bytes, bits: int | None, name: str) -> UInt64Array:
         has_shape = row_bytes == needed_bytes
         allowed = f"{needed_bytes} bytes, for {bits} bits"
     if array.ndim != 2 or not has_shape:
-        raise ValueError(f"{name} must be codes of {allowed}, not bytes of shape {array.shape}")
+        raise ValueError(
+            f"{name} must be codes of {allowed}, not bytes of shape {array.shape}"
+        )
     padded = np.zeros((len(array), -(-row_bytes // 8) * 8), np.uint8)
     padded[:, :row_bytes] = array[:, ::-1]
     return padded.view("<u8").astype(np.uint64, copy=False)
 
 
-def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UInt64Array:
+def _words_of_numbers(
+    numbers: Sequence[Any], bits: int | None, name: str
+) -> UInt64Array:
     """Return hexadecimal strings, bytes or ints, all of one type, as words."""
     kinds: tuple[Any, ...] = str, bytes, (int, np.integer)
-    kind = next((kind for kind in kinds if numbers and isinstance(numbers[0], kind)), kinds[-1])
+    kind = next(
+        (kind for kind in kinds if numbers and isinstance(numbers[0], kind)), kinds[-1]
+    )
     for row, number in enumerate(numbers):
         if not isinstance(number, kind) or isinstance(number, bool):
             allowed = "of one type" if row else FORMS
@@ -210,12 +235,16 @@ def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UI
                 f"{name} must be of one length, {length} as row 0, and row {row} is {number!r}"
             )
     if kind is bytes:
-        octets = np.frombuffer(b"".join(numbers), np.uint8).reshape(len(numbers), length)
+        octets = np.frombuffer(b"".join(numbers), np.uint8).reshape(
+            len(numbers), length
+        )
         return _words_of_bytes(octets, bits, name)
     return _words_of_hexadecimal(numbers, bits, name)
 
 
-def _words_of_hexadecimal(numbers: Sequence[str], bits: int | None, name: str) -> UInt64Array:
+def _words_of_hexadecimal(
+    numbers: Sequence[str], bits: int | None, name: str
+) -> UInt64Array:
     """Return hexadecimal strings of one length as words."""
     digits = len(numbers[0])
     if bits is not None and digits != -(-bits // 4):
@@ -232,7 +261,9 @@ def _words_of_hexadecimal(numbers: Sequence[str], bits: int | None, name: str) -
     if len(packed) != row_bytes * len(numbers):  # fromhex ignores white space
         allowed = set("0123456789abcdefABCDEF")
         row = next(row for row, number in enumerate(numbers) if set(number) - allowed)
-        raise ValueError(f"{name} must be hexadecimal digits, and row {row} is {numbers[row]!r}")
+        raise ValueError(
+            f"{name} must be hexadecimal digits, and row {row} is {numbers[row]!r}"
+        )
     octets = np.frombuffer(packed, np.uint8).reshape(len(numbers), row_bytes)
     return _words_of_bytes(octets, None if bits is None else 8 * row_bytes, name)
 
@@ -248,8 +279,12 @@ def _words_of_ints(numbers: Sequence[int], bits: int | None, name: str) -> UInt6
         )
         number = numbers[row]
         is_short = abs(number) < 1 << 80
-        description = f"{number}" if is_short else f"a number of {number.bit_length()} bits"
-        raise ValueError(f"{name} must be in 0..2**{most_bits} - 1, and row {row} is {description}")
+        description = (
+            f"{number}" if is_short else f"a number of {number.bit_length()} bits"
+        )
+        raise ValueError(
+            f"{name} must be in 0..2**{most_bits} - 1, and row {row} is {description}"
+        )
     words = max(1, -(-(width if bits is None else bits) // 64))
     packed = b"".join(number.to_bytes(8 * words, "little") for number in numbers)
     return np.frombuffer(packed, "<u8").astype(np.uint64).reshape(len(numbers), words)

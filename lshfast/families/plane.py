@@ -88,7 +88,10 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         directions = np.zeros((count, 2))
         undrawn = np.arange(count, dtype=np.int64)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
-            x, y = (_centred(following(words[undrawn], 2 * attempt + side)) for side in (0, 1))
+            x, y = (
+                _centred(following(words[undrawn], 2 * attempt + side))
+                for side in (0, 1)
+            )
             squares = x * x + y * y
             inside = (squares > 0) & (squares <= 1)
             lengths = np.sqrt(squares[inside])
@@ -101,7 +104,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         start_words = following(words, 1) >> np.uint64(11)
         return directions, start_words.astype(np.float64) * 2.0**-53
 
-    def hash(self, items: npt.ArrayLike, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: npt.ArrayLike, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the bucket numbers of points under the first `count` functions.
 
         Parameters
@@ -136,7 +141,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
             numbers = bucket_numbers(points[rows], directions, starts, self.width)
             values[rows] = numbers.view(np.uint64)
 
-        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_VALUES, threads)
+        for_each_piece(
+            work, np.full(len(points), count, np.int64), PIECE_VALUES, threads
+        )
         return values ^ np.uint64(2**63)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
@@ -164,7 +171,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
             distances = np.hypot(*np.subtract(first, second, dtype=np.float64).T)
         is_finite = np.isfinite(distances)
         if not is_finite.all():
-            raise ValueError(f"the distance of pair {int(np.argmin(is_finite))} overflows")
+            raise ValueError(
+                f"the distance of pair {int(np.argmin(is_finite))} overflows"
+            )
         return np.asarray(distances, np.float64)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -182,7 +191,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         return unit_line_probability(distance, self.width, 2)
 
 
-def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Float64Array:
+def unit_line_probability(
+    distance: npt.ArrayLike, width: float, dim: int
+) -> Float64Array:
     """Compute the probability that points share a bucket on a line of random direction.
 
     The direction is a uniform unit vector, not a Gaussian one, and the start of the buckets is
@@ -214,7 +225,10 @@ def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Fl
     The probability at twice the width is at most 1/3 up to four dimensions only:
 
     >>> from lshfast.families.plane import unit_line_probability
-    >>> [float(unit_line_probability(2, 1, dim).round(3)) for dim in (2, 3, 4, 5, 8, 16, 100)]
+    >>> [
+    ...     float(unit_line_probability(2, 1, dim).round(3))
+    ...     for dim in (2, 3, 4, 5, 8, 16, 100)
+    ... ]
     [0.163, 0.25, 0.312, 0.359, 0.46, 0.601, 0.84]
     """
     check_int("dim", dim, 2)
@@ -228,7 +242,11 @@ def unit_line_probability(distance: npt.ArrayLike, width: float, dim: int) -> Fl
     partial_integral = _integral_of_cosines(sine, cosine, dim - 2)
     slope = -x * np.expm1((dim - 1) * log_cosine) / (dim - 1)
     return np.asarray(
-        np.where(np.isinf(distances), 0.0, np.clip((partial_integral - slope) / integral, 0, 1))
+        np.where(
+            np.isinf(distances),
+            0.0,
+            np.clip((partial_integral - slope) / integral, 0, 1),
+        )
     )
 
 
@@ -307,7 +325,9 @@ def _in_plane(items: Any, name: str = "items") -> npt.NDArray[np.floating[Any]]:
     return cast("npt.NDArray[np.floating[Any]]", dense)
 
 
-def _integral_of_cosines(sine: Float64Array, cosine: Float64Array, power: int) -> Float64Array:
+def _integral_of_cosines(
+    sine: Float64Array, cosine: Float64Array, power: int
+) -> Float64Array:
     """Return the integral of cos**power from 0 to the angle with this sine and cosine.
 
     The angle is in [0, pi / 2].

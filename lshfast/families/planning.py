@@ -149,7 +149,9 @@ def plan_recall(
     choice = most_rows(planner.p, functions, recall)
     if choice is None:
         most = scurve(planner.p, functions, 1)
-        raise ValueError(f"{planner.beyond(recall)} of functions {functions}: at most {most:.4f}")
+        raise ValueError(
+            f"{planner.beyond(recall)} of functions {functions}: at most {most:.4f}"
+        )
     return planner.plan(choice, planner.words(functions, choice.bands))
 
 
@@ -305,7 +307,9 @@ def plan_work(
             best = bands_and_rows
             least = work
     if best is None:
-        limit = f"functions {functions}" + ("" if memory is None else f" and memory {memory}")
+        limit = f"functions {functions}" + (
+            "" if memory is None else f" and memory {memory}"
+        )
         raise ValueError(f"{planner.beyond(recall)} of {limit}")
     return planner.plan(best)
 
@@ -318,7 +322,9 @@ def least_bands(p: float, rows: int, recall: float, most: int) -> int | None:
     all_rows = p**rows
     if all_rows == 1:
         return 1
-    exact_bands = math.log1p(-recall) / math.log1p(-all_rows) if all_rows > 0 else math.inf
+    exact_bands = (
+        math.log1p(-recall) / math.log1p(-all_rows) if all_rows > 0 else math.inf
+    )
     if exact_bands > most:
         return None
     bands = max(1, math.ceil(exact_bands))

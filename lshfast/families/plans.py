@@ -133,7 +133,9 @@ class BandPlan:
         functions = f"functions: {self.bands * self.rows_per_band:,}{family_note}"
         recall_note = f"at {value} {self.threshold:.4g}"
         lines = [
-            _line("bands x rows", f"{self.bands:,} x {self.rows_per_band:,}", functions),
+            _line(
+                "bands x rows", f"{self.bands:,} x {self.rows_per_band:,}", functions
+            ),
             _line("recall", f"{self.recall:.4f}", recall_note),
         ]
         if self.half_point is not None:
@@ -199,7 +201,13 @@ class BandPlanner:
         recall = float(scurve(self.p, bands.bands, bands.rows_per_band))
         memory = None if self.n is None else self.memory(bands.bands, words)
         plan = BandPlan(
-            bands.bands, bands.rows_per_band, self.threshold, recall, self.family, self.n, memory
+            bands.bands,
+            bands.rows_per_band,
+            self.threshold,
+            recall,
+            self.family,
+            self.n,
+            memory,
         )
         if self.spread is None:
             return plan

@@ -141,7 +141,9 @@ def plot_curve(
     bars = None if histogram is None else histogram_arrays(histogram, shape.axis_family)
     bar_places: list[float] = [] if bars is None else bars[1].tolist()
     low, high = _limits(shape, limits, [*marks, *ends, *bar_places])
-    if others and not all(isinstance(bands, Bands) for bands in (curve, *others.values())):
+    if others and not all(
+        isinstance(bands, Bands) for bands in (curve, *others.values())
+    ):
         raise TypeError("others must be Bands, and need a curve that is Bands")
     legend_above = ax is None
     if ax is None:
@@ -149,8 +151,12 @@ def plot_curve(
     if bars is not None:
         _draw_histogram(ax, shape, *bars, low, high)
     _draw_curves(ax, shape, others or {}, np.linspace(low, high, POINTS))
-    _draw_marks(ax, shape, _between(low, high, marks), _between(low, high, ends), (low, high))
-    ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
+    _draw_marks(
+        ax, shape, _between(low, high, marks), _between(low, high, ends), (low, high)
+    )
+    ax.set(
+        xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02)
+    )
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     _legend(ax, above=legend_above)
@@ -164,7 +170,9 @@ def _draw_curves(
 ) -> None:
     """Draw the curve, the one of a single function if it differs, and the ones of other bands."""
     probabilities = shape.probability(values)
-    ax.plot(values, probabilities, color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
+    ax.plot(
+        values, probabilities, color=CURVE, linewidth=2.2, label=shape.label, zorder=3
+    )
     if shape.amplified:
         ax.plot(
             values,
@@ -202,13 +210,17 @@ def _draw_marks(
         ax.plot(value, probability, "o", color=THRESHOLD, label=label, **MARKER)
     half = shape.half_point()
     if half is not None and low <= half <= high:
-        ax.plot([half, half, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
+        ax.plot(
+            [half, half, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":"
+        )
         ax.plot(half, 0.5, "s", color=HALF, label=f"half at {half:.4g}", **MARKER)
     for value, marker in zip(ends, "^v", strict=False):
         probability = float(shape.probability(value))
         label = f"at {value:.4g}: {probability:.4g}"
         heights = [0, probability, probability]
-        ax.plot([value, value, low], heights, color=POINT, linewidth=0.8, linestyle="-.")
+        ax.plot(
+            [value, value, low], heights, color=POINT, linewidth=0.8, linestyle="-."
+        )
         ax.plot(value, probability, marker, color=POINT, label=label, **MARKER)
 
 
@@ -247,7 +259,9 @@ class _Shape:
     @classmethod
     def of(cls, curve: Family[Any] | Bands | BandPlan, over: Axis | None) -> _Shape:
         if over not in (None, *get_args(Axis)):
-            raise ValueError(f"over must be one of {', '.join(get_args(Axis))}, not {over!r}")
+            raise ValueError(
+                f"over must be one of {', '.join(get_args(Axis))}, not {over!r}"
+            )
         if isinstance(curve, (Bands, BandPlan)):
             bands = Bands(curve.bands, curve.rows_per_band)
             family = curve.family if isinstance(curve, BandPlan) else None
@@ -270,7 +284,9 @@ class _Shape:
                 outcome,
             )
         if not isinstance(curve, Family):
-            raise TypeError(f"curve must be a Family, Bands or a BandPlan, not {curve!r}")
+            raise TypeError(
+                f"curve must be a Family, Bands or a BandPlan, not {curve!r}"
+            )
         base = curve
         cascade = Cascade()
         if isinstance(curve, Amplified):
@@ -297,7 +313,11 @@ class _Shape:
     @property
     def axis_label(self) -> str:
         if self.family is None:
-            return "similarity" if self.over == "similarity" else "distance (1 − similarity)"
+            return (
+                "similarity"
+                if self.over == "similarity"
+                else "distance (1 − similarity)"
+            )
         if self.over == "distance":
             return "distance"
         return f"collision probability of one function of {self.family.name}"
@@ -340,11 +360,15 @@ class _Shape:
         value = check_number(name, value)
         most = 1.0 if self.axis_family is None else self.axis_family.max_distance
         if not (0 <= value <= most and isfinite(value)):
-            raise ValueError(f"{name} must be a {self.over} in 0..{most:g}, not {value}")
+            raise ValueError(
+                f"{name} must be a {self.over} in 0..{most:g}, not {value}"
+            )
         return value
 
 
-def _sensitivity_ends(shape: _Shape, sensitivity: tuple[float, float] | None) -> list[float]:
+def _sensitivity_ends(
+    shape: _Shape, sensitivity: tuple[float, float] | None
+) -> list[float]:
     """Return the checked values of a sensitivity, or an empty list."""
     if sensitivity is None:
         return []
@@ -379,7 +403,12 @@ def _limits(
 
 
 def _draw_histogram(
-    ax: Axes, shape: _Shape, counts: Float64Array, places: Float64Array, low: float, high: float
+    ax: Axes,
+    shape: _Shape,
+    counts: Float64Array,
+    places: Float64Array,
+    low: float,
+    high: float,
 ) -> None:
     """Draw bars of all items and of the expected candidates behind the curve.
 
@@ -402,7 +431,13 @@ def _draw_histogram(
     )
     for heights, color, label in kinds_of_bars:
         bar_axes.bar(
-            left_edges, heights, widths, align="edge", color=color, label=label, linewidth=0
+            left_edges,
+            heights,
+            widths,
+            align="edge",
+            color=color,
+            label=label,
+            linewidth=0,
         )
     positive_counts = counts[counts > 0]
     least = float(positive_counts.min())

@@ -71,7 +71,9 @@ class SparsePoints:
 Points: TypeAlias = DensePoints | SparsePoints
 
 
-def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = True) -> Points:
+def dense_points(
+    items: Any, dim: int, name: str = "items", *, finite: bool = True
+) -> Points:
     """Return vectors as an array of float32 or float64, or as `SparsePoints`.
 
     Parameters
@@ -123,7 +125,9 @@ def refuse_infinite(points: Points, name: str) -> None:
             if not is_finite.all():
                 place = start + int(np.argmin(is_finite))
                 row = int(np.searchsorted(points.offsets, place, side="right")) - 1
-                raise _not_finite(name, row, int(points.columns[place]), points.values[place])
+                raise _not_finite(
+                    name, row, int(points.columns[place]), points.values[place]
+                )
         return
     step = max(1, CHECKED_COORDINATES // max(1, points.shape[1]))
     for start in range(0, len(points), step):
@@ -145,14 +149,18 @@ def dense_blocks(
 
 
 def _not_finite(name: str, row: int, column: int, value: Any) -> ValueError:
-    return ValueError(f"{name} must be finite, and row {row}, column {column} is {value}")
+    return ValueError(
+        f"{name} must be finite, and row {row}, column {column} is {value}"
+    )
 
 
 def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
-        return array.astype(np.float32 if array.dtype.itemsize == 4 else np.float64, copy=False)
+        return array.astype(
+            np.float32 if array.dtype.itemsize == 4 else np.float64, copy=False
+        )
     small = array.dtype.itemsize <= 2
     with np.errstate(over="ignore"):
         return array.astype(np.float32 if small else np.float64)
@@ -164,7 +172,9 @@ def _dense(items: Any, dim: int, name: str) -> DensePoints:
         array = _stacked(array, dim, name)
     array = _as_floats(array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
-        raise ValueError(f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}")
+        raise ValueError(
+            f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}"
+        )
     return np.ascontiguousarray(array.reshape(-1, dim))
 
 
@@ -186,15 +196,22 @@ def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
             )
         if array.dtype.kind not in "iuf":
             text = str(item)[:60]
-            raise TypeError(f"{name} must be integers or floats, and row {row} is {text!r}")
+            raise TypeError(
+                f"{name} must be integers or floats, and row {row} is {text!r}"
+            )
     return np.stack(arrays) if arrays else np.empty((0, dim))
 
 
 def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
     if getattr(items, "format", "csr") != "csr" and hasattr(items, "tocsr"):
         items = items.tocsr()
-    if not all(hasattr(items, attribute) for attribute in ("indptr", "indices", "data", "shape")):
-        raise TypeError(f"{name} must be an array or a CSR matrix, not {type(items).__name__}")
+    if not all(
+        hasattr(items, attribute)
+        for attribute in ("indptr", "indices", "data", "shape")
+    ):
+        raise TypeError(
+            f"{name} must be an array or a CSR matrix, not {type(items).__name__}"
+        )
     shape = tuple(items.shape)
     if len(shape) != 2 or shape[1] != dim:
         raise ValueError(f"{name} must have shape (n, {dim}), not {shape}")
@@ -215,12 +232,23 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
 
 
 def _csr_fault(
-    offsets: Int64Array, columns: Int64Array, values: npt.NDArray[Any], shape: tuple[int, int]
+    offsets: Int64Array,
+    columns: Int64Array,
+    values: npt.NDArray[Any],
+    shape: tuple[int, int],
 ) -> str | None:
     """Return the fault of arrays that are no CSR matrix of this shape, or None."""
-    if offsets.shape != (shape[0] + 1,) or columns.ndim != 1 or columns.shape != values.shape:
+    if (
+        offsets.shape != (shape[0] + 1,)
+        or columns.ndim != 1
+        or columns.shape != values.shape
+    ):
         return "indptr, indices and data do not have the right lengths"
-    if offsets[0] < 0 or offsets[-1] > len(columns) or (offsets[1:] < offsets[:-1]).any():
+    if (
+        offsets[0] < 0
+        or offsets[-1] > len(columns)
+        or (offsets[1:] < offsets[:-1]).any()
+    ):
         return f"indptr must rise from 0 to at most {len(columns)}"
     used_columns = columns[offsets[0] : offsets[-1]]
     if used_columns.size and (used_columns.min() < 0 or used_columns.max() >= shape[1]):

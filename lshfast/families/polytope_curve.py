@@ -35,7 +35,9 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
     ndarray of float64, with the shape of `angles`
         In [0, 1]; accurate to 3e-6.
     """
-    probabilities = np.polynomial.chebyshev.chebval(2 * angles / np.pi - 1, _coefficients(outputs))
+    probabilities = np.polynomial.chebyshev.chebval(
+        2 * angles / np.pi - 1, _coefficients(outputs)
+    )
     return np.asarray(np.where(angles == 0, 1.0, np.clip(probabilities, 0, 1)))
 
 
@@ -76,7 +78,9 @@ def collision_integral(outputs: int, angle: float) -> float:
     density = np.exp(-(u**2 + x[:, None] ** 2) / 2) / (2 * np.pi)
     y = cosine * x[:, None] + sine * u
     inside = _rectangles(np.broadcast_to(x[:, None], u.shape), y, math.atanh(cosine))
-    return float(2 * outputs * (wx[:, None] * wu * density * inside ** (outputs - 1)).sum())
+    return float(
+        2 * outputs * (wx[:, None] * wu * density * inside ** (outputs - 1)).sum()
+    )
 
 
 def _rectangles(x: Float64Array, y: Float64Array, end: float) -> Float64Array:

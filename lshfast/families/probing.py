@@ -139,19 +139,25 @@ class ProbeCurves:
                 cost = costs[functions_of_bands].sum(axis=1) * (1 - 1e-12)
                 cheaper_buckets = (cheapest < cost[:, None]).sum(axis=1)
                 count += np.bincount(cheaper_buckets, minlength=probes + 1)
-        found_shares = np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
+        found_shares = (
+            np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
+        )
         collisions = (other_costs == 0).mean(axis=1)
         order = np.argsort(collisions, kind="stable")
         return cls(collisions[order], found_shares[order], rows)
 
-    def probability(self, collision_probability: Float64Array, probes: int) -> Float64Array:
+    def probability(
+        self, collision_probability: Float64Array, probes: int
+    ) -> Float64Array:
         """Return the probabilities for `probes` buckets at these collision probabilities.
 
         The root of the probability is interpolated, which is the collision probability itself for
         one probe.
         """
         roots = self.found[:, probes - 1] ** (1 / self.rows)
-        return np.asarray(np.interp(collision_probability, self.collisions, roots) ** self.rows)
+        return np.asarray(
+            np.interp(collision_probability, self.collisions, roots) ** self.rows
+        )
 
 
 def found_by_probes(
@@ -192,4 +198,6 @@ def found_by_probes(
             first_bucket = log[band_states].sum(axis=1, keepdims=True)
             chance = np.exp(first_bucket + change.reshape(has_bucket.shape))
             total += (chance * has_bucket).sum(axis=0)
-    return np.minimum(np.cumsum(probabilities, axis=1, dtype=np.float64) / len(costs), 1)
+    return np.minimum(
+        np.cumsum(probabilities, axis=1, dtype=np.float64) / len(costs), 1
+    )

@@ -13,7 +13,13 @@ import numpy.typing as npt
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import BoolArray, Float32Array, Int64Array, UInt64Array
 from lshfast.families.family import NO_VALUE
-from lshfast.families.points import Points, SparsePoints, dense_blocks, refuse_infinite, scaled
+from lshfast.families.points import (
+    Points,
+    SparsePoints,
+    dense_blocks,
+    refuse_infinite,
+    scaled,
+)
 from lshfast.kernels import projections
 from lshfast.kernels import rotations as kernels
 
@@ -54,7 +60,9 @@ class Projection:
     seed: int
     structured: bool
 
-    def coordinates(self, points: Points, count: int, threads: int | None) -> Float32Array:
+    def coordinates(
+        self, points: Points, count: int, threads: int | None
+    ) -> Float32Array:
         """Return the first coordinates of points, float32 (n, count); zeros for zero vectors."""
         out = np.empty((len(points), count), np.float32)
         if self.structured:
@@ -71,7 +79,9 @@ class Projection:
 
         def project(rows: slice) -> None:
             positions = np.empty((rows.stop - rows.start, count))
-            projections.dense(scaled(points[rows]), matrix, origin, 1.0, positions, None)
+            projections.dense(
+                scaled(points[rows]), matrix, origin, 1.0, positions, None
+            )
             out[rows] = positions
 
         costs = np.full(len(points), self.dim + count, np.int64)
@@ -92,7 +102,9 @@ class Projection:
         factors = self._factors(count)
 
         def write_signs(rows: slice, source: Source) -> int:
-            return kernels.codes(*source, self.dim, factors, count, words[rows], zero[rows])
+            return kernels.codes(
+                *source, self.dim, factors, count, words[rows], zero[rows]
+            )
 
         self._rotate(write_signs, points, count, threads)
         return words, zero.astype(bool)
@@ -149,11 +161,19 @@ class Projection:
     def _factors(self, count: int) -> Float32Array:
         size = padded_size(self.dim)
         rotations = -(-count // size)
-        draw = _factors_of if rotations * size <= KEPT_COORDINATES else _factors_of.__wrapped__
+        draw = (
+            _factors_of
+            if rotations * size <= KEPT_COORDINATES
+            else _factors_of.__wrapped__
+        )
         return draw(self.seed, rotations, self.dim)
 
     def _rotate(
-        self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None
+        self,
+        work: Callable[[slice, Source], int],
+        points: Points,
+        count: int,
+        threads: int | None,
     ) -> None:
         """Call work(rows, source) for pieces of rows; it returns the first infinite row or -1."""
 

@@ -116,7 +116,9 @@ def angles_of_counts(a: Any, b: Any) -> Float64Array:
     """
     _check_exact(a, b)
     angles = np.full(check_pairs(len(a), len(b)), np.pi / 2, np.float64)
-    for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):
+    for pairs, rows, left, right in _aligned(
+        WeightedSets.counted(a), WeightedSets.counted(b)
+    ):
         n = pairs.stop - pairs.start
         left_norms = np.sqrt(np.bincount(rows, left * left, n))
         right_norms = np.sqrt(np.bincount(rows, right * right, n))
@@ -134,7 +136,9 @@ def angles_of_counts(a: Any, b: Any) -> Float64Array:
 def _check_exact(a: Any, b: Any) -> None:
     for name, sets in (("a", a), ("b", b)):
         if isinstance(sets, np.ndarray):
-            raise TypeError(f"{name} must be TokenSets, of which distances are exact, not sketches")
+            raise TypeError(
+                f"{name} must be TokenSets, of which distances are exact, not sketches"
+            )
         check_token_sets(sets)
 
 

@@ -68,7 +68,10 @@ class MinHashFamily(Family[SetsOrSignatures]):
     >>> from lshfast import TokenSets
     >>> from lshfast.families import MinHashFamily
     >>> family = MinHashFamily(seed=7)
-    >>> a, b = TokenSets.from_sets([range(0, 80)]), TokenSets.from_sets([range(20, 100)])
+    >>> a, b = (
+    ...     TokenSets.from_sets([range(0, 80)]),
+    ...     TokenSets.from_sets([range(20, 100)]),
+    ... )
     >>> family.distance(a, b).tolist(), family.collision_probability(0.4).tolist()
     ([0.4], 0.6)
     >>> bool(abs(family.collide(a, b, 1024).mean() - 0.6) < 0.05)
@@ -261,7 +264,9 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
             return np.asarray(hasher.sketch(items, threads=threads))
         return _signatures(items, hasher, prefix=self.scheme == "icws")
 
-    def distance(self, a: WeightedSetsOrSignatures, b: WeightedSetsOrSignatures) -> Float64Array:
+    def distance(
+        self, a: WeightedSetsOrSignatures, b: WeightedSetsOrSignatures
+    ) -> Float64Array:
         """Compute the distances 1 - sum min / sum max of pairs of weighted sets.
 
         Parameters
@@ -339,7 +344,10 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
     >>> from lshfast import TokenSets
     >>> from lshfast.families import SimHashFamily
     >>> family = SimHashFamily()
-    >>> a, b = TokenSets.from_sets([range(0, 100)]), TokenSets.from_sets([range(50, 150)])
+    >>> a, b = (
+    ...     TokenSets.from_sets([range(0, 100)]),
+    ...     TokenSets.from_sets([range(50, 150)]),
+    ... )
     >>> (
     ...     family.distance(a, b).round(4).tolist(),
     ...     family.collision_probability(1.0472).round(4).tolist(),
@@ -365,7 +373,9 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         """Return the sketcher whose bits are the first functions; `bits` is a multiple of 64."""
         return SimHasher(bits, self.seed)
 
-    def codes(self, items: SetsOrSignatures, count: int, *, threads: int | None = None) -> BitCodes:
+    def codes(
+        self, items: SetsOrSignatures, count: int, *, threads: int | None = None
+    ) -> BitCodes:
         """Compute the bits of sets under the first `count` functions, packed.
 
         Parameters
@@ -439,13 +449,20 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / np.pi)
+        return np.asarray(
+            1 - numbers_of(distance, "distance", 0, self.max_distance) / np.pi
+        )
 
 
 def _signatures(items: Any, hasher: Any, prefix: bool) -> UInt64Array:
     """Return the first slots of signatures of the sketcher, or raise an error."""
     count = hasher.num_perm
-    if prefix and isinstance(items, np.ndarray) and items.ndim and items.shape[-1] > count:
+    if (
+        prefix
+        and isinstance(items, np.ndarray)
+        and items.ndim
+        and items.shape[-1] > count
+    ):
         hasher = type(hasher)(items.shape[-1], hasher.scheme, hasher.seed)
     signatures = np.atleast_2d(check_signatures(items, hasher, "items"))
     return np.ascontiguousarray(np.asarray(signatures)[:, :count])
@@ -461,6 +478,10 @@ def _codes(items: Any, hasher: SimHasher) -> UInt64Array:
             f"items must be codes of at least {hasher.words} words, not of shape {array.shape}"
         )
     maker = getattr(items, "hasher", None)
-    if maker is not None and (type(maker) is not SimHasher or maker.seed != hasher.seed):
-        raise ValueError(f"items are of {maker}, not of a SimHasher with seed {hasher.seed}")
+    if maker is not None and (
+        type(maker) is not SimHasher or maker.seed != hasher.seed
+    ):
+        raise ValueError(
+            f"items are of {maker}, not of a SimHasher with seed {hasher.seed}"
+        )
     return np.atleast_2d(np.asarray(array))

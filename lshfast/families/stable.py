@@ -63,7 +63,9 @@ class StableLines(Probing[Any]):
     _cauchy: ClassVar[bool]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, kernels.MOST_COORDINATES))
+        object.__setattr__(
+            self, "dim", check_int("dim", self.dim, 1, kernels.MOST_COORDINATES)
+        )
         object.__setattr__(self, "width", check_number("width", self.width))
         if not 0 < self.width < math.inf:
             raise ValueError(f"width must be finite and above 0, not {self.width}")
@@ -86,7 +88,9 @@ class StableLines(Probing[Any]):
     def _norms(differences: Float64Array) -> Float64Array:
         """Return the norms of rows, (n, dim); infinite if one overflows."""
 
-    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Any, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the cells of points on the first `count` lines.
 
         Parameters
@@ -165,7 +169,13 @@ class StableLines(Probing[Any]):
         return buckets
 
     def probe(
-        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+        self,
+        items: Any,
+        bands: int,
+        rows_per_band: int,
+        probes: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
@@ -249,7 +259,9 @@ class StableLines(Probing[Any]):
                     distances[rows.start + i] = 4 * quarter
         if np.isinf(distances).any():
             pair = int(np.argmax(np.isinf(distances)))
-            raise ValueError(f"the distance of pair {pair} is above the largest float64")
+            raise ValueError(
+                f"the distance of pair {pair} is above the largest float64"
+            )
         return distances
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -318,7 +330,9 @@ class StableLines(Probing[Any]):
         return probabilities[:, probes - 1].reshape(ratios.shape).copy()
 
     @classmethod
-    def best_width(cls, near: float, far: float, *, far_probability: float = 0.7) -> float:
+    def best_width(
+        cls, near: float, far: float, *, far_probability: float = 0.7
+    ) -> float:
         """Compute the width with the least rho, the exponent of the work of a search.
 
         With rho = ln p1 / ln p2, where p1 and p2 are the collision probabilities at the distances
@@ -350,7 +364,10 @@ class StableLines(Probing[Any]):
         >>> width = GaussianLines.best_width(1, 2)
         >>> (
         ...     round(width, 2),
-        ...     GaussianLines(128, width).collision_probability([1, 2]).round(3).tolist(),
+        ...     GaussianLines(128, width)
+        ...     .collision_probability([1, 2])
+        ...     .round(3)
+        ...     .tolist(),
         ... )
         (3.77, [0.788, 0.589])
         """
@@ -367,7 +384,9 @@ class StableLines(Probing[Any]):
         def rho(log_ratios: Float64Array) -> Float64Array:
             p1 = cls._law(np.exp(log_ratios) * (far / near))
             p2 = cls._law(np.exp(log_ratios))
-            return np.asarray(np.where(p2 <= largest_p2, np.log(p1) / np.log(p2), np.inf))
+            return np.asarray(
+                np.where(p2 <= largest_p2, np.log(p1) / np.log(p2), np.inf)
+            )
 
         # The logarithm of width / far is searched. Each round keeps the neighbours of the best of
         # 65 points, a 32nd of the interval.
@@ -405,7 +424,9 @@ class StableLines(Probing[Any]):
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
             kernels.draw_lines(self.seed, self._cauchy, lines)
-            with _keeping:  # a thread that needs fewer lines does not replace more lines
+            with (
+                _keeping
+            ):  # a thread that needs fewer lines does not replace more lines
                 kept_lines = self._drawn.get("lines")
                 if kept_lines is None or kept_lines.shape[1] < count:
                     self._drawn["lines"] = lines
@@ -425,9 +446,13 @@ class StableLines(Probing[Any]):
         block = points[rows]
         if isinstance(block, SparsePoints):
             rows_of_block = (block.offsets, block.columns, block.values)
-            bad_row = kernels.sparse(*rows_of_block, lines, offsets, self.width, positions, values)
+            bad_row = kernels.sparse(
+                *rows_of_block, lines, offsets, self.width, positions, values
+            )
         else:
-            bad_row = kernels.dense(block, lines, offsets, self.width, positions, values)
+            bad_row = kernels.dense(
+                block, lines, offsets, self.width, positions, values
+            )
         if bad_row >= 0:
             refuse_infinite(points, "items")
             raise ValueError(
@@ -439,7 +464,9 @@ class StableLines(Probing[Any]):
         self, work: Callable[[slice], None], n: int, count: int, threads: int | None
     ) -> None:
         threads = thread_count(threads)
-        piece_rows = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
+        piece_rows = ROWS_TOGETHER * max(
+            1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER)
+        )
         if n == 0:
             return
         self._lines(count)
@@ -464,7 +491,10 @@ def _sorted_columns(points: SparsePoints) -> SparsePoints:
     counts = np.bincount(rows[first], minlength=len(points))
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     return SparsePoints(
-        offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim
+        offsets.astype(np.int64),
+        np.ascontiguousarray(columns[first]),
+        values,
+        points.dim,
     )
 
 
@@ -495,7 +525,9 @@ def _found(
     order = np.where(in_first_half, [1, 0, 2], [1, 2, 0])
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
-    chances = np.diff(family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2)
+    chances = np.diff(
+        family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2
+    )
     ordered_chances = np.take_along_axis(chances, order[None], axis=2)
     probabilities = found_by_probes(costs, ordered_chances, rows, probes)
     probabilities.flags.writeable = False

@@ -67,7 +67,9 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
     ...     family.collision_probability(4).round(4).tolist(),
     ... )
     ([4.0], 0.8095)
-    >>> bool(abs(family.collide([[3, 0, 5]], [[1, 2, 5]], 4096).mean() - 17 / 21) < 0.03)
+    >>> bool(
+    ...     abs(family.collide([[3, 0, 5]], [[1, 2, 5]], 4096).mean() - 17 / 21) < 0.03
+    ... )
     True
     """
 
@@ -81,7 +83,9 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         object.__setattr__(self, "limit", check_int("limit", self.limit, 1, MAX_LIMIT))
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1))
         if self.limit * self.dim > MAX_LIMIT:
-            raise ValueError(f"limit * dim must be at most 2**53, not {self.limit} * {self.dim}")
+            raise ValueError(
+                f"limit * dim must be at most 2**53, not {self.limit} * {self.dim}"
+            )
 
     @property
     def max_distance(self) -> float:
@@ -95,7 +99,9 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         cuts = scaled(draw(self.seed, UNARY_CUT, count), self.limit)
         return coordinates.astype(np.int64), cuts.astype(np.int64) + 1
 
-    def codes(self, items: npt.ArrayLike, count: int, *, threads: int | None = None) -> BitCodes:
+    def codes(
+        self, items: npt.ArrayLike, count: int, *, threads: int | None = None
+    ) -> BitCodes:
         """Compute the values of vectors under the first `count` functions, packed.
 
         Parameters
@@ -133,7 +139,9 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
             packed = np.packbits(ones, axis=1, bitorder="little")
             octets[rows, : packed.shape[1]] = packed
 
-        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_STEPS, threads)
+        for_each_piece(
+            work, np.full(len(points), count, np.int64), PIECE_STEPS, threads
+        )
         return BitCodes(octets.view("<u8").astype(np.uint64, copy=False), None)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
@@ -211,9 +219,13 @@ def whole_points(
     """
     array = array_of(items, name)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be whole numbers of an integer dtype, not {array.dtype}")
+        raise TypeError(
+            f"{name} must be whole numbers of an integer dtype, not {array.dtype}"
+        )
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
-        raise ValueError(f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}")
+        raise ValueError(
+            f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}"
+        )
     points = array.reshape(-1, dim)
     if points.size and (points.min() < 0 or points.max() > limit):
         row, column = np.argwhere((points < 0) | (points > limit))[0].tolist()

@@ -129,7 +129,9 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
             If the vectors have a different dim, or a coordinate is NaN or infinite.
         """
         points = dense_points(items, self.dim, finite=False)
-        words, zero = self._projection().signs(points, check_int("count", count, 1), threads)
+        words, zero = self._projection().signs(
+            points, check_int("count", count, 1), threads
+        )
         return BitCodes(words, zero if zero.any() else None)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
@@ -147,7 +149,13 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         return np.asarray(1 - numbers_of(distance, "distance", 0, np.pi) / np.pi)
 
     def probe(
-        self, items: Any, bands: int, rows_per_band: int, probes: int, *, threads: int | None = None
+        self,
+        items: Any,
+        bands: int,
+        rows_per_band: int,
+        probes: int,
+        *,
+        threads: int | None = None,
     ) -> UInt64Array:
         """Compute the values of the `probes` most promising buckets of each band, best first.
 
@@ -179,7 +187,9 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         bands, rows_per_band = check_bands(bands, rows_per_band)
         count = bands * rows_per_band
         points = dense_points(items, self.dim, finite=False)
-        out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
+        out = np.empty(
+            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
+        )
 
         def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
             kernels.signs(coordinates, rows_per_band, buckets)
@@ -214,7 +224,9 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
             return np.asarray(p**rows_per_band)
         if rows_per_band <= 20 and probes >= 2**rows_per_band:
             return np.ones_like(p)
-        return _probe_curves(rows_per_band, 1 << (probes - 1).bit_length()).probability(p, probes)
+        return _probe_curves(rows_per_band, 1 << (probes - 1).bit_length()).probability(
+            p, probes
+        )
 
     def _projection(self) -> Projection:
         return Projection(self.dim, self.seed, self.structured)
@@ -332,7 +344,13 @@ class SignVectors(AngleFamily, BitFamily[Any]):
         sketcher = self.sketcher(check_int("count", count, 1, MAX_BITS))
         if getattr(items, "hasher", None) is not None:
             stored_codes = checked(
-                items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code"
+                items,
+                "items",
+                sketcher,
+                np.uint64,
+                sketcher.words,
+                "codes of ",
+                "words a code",
             )
             sketched_codes = np.array(np.atleast_2d(stored_codes))
             is_empty = np.asarray(sketcher.is_empty(sketched_codes))

@@ -46,7 +46,13 @@ MATCH_OPTIONS = (
         int,
         daily=True,
     ),
-    Option("functions", 1024, "Functions of a group, of which one must say yes.", int, daily=True),
+    Option(
+        "functions",
+        1024,
+        "Functions of a group, of which one must say yes.",
+        int,
+        daily=True,
+    ),
     Option("groups", 2, "Groups, of which each must say yes.", int, daily=True),
     Option(
         "minutia",
@@ -78,13 +84,17 @@ def match_prints(options: Options, console: Console) -> None:
     from lshfast.fingerprints.job import match_fingerprints
 
     grid = FingerprintGrid(options.square, options.grid_columns, options.grid_rows)
-    squares = GridSquares(grid.size, options.squares, options.minutia, options.match, options.seed)
+    squares = GridSquares(
+        grid.size, options.squares, options.minutia, options.match, options.seed
+    )
     matcher = FingerprintMatcher(squares, options.functions, options.groups)
     source = Inputs.of(options.minutiae, options)
     with console.watching(options.output, source) as watch:
         summary = match_fingerprints(
             source,
-            output_of(options.output, source, options.output_format, options.defuse_formulas),
+            output_of(
+                options.output, source, options.output_format, options.defuse_formulas
+            ),
             grid,
             matcher,
             against=options.against,

@@ -54,7 +54,9 @@ class FingerprintSummary(Account):
         """Yield the lines of a table."""
         rates = f"expected: {self.found:.2%} of prints of one finger, {self.false:.2%} of others"
         yield figure("read", self.read, self.parts)
-        yield figure("prints", self.prints, f"compared with {counted(self.database, 'print')}")
+        yield figure(
+            "prints", self.prints, f"compared with {counted(self.database, 'print')}"
+        )
         yield figure("matched", self.matched, f"prints with a match; {rates}")
         yield figure("matches", self.matches, "pairs of prints")
 
@@ -111,7 +113,9 @@ class _Minutiae:
             if "_" in "".join(numbers):  # a digit separator of Python
                 raise ValueError
         except ValueError:
-            return f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
+            return (
+                f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
+            )
         width = self.grid.square * self.grid.columns
         height = self.grid.square * self.grid.rows
         if not (0 <= x < width and 0 <= y < height):
@@ -195,7 +199,9 @@ def match_fingerprints(
         job.write(output, table, {"id": "string", "match": "string"})
     rates = matcher.rates()
     matched = np.unique(
-        np.concatenate([matching["i"], matching["j"]]) if against is None else matching["i"]
+        np.concatenate([matching["i"], matching["j"]])
+        if against is None
+        else matching["i"]
     )
     return job.account(
         FingerprintSummary,

@@ -84,7 +84,9 @@ class FingerprintGrid:
     Examples
     --------
     >>> from lshfast.fingerprints import FingerprintGrid
-    >>> FingerprintGrid(25, columns=16, rows=20).squares_of([0, 399.9, 30], [0, 499, 24]).tolist()
+    >>> FingerprintGrid(25, columns=16, rows=20).squares_of(
+    ...     [0, 399.9, 30], [0, 499, 24]
+    ... ).tolist()
     [0, 319, 1]
     >>> FingerprintGrid(25, columns=16, rows=20, border=2).prints(
     ...     [0, 0], [24, 60], [10, 10], count=1
@@ -102,11 +104,17 @@ class FingerprintGrid:
         if not 0 < side < np.inf:
             raise ValueError(f"square must be above 0 and finite, not {side}")
         object.__setattr__(self, "square", side)
-        object.__setattr__(self, "columns", check_int("columns", self.columns, 1, 2**24))
-        object.__setattr__(self, "rows", check_int("rows", self.rows, 1, 2**24 // self.columns))
+        object.__setattr__(
+            self, "columns", check_int("columns", self.columns, 1, 2**24)
+        )
+        object.__setattr__(
+            self, "rows", check_int("rows", self.rows, 1, 2**24 // self.columns)
+        )
         border = check_number("border", self.border)
         if not 0 <= border <= side / 2:
-            raise ValueError(f"border must be in 0..{side / 2:g}, half of a square, not {border}")
+            raise ValueError(
+                f"border must be in 0..{side / 2:g}, half of a square, not {border}"
+            )
         object.__setattr__(self, "border", border)
 
     @property
@@ -119,7 +127,10 @@ class FingerprintGrid:
         x = _numbers(x, "x")
         y = _numbers(y, "y")
         return np.asarray(
-            (x >= 0) & (x < self.square * self.columns) & (y >= 0) & (y < self.square * self.rows)
+            (x >= 0)
+            & (x < self.square * self.columns)
+            & (y >= 0)
+            & (y < self.square * self.rows)
         )
 
     def squares_of(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
@@ -143,7 +154,9 @@ class FingerprintGrid:
         x = _numbers(x, "x")
         y = _numbers(y, "y")
         if len(x) != len(y):
-            raise ValueError(f"x and y must have the same length, not {len(x)} and {len(y)}")
+            raise ValueError(
+                f"x and y must have the same length, not {len(x)} and {len(y)}"
+            )
         outside = np.flatnonzero(~self.contains(x, y))
         if len(outside):
             place = int(outside[0])
@@ -190,11 +203,15 @@ class FingerprintGrid:
                 f"owners must have one number for each of {points} points, not shape {rows.shape}"
             )
         if len(rows) and not 0 <= rows.min() <= rows.max() < count:
-            raise ValueError(f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}")
+            raise ValueError(
+                f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}"
+            )
         offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=count) * len(squares), out=offsets[1:])
         order = np.argsort(rows, kind="stable")
-        return TokenSets(offsets, squares[:, order].T.reshape(-1).astype(np.uint64)).distinct()
+        return TokenSets(
+            offsets, squares[:, order].T.reshape(-1).astype(np.uint64)
+        ).distinct()
 
     def _with_adjacent(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
         """Return the squares of points and those within the border of each, int64 (m, n).
@@ -214,7 +231,9 @@ class FingerprintGrid:
 
         columns = numbers_of(x, self.columns)
         rows = numbers_of(y, self.rows)
-        return np.stack([row * self.columns + column for row in rows for column in columns])
+        return np.stack(
+            [row * self.columns + column for row in rows for column in columns]
+        )
 
 
 @dataclass(frozen=True)
@@ -265,7 +284,9 @@ class FingerprintMatcher:
         groups = check_int("groups", self.groups, 1, MAX_FUNCTIONS // functions)
         object.__setattr__(self, "functions", functions)
         object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "amplified", self.family.or_(self.functions).and_(self.groups))
+        object.__setattr__(
+            self, "amplified", self.family.or_(self.functions).and_(self.groups)
+        )
 
     def rates(self) -> Rates:
         """Return the expected rates for the family's probabilities `minutia` and `match`."""
@@ -314,7 +335,10 @@ class FingerprintMatcher:
         >>> from lshfast.fingerprints import FingerprintMatcher
         >>> matcher = FingerprintMatcher(GridSquares(20, squares=2), functions=500)
         >>> prints = TokenSets.concatenate(
-        ...     [TokenSets([0, 4], squares) for squares in ([1, 5, 9, 13], [1, 5, 9, 17])]
+        ...     [
+        ...         TokenSets([0, 4], squares)
+        ...         for squares in ([1, 5, 9, 13], [1, 5, 9, 17])
+        ...     ]
         ... )
         >>> matcher.match(prints).tolist()
         [(0, 1, 3, 0.6)]
@@ -342,7 +366,11 @@ class FingerprintMatcher:
             if progress:
                 progress("verify", prints_done, len(prints))
         matches = np.concatenate(parts)
-        return matches[np.lexsort((matches["j"], matches["i"]))] if crowded.entered else matches
+        return (
+            matches[np.lexsort((matches["j"], matches["i"]))]
+            if crowded.entered
+            else matches
+        )
 
     def _buckets(self, prints: TokenSets) -> _Buckets:
         """Return the functions whose squares prints have, in the order of the prints."""
@@ -351,8 +379,12 @@ class FingerprintMatcher:
         for rows in pieces(prints.counts + count, PIECE_VALUES):
             piece = TokenSets(prints.offsets[rows.start : rows.stop + 1], prints.tokens)
             row, function = np.nonzero(self.family.hash(piece, count) != NO_VALUE)
-            parts.append(_Buckets((row + rows.start).astype(np.int64), function.astype(np.int64)))
-        return _Buckets(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            parts.append(
+                _Buckets((row + rows.start).astype(np.int64), function.astype(np.int64))
+            )
+        return _Buckets(
+            *(np.concatenate(column) for column in zip(*parts, strict=True))
+        )
 
     def _meet_few(
         self, buckets: _Buckets, database: _Lists, n: int, within: bool
@@ -375,10 +407,13 @@ class FingerprintMatcher:
                 other_names = np.arange(first, min(n, first + step), dtype=np.int64)
                 database_bits = self._bits(database_buckets, other_names)
                 matches = [
-                    np.flatnonzero((row & database_bits).any(axis=2).all(axis=1)) + first
+                    np.flatnonzero((row & database_bits).any(axis=2).all(axis=1))
+                    + first
                     for row in bits
                 ]
-                i = np.repeat(piece_names, [len(row_matches) for row_matches in matches])
+                i = np.repeat(
+                    piece_names, [len(row_matches) for row_matches in matches]
+                )
                 j = np.concatenate(matches)
                 later = (i < j) | (not within)
                 yield _Met(0, i[later], j[later])
@@ -389,7 +424,9 @@ class FingerprintMatcher:
 
         `names` are ascending, and all prints with entries between the first and the last of them.
         """
-        entries = slice(*np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist())
+        entries = slice(
+            *np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist()
+        )
         group, function = np.divmod(buckets.functions[entries], self.functions)
         yes = np.zeros((len(names), self.groups, -(-self.functions // 64) * 64), bool)
         yes[np.searchsorted(names, buckets.prints[entries]), group, function] = True
@@ -461,10 +498,14 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     """
     groups = check_int("groups", groups, 1, MAX_FUNCTIONS)
     most = check_int("most", most, 1, MAX_FUNCTIONS)
-    same, different = family.collision_probability([family.same, family.different]).tolist()
+    same, different = family.collision_probability(
+        [family.same, family.different]
+    ).tolist()
     n = np.arange(1, most + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        found_rates, false_rates = (-np.expm1(n * np.log1p(-p)) for p in (same, different))
+        found_rates, false_rates = (
+            -np.expm1(n * np.log1p(-p)) for p in (same, different)
+        )
     return int(np.argmin(1 - found_rates**groups + false_rates**groups)) + 1
 
 
@@ -501,14 +542,18 @@ def _by_function(buckets: _Buckets, count: int) -> _Lists:
     return _Lists(offsets, buckets.prints[np.argsort(buckets.functions, kind="stable")])
 
 
-def _compared(sets: TokenSets, i: Int64Array, j: Int64Array, first: int) -> npt.NDArray[np.void]:
+def _compared(
+    sets: TokenSets, i: Int64Array, j: Int64Array, first: int
+) -> npt.NDArray[np.void]:
     """Return pairs with the overlap of their sets; those of j begin with set number `first`."""
     part = np.empty(len(i), MATCH)
     part["i"] = i
     part["j"] = j
     part["similarity"] = similarities(sets.offsets, sets.tokens, i, j + first, 0.0)
     sizes = sets.counts[i] + sets.counts[j + first]
-    part["common"] = np.rint(part["similarity"] / (1 + part["similarity"]) * sizes).astype(np.int64)
+    part["common"] = np.rint(
+        part["similarity"] / (1 + part["similarity"]) * sizes
+    ).astype(np.int64)
     return part
 
 

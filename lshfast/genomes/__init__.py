@@ -4,9 +4,12 @@
 >>> from lshfast import genomes
 >>> first = "".join(random.Random(1).choices("ACGT", k=100_000))
 >>> second = "".join(
-...     random.Random(2 + at).choice("ACGT") if at % 60 == 0 else c for at, c in enumerate(first)
+...     random.Random(2 + at).choice("ACGT") if at % 60 == 0 else c
+...     for at, c in enumerate(first)
 ... )
->>> genomes.pairs(genomes.sketch([first, second], k=21, scaled=10))["ani"].round(3).tolist()
+>>> genomes.pairs(genomes.sketch([first, second], k=21, scaled=10))["ani"].round(
+...     3
+... ).tolist()
 [0.986]
 
 `sketch_files` reads FASTA, and ``lshfast genomes`` is the command. docs/how-to/genomes.md explains

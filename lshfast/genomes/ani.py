@@ -74,7 +74,8 @@ def ani_of_jaccard(jaccard: npt.ArrayLike, k: int) -> Float64Array:
     j = numbers_of(jaccard, "jaccard", 0, 1)
     common = 2 * j / (1 + j)
     return np.maximum(
-        0.0, 1 + np.where(common > 0, _log(np.where(common > 0, common, 1.0)), -np.inf) / k
+        0.0,
+        1 + np.where(common > 0, _log(np.where(common > 0, common, 1.0)), -np.inf) / k,
     )
 
 
@@ -204,7 +205,9 @@ def ani_interval(
     return low, high
 
 
-def _exact_end(shared: Float64Array, sizes: Int64Array, k: int, side: int) -> Float64Array:
+def _exact_end(
+    shared: Float64Array, sizes: Int64Array, k: int, side: int
+) -> Float64Array:
     """Return the identity for which a number of shared hashes is at an end of its interval.
 
     At least (side 1) or at most (-1) this number has the probability `TAIL_95`.

@@ -41,9 +41,15 @@ GENOMES_OPTIONS = (
     ),
     Option("records", False, "Compare records, not whole files.", bool, daily=True),
     Option("ani", None, "The least ANI of a pair (default: 0.95).", float, daily=True),
-    Option("jaccard", None, "The least Jaccard similarity, instead.", float, daily=True),
     Option(
-        "containment", None, "The least share of the smaller sketch, instead.", float, daily=True
+        "jaccard", None, "The least Jaccard similarity, instead.", float, daily=True
+    ),
+    Option(
+        "containment",
+        None,
+        "The least share of the smaller sketch, instead.",
+        float,
+        daily=True,
     ),
     Option(
         "against",
@@ -62,7 +68,9 @@ GENOMES_OPTIONS = (
     ),
     *options_named("html"),
     Option("glob", None, "Files of a folder to read, such as '*.fa.gz'.", daily=True),
-    Option("max_unpacked", "16G", "The most that a file may unpack to.", metavar="SIZE"),
+    Option(
+        "max_unpacked", "16G", "The most that a file may unpack to.", metavar="SIZE"
+    ),
     Option(
         "max_signature",
         "256M",
@@ -105,12 +113,21 @@ def match_genomes(options: Options, console: Console) -> None:
     with console.watching(options.output) as watch:
         summary = compare_genomes(
             source,
-            output_of(options.output, tables, options.output_format, options.defuse_formulas),
+            output_of(
+                options.output, tables, options.output_format, options.defuse_formulas
+            ),
             against=options.against or (),
             page=console.page(options),
             progress=watch,
             **options.picked(
-                ("save_sketches", "ani", "jaccard", "containment", "threads", "overwrite")
+                (
+                    "save_sketches",
+                    "ani",
+                    "jaccard",
+                    "containment",
+                    "threads",
+                    "overwrite",
+                )
             ),
         )
     console.finish(summary)

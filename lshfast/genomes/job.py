@@ -112,14 +112,21 @@ class GenomesSummary(Account):
             kind = f"the {sampling.bottom:,} smallest"
         else:
             kind = f"one in {sampling.scaled:,}"
-        empty = f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
+        empty = (
+            f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
+        )
         yield figure("read", self.read, self.parts)
         yield figure("letters", self.letters)
         yield figure(
-            "hashes", self.hashes, f"{kind}, of k-mers of {counted(sampling.k, 'letter')}", empty
+            "hashes",
+            self.hashes,
+            f"{kind}, of k-mers of {counted(sampling.k, 'letter')}",
+            empty,
         )
         if self.against is not None:
-            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            rejected = (
+                f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            )
             yield figure("against", self.against, "sketches", rejected)
         unknown = ""
         if self.unknown:
@@ -129,7 +136,10 @@ class GenomesSummary(Account):
                 "--scaled samples more"
             )
         yield figure(
-            "pairs", self.pairs, f"{self.least.column} at least {self.least.value:g}", unknown
+            "pairs",
+            self.pairs,
+            f"{self.least.column} at least {self.least.value:g}",
+            unknown,
         )
 
 
@@ -154,7 +164,11 @@ class _Opened:
 
     def sketches(self, threads: int | None, progress: Progress | None) -> KmerSketches:
         """Read all files: those of sequences, and then those of sketches."""
-        parts = [] if self.sequences is None else [self.sequences.sketches(threads, progress)]
+        parts = (
+            []
+            if self.sequences is None
+            else [self.sequences.sketches(threads, progress)]
+        )
         inputs = self._inputs
         for path in self.signatures:
             parts.append(
@@ -241,7 +255,9 @@ def compare_genomes(
             *(file.location for source in job.sources for file in source.files),
         ]
         check_place(save_sketches, read_paths, overwrite)
-        check_different([*job.paths, save_sketches, *([] if page is None else [page.path])])
+        check_different(
+            [*job.paths, save_sketches, *([] if page is None else [page.path])]
+        )
     sketches = opened.sketches(threads, progress)
     other_sketches = None if other is None else other.sketches(threads, progress)
     similar, unknown = similar_pairs(
@@ -271,11 +287,15 @@ def compare_genomes(
     )
     with job.writing():
         job.write(
-            output, _tables(similar, sketches, other_sketches), {"a": "string", "b": "string"}
+            output,
+            _tables(similar, sketches, other_sketches),
+            {"a": "string", "b": "string"},
         )
         if save_sketches is not None:
             write_signatures(save_sketches, sketches, overwrite=overwrite)
-        job.write_page(partial(_page, inputs, similar, sketches, other_sketches, summary))
+        job.write_page(
+            partial(_page, inputs, similar, sketches, other_sketches, summary)
+        )
     return replace(summary, seconds=job.clock.seconds)
 
 
@@ -301,14 +321,18 @@ def _page(
 
 
 def _tables(
-    similar: npt.NDArray[np.void], sketches: KmerSketches, other_sketches: KmerSketches | None
+    similar: npt.NDArray[np.void],
+    sketches: KmerSketches,
+    other_sketches: KmerSketches | None,
 ) -> Iterator[Table]:
     """Return the table of pairs in parts, the first of which may be empty."""
     names = sketches.names
     other_names = (sketches if other_sketches is None else other_sketches).names
     columns = [name for name in GENOME_PAIR.names or () if name not in ("i", "j")]
     if sketches.sampling.bottom:
-        columns = [name for name in columns if name in ("shared", "jaccard", "mash_ani")]
+        columns = [
+            name for name in columns if name in ("shared", "jaccard", "mash_ani")
+        ]
     for at in range(0, max(1, len(similar)), PAIRS_AT_ONCE):
         part = similar[at : at + PAIRS_AT_ONCE]
         table: Table = {"a": [names[row] for row in part["i"].tolist()]}

@@ -101,7 +101,10 @@ def page_of(
         histogram=_histogram(values, low, least) if len(similar) else None,
         sizes=_sizes(groups, names) if groups else None,
         matrix=_matrix(similar, values, groups, names, low) if groups else None,
-        groups=[_group(rows, similar, values, names, labels) for rows in groups[:MOST_GROUPS]],
+        groups=[
+            _group(rows, similar, values, names, labels)
+            for rows in groups[:MOST_GROUPS]
+        ],
         more_groups=max(len(groups) - MOST_GROUPS, 0),
         pairs=[
             (
@@ -136,7 +139,11 @@ def _labels(n: int, similar: npt.NDArray[np.void]) -> Int64Array:
 def _groups(labels: Int64Array, paired: Int64Array) -> list[Int64Array]:
     """Return the rows of each group of two or more, the largest group first."""
     order = paired[np.argsort(labels[paired], kind="stable")]
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
+    groups = (
+        np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        if len(order)
+        else []
+    )
     return sorted(groups, key=lambda rows: (-len(rows), int(rows[0])))
 
 
@@ -163,7 +170,8 @@ def _histogram(values: Float64Array, low: float, least: Least) -> Any:
     counts, edges = np.histogram(np.clip(values, low, 1), COLUMNS, (low, 1))
     borders = pairwise(edges.tolist())
     columns = [
-        Bin(start, end, count) for (start, end), count in zip(borders, counts.tolist(), strict=True)
+        Bin(start, end, count)
+        for (start, end), count in zip(borders, counts.tolist(), strict=True)
     ]
     shown = low <= least.value
     label = NAMES[least.column]
@@ -179,8 +187,13 @@ def _histogram(values: Float64Array, low: float, least: Least) -> Any:
 
 
 def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
-    rows = [Bar(_brief(names[rows[0]]), len(rows), f"{len(rows):,}") for rows in groups[:MOST_BARS]]
-    return bars(rows, f"The largest groups: {counted(len(groups[0]), 'genome')}", names=170)
+    rows = [
+        Bar(_brief(names[rows[0]]), len(rows), f"{len(rows):,}")
+        for rows in groups[:MOST_BARS]
+    ]
+    return bars(
+        rows, f"The largest groups: {counted(len(groups[0]), 'genome')}", names=170
+    )
 
 
 def _matrix(

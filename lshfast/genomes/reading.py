@@ -63,7 +63,12 @@ class _Open:
             self.fault = "proteins (amino acids): only DNA can be compared, letters A, C, G and T"
         if self.fault:
             return file.fault(self.line, self.fault)
-        return _Item(self.name, self.line, self.gathering.finished(), reader.letters - self.letters)
+        return _Item(
+            self.name,
+            self.line,
+            self.gathering.finished(),
+            reader.letters - self.letters,
+        )
 
 
 @dataclass
@@ -113,13 +118,17 @@ class SequenceFiles:
         places = [os.fspath(path) for path in paths]
         for place in places:
             if place == "-":
-                raise ValueError("standard input (-) cannot be read as sequences: name files")
+                raise ValueError(
+                    "standard input (-) cannot be read as sequences: name files"
+                )
             if glob is None and os.path.isdir(place):
                 raise ValueError(
                     f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'"
                 )
         files = list_files(places, Layout(format="text", glob=glob, on_error=on_error))
-        return cls(_without_links(files), sampling, check_bool("records", records), limit)
+        return cls(
+            _without_links(files), sampling, check_bool("records", records), limit
+        )
 
     @property
     def delimiters(self) -> dict[str, str]:
@@ -148,7 +157,9 @@ class SequenceFiles:
                     )
                     self._refuse(file, file.fault(item.line, reason))
                 else:
-                    names[item.name] = f"{file.name}:{item.line}" if item.line else file.name
+                    names[item.name] = (
+                        f"{file.name}:{item.line}" if item.line else file.name
+                    )
                     sketches.append(item.hashes)
                     letters += item.letters
             bytes_before += file.size
@@ -173,7 +184,9 @@ class SequenceFiles:
                     break
         except DataError as error:
             reason = (
-                f"{error.reason}; records after it are not read" if self.records else error.reason
+                f"{error.reason}; records after it are not read"
+                if self.records
+                else error.reason
             )
             items.append(file.fault(error.line, reason))
         return items
@@ -197,7 +210,10 @@ class SequenceFiles:
                             yield item.closed(file, reader)
                         reader.look_again()
                         item = _Open(
-                            self.sampling, *_name_of(reader), reader.record_line, reader.letters
+                            self.sampling,
+                            *_name_of(reader),
+                            reader.record_line,
+                            reader.letters,
                         )
         except DataError:
             raise
@@ -240,7 +256,9 @@ def _without_links(files: list[File]) -> list[File]:
     for file in files:
         identity = _identity(file)
         first = first_files.get(identity)
-        if first is None or (os.path.islink(first.path) and not os.path.islink(file.path)):
+        if first is None or (
+            os.path.islink(first.path) and not os.path.islink(file.path)
+        ):
             first_files[identity] = file
     return list(first_files.values())
 
@@ -345,6 +363,11 @@ def sketch_files(
     """
     sampling = Sampling(k, scaled, bottom)
     source = SequenceFiles.listed(
-        paths, sampling, records=records, glob=glob, on_error=on_error, max_unpacked=max_unpacked
+        paths,
+        sampling,
+        records=records,
+        glob=glob,
+        on_error=on_error,
+        max_unpacked=max_unpacked,
     )
     return source.sketches(threads, progress)

@@ -13,7 +13,12 @@ from lshfast._common.display import counted
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import Int64Array
-from lshfast.genomes.ani import LEAST_HASHES, ani_interval, ani_of_containment, ani_of_jaccard
+from lshfast.genomes.ani import (
+    LEAST_HASHES,
+    ani_interval,
+    ani_of_containment,
+    ani_of_jaccard,
+)
 from lshfast.genomes.sketches import KmerSketches, Sampling, made_alike
 from lshfast.join.exact_join import join
 from lshfast.join.thresholds import Measure, Threshold
@@ -68,10 +73,14 @@ def least_of(
 ) -> Least:
     """Return the threshold, which is one of three; raise an error if it is out of range."""
     thresholds = {"ani": ani, "jaccard": jaccard, "containment": containment}
-    given_thresholds = {name: value for name, value in thresholds.items() if value is not None}
+    given_thresholds = {
+        name: value for name, value in thresholds.items() if value is not None
+    }
     if len(given_thresholds) > 1:
         names = " and ".join(given_thresholds)
-        raise ValueError(f"only one of ani, jaccard and containment may be given, not {names}")
+        raise ValueError(
+            f"only one of ani, jaccard and containment may be given, not {names}"
+        )
     name, value = next(iter(given_thresholds.items()), ("ani", LEAST_ANI))
     value = check_number(name, value)
     if not 0 <= value <= 1:
@@ -200,7 +209,9 @@ def similar_pairs(
     progress: Progress | None,
 ) -> GenomePairs:
     """Return the pairs that `pairs` returns, without a warning."""
-    if not isinstance(sketches, KmerSketches) or not isinstance(others, (KmerSketches, type(None))):
+    if not isinstance(sketches, KmerSketches) or not isinstance(
+        others, (KmerSketches, type(None))
+    ):
         raise TypeError(
             "sketches and others must be KmerSketches, as sketch and sketch_files return them"
         )
@@ -222,7 +233,10 @@ def similar_pairs(
     result = result[result[least.column] >= least.value]
     if sampling.bottom or sampling.scaled == 1:
         return GenomePairs(result, 0)
-    few = np.minimum(first_sets.counts[result["i"]], second_sets.counts[result["j"]]) < LEAST_HASHES
+    few = (
+        np.minimum(first_sets.counts[result["i"]], second_sets.counts[result["j"]])
+        < LEAST_HASHES
+    )
     if least.column == "ani":
         return GenomePairs(result[~few], int(few.sum()))
     result["ani"][few] = result["mash_ani"][few] = np.nan
@@ -253,7 +267,9 @@ def _joined(
             progress=progress,
         ).pairs
         a = first_sets.counts[joined_pairs["i"]]
-        b = (first_sets if second_sets is None else second_sets).counts[joined_pairs["j"]]
+        b = (first_sets if second_sets is None else second_sets).counts[
+            joined_pairs["j"]
+        ]
         part = np.empty(len(joined_pairs), _SHARING)
         sides_of_pair = ("j", "i") if number else ("i", "j")
         part["i"] = joined_pairs[sides_of_pair[0]]
@@ -275,7 +291,9 @@ def _rule(least: Least, sampling: Sampling) -> tuple[Measure, Threshold]:
     """Return the measure of the join, and a threshold slightly below that of the pairs."""
     value = least.value**sampling.k if least.column == "ani" else least.value
     value *= 1 - MARGIN
-    if value < LEAST_JOINED or sampling.bottom:  # the smallest hashes of both are not all of both
+    if (
+        value < LEAST_JOINED or sampling.bottom
+    ):  # the smallest hashes of both are not all of both
         return "overlap", 1
     return ("jaccard" if least.column == "jaccard" else "containment"), value
 
@@ -319,7 +337,9 @@ def _with_bottom(
     result["i"], result["j"] = candidate_pairs["i"], candidate_pairs["j"]
 
     def work(rows: slice) -> tuple[Int64Array, Int64Array]:
-        i, j = (np.ascontiguousarray(candidate_pairs[name][rows]) for name in ("i", "j"))
+        i, j = (
+            np.ascontiguousarray(candidate_pairs[name][rows]) for name in ("i", "j")
+        )
         return bottom_shared(
             first_sets.offsets,
             first_sets.tokens,
@@ -337,6 +357,13 @@ def _with_bottom(
         rows = slice(at, at + len(shared))
         result["shared"][rows], result["jaccard"][rows] = shared, shared / all_hashes
         at = rows.stop
-    for name in ("containment", "containment_i", "containment_j", "ani", "ani_low", "ani_high"):
+    for name in (
+        "containment",
+        "containment_i",
+        "containment_j",
+        "ani",
+        "ani_low",
+        "ani_high",
+    ):
         result[name] = np.nan
     return result

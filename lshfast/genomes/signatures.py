@@ -115,7 +115,9 @@ def read_signatures(
     most = check_bytes("max_signature", max_signature)
     name = printable(os.fspath(path))
     sketches: list[KmerSketches] = []
-    for where, data in _documents(path, name, most, check_bytes("max_unpacked", max_unpacked)):
+    for where, data in _documents(
+        path, name, most, check_bytes("max_unpacked", max_unpacked)
+    ):
         sketches += _sketches_in(_parsed(data, where), where, k)
     if not sketches:
         raise FormatError(f"{name}: has no DNA sketches with k={k}")
@@ -150,7 +152,9 @@ def _documents(
                                 "deflate"
                             )
                         with archive.open(entry) as stream:
-                            data = _unpacked(io.BytesIO(_read(stream, where, most)), where, most)
+                            data = _unpacked(
+                                io.BytesIO(_read(stream, where, most)), where, most
+                            )
                         remaining -= len(data)
                         if remaining < 0:
                             limit = (
@@ -170,7 +174,9 @@ def _documents(
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            raise FormatError(f"{name}: damaged zip file: a place in it is negative") from error
+            raise FormatError(
+                f"{name}: damaged zip file: a place in it is negative"
+            ) from error
 
 
 def _unpacked(file: Any, where: str, most: int) -> bytes:
@@ -200,7 +206,9 @@ def _parsed(data: bytes, where: str) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{where}: not a signature file of sourmash: {error}") from error
+        raise FormatError(
+            f"{where}: not a signature file of sourmash: {error}"
+        ) from error
 
 
 def _sketches_in(document: Any, where: str, k: int) -> Iterator[KmerSketches]:
@@ -211,7 +219,9 @@ def _sketches_in(document: Any, where: str, k: int) -> Iterator[KmerSketches]:
     ):
         place = f"{where}: signature {number + 1}"
         if not isinstance(signature, dict) or signature.get("class", CLASS) != CLASS:
-            raise FormatError(f"{place}: not a signature of sourmash: its class must be {CLASS!r}")
+            raise FormatError(
+                f"{place}: not a signature of sourmash: its class must be {CLASS!r}"
+            )
         for sketch in _list(signature.get("signatures"), place, "signatures"):
             if not isinstance(sketch, dict):
                 raise FormatError(f"{place}: a sketch must be an object")
@@ -221,7 +231,9 @@ def _sketches_in(document: Any, where: str, k: int) -> Iterator[KmerSketches]:
             ):
                 continue
             seed = _whole(sketch, "seed", place, SEED)
-            if (signature.get("hash_function") or HASH_FUNCTION) != HASH_FUNCTION or seed != SEED:
+            if (
+                signature.get("hash_function") or HASH_FUNCTION
+            ) != HASH_FUNCTION or seed != SEED:
                 raise FormatError(
                     f"{place}: the hash function must be {HASH_FUNCTION} with the seed {SEED}"
                 )
@@ -235,7 +247,11 @@ def _list(value: Any, place: str, what: str) -> list[Any]:
 
 
 def _name(signature: dict[str, Any], sketch: dict[str, Any], place: str) -> str:
-    for value in (signature.get("name"), signature.get("filename"), sketch.get("md5sum")):
+    for value in (
+        signature.get("name"),
+        signature.get("filename"),
+        sketch.get("md5sum"),
+    ):
         if value:
             if not isinstance(value, str) or len(value) > MOST_NAME:
                 raise FormatError(
@@ -265,7 +281,9 @@ def _sketch_of(sketch: dict[str, Any], k: int, name: str, place: str) -> KmerSke
     if len(hashes) and int(hashes[-1]) > limit:
         raise FormatError(f"{place}: a hash must be at most {limit}, not {hashes[-1]}")
     if bottom and len(hashes) > bottom:
-        raise FormatError(f"{place}: must have at most {bottom} hashes (num), not {len(hashes)}")
+        raise FormatError(
+            f"{place}: must have at most {bottom} hashes (num), not {len(hashes)}"
+        )
     return KmerSketches([name], sketches_of([hashes]), Sampling(k, scaled, bottom))
 
 
@@ -274,7 +292,12 @@ def _whole(sketch: dict[str, Any], field: str, place: str, default: int = 0) -> 
     value = sketch.get(field)
     if value is None:
         return default
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value) <= MOST_DIGITS
+    ):
         value = int(value)
     if type(value) is float and value.is_integer():
         value = int(value)
@@ -347,7 +370,9 @@ def is_signature_path(path: str | os.PathLike[str]) -> bool:
 def check_signature_path(path: str | os.PathLike[str]) -> None:
     """Raise ValueError unless signatures can be written to a file with this name."""
     if not os.fspath(path).lower().endswith((".sig", ".sig.gz")):
-        raise ValueError(f"{printable(os.fspath(path))}: sketches are written as .sig or .sig.gz")
+        raise ValueError(
+            f"{printable(os.fspath(path))}: sketches are written as .sig or .sig.gz"
+        )
 
 
 def _write(file: Any, sketches: KmerSketches) -> None:

@@ -78,7 +78,9 @@ class Sampling:
         object.__setattr__(self, "k", check_int("k", self.k, 1, MOST_LETTERS))
         object.__setattr__(self, "bottom", bottom)
         object.__setattr__(
-            self, "scaled", 0 if bottom else check_int("scaled", self.scaled, 1, MOST_SCALED)
+            self,
+            "scaled",
+            0 if bottom else check_int("scaled", self.scaled, 1, MOST_SCALED),
         )
 
     @property
@@ -185,8 +187,12 @@ def made_alike(parts: Sequence[KmerSketches]) -> list[KmerSketches]:
     """Return collections that can be compared: all scaled ones have the greatest `scaled`."""
     samplings = {(part.sampling.k, part.sampling.bottom) for part in parts}
     if len(samplings) > 1:
-        kinds = " and ".join(f"k={k}, bottom={bottom}" for k, bottom in sorted(samplings)[:2])
-        raise ValueError(f"sketches that are compared must have the same k and bottom, not {kinds}")
+        kinds = " and ".join(
+            f"k={k}, bottom={bottom}" for k, bottom in sorted(samplings)[:2]
+        )
+        raise ValueError(
+            f"sketches that are compared must have the same k and bottom, not {kinds}"
+        )
     scaled = max(part.sampling.scaled for part in parts)
     return list(parts) if scaled == 0 else [part.at_scale(scaled) for part in parts]
 
@@ -314,7 +320,9 @@ def sketch(
     """
     sampling = Sampling(k, scaled, bottom)
     if isinstance(sequences, (str, bytes)):
-        raise TypeError("sequences must be an iterable of sequences, not one str or bytes")
+        raise TypeError(
+            "sequences must be an iterable of sequences, not one str or bytes"
+        )
 
     def work(contigs: list[bytes]) -> UInt64Array:
         gathering = Gathering(sampling)
@@ -333,11 +341,15 @@ def sketch(
 
     sets = sketches_of(ordered_map(work, _contigs(sequences), thread_count(threads)))
     return KmerSketches(
-        [str(row) for row in range(len(sets))] if names is None else list(names), sets, sampling
+        [str(row) for row in range(len(sets))] if names is None else list(names),
+        sets,
+        sampling,
     )
 
 
-def _contigs(sequences: Iterable[str | bytes | Sequence[str | bytes]]) -> Iterator[list[bytes]]:
+def _contigs(
+    sequences: Iterable[str | bytes | Sequence[str | bytes]],
+) -> Iterator[list[bytes]]:
     """Yield each item as a list of bytes."""
     for row, sequence in enumerate(sequences):
         parts = [sequence] if isinstance(sequence, (str, bytes)) else sequence

@@ -81,7 +81,9 @@ def check_prime(prime: int) -> int:
     divisor = 2
     while divisor * divisor <= prime:
         if prime % divisor == 0:
-            raise ValueError(f"prime must be a prime, not {prime}, a multiple of {divisor}")
+            raise ValueError(
+                f"prime must be a prime, not {prime}, a multiple of {divisor}"
+            )
         divisor += 1
     return prime
 
@@ -94,7 +96,9 @@ class _PrimeField(HashFunction):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prime", check_prime(self.prime))
-        object.__setattr__(self, "buckets", check_int("buckets", self.buckets, 1, self.prime))
+        object.__setattr__(
+            self, "buckets", check_int("buckets", self.buckets, 1, self.prime)
+        )
 
     @property
     @abstractmethod
@@ -232,7 +236,9 @@ class PolynomialHash(_PrimeField):
     @property
     def coefficients(self) -> tuple[int, ...]:
         """The k coefficients, the highest power first, each in 0..prime - 1."""
-        return tuple(word % self.prime for word in _drawn(self.seed, POLYNOMIAL, self.k))
+        return tuple(
+            word % self.prime for word in _drawn(self.seed, POLYNOMIAL, self.k)
+        )
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,11 @@ def _unit_numbers(values: npt.ArrayLike, name: str) -> Float64Array:
 
 
 def gaussian_vectors(
-    count: int, mean: npt.ArrayLike, covariance: npt.ArrayLike | None = None, *, seed: Seed = 1
+    count: int,
+    mean: npt.ArrayLike,
+    covariance: npt.ArrayLike | None = None,
+    *,
+    seed: Seed = 1,
 ) -> Float64Array:
     """Draw vectors of a Gaussian distribution.
 
@@ -131,7 +135,9 @@ def gaussian_vectors(
     count = check_int("count", count, 0)
     centre = _finite_numbers(mean, "mean")
     if centre.ndim != 1 or not len(centre):
-        raise ValueError(f"mean must have shape (dim,) with dim at least 1, not {centre.shape}")
+        raise ValueError(
+            f"mean must have shape (dim,) with dim at least 1, not {centre.shape}"
+        )
     numbers = _standard(count, len(centre), check_seed(seed))
     if covariance is None:
         return centre + numbers
@@ -141,7 +147,9 @@ def gaussian_vectors(
 def _factor(covariance: npt.ArrayLike, dim: int) -> Float64Array:
     matrix = _finite_numbers(covariance, "covariance")
     if matrix.shape != (dim, dim):
-        raise ValueError(f"covariance must have shape ({dim}, {dim}), not {matrix.shape}")
+        raise ValueError(
+            f"covariance must have shape ({dim}, {dim}), not {matrix.shape}"
+        )
     if np.abs(matrix - matrix.T).max() > ASYMMETRY * np.abs(matrix).max():
         raise ValueError("covariance must be symmetric")
     try:
@@ -194,7 +202,9 @@ def sphere_points(count: int, dim: int, *, seed: Seed = 1) -> Float64Array:
     ... )
     (True, True)
     """
-    numbers = _standard(check_int("count", count, 0), check_int("dim", dim, 1), check_seed(seed))
+    numbers = _standard(
+        check_int("count", count, 0), check_int("dim", dim, 1), check_seed(seed)
+    )
     return np.asarray(numbers / np.linalg.norm(numbers, axis=1, keepdims=True))
 
 
@@ -214,5 +224,7 @@ def _finite_numbers(values: npt.ArrayLike, name: str) -> Float64Array:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
+        raise ValueError(
+            f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}"
+        )
     return numbers

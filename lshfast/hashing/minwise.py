@@ -16,7 +16,14 @@ from math import comb, fsum
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import SEED, Seed, SeedField, array_of, check_int, check_seed
+from lshfast._common.checks import (
+    SEED,
+    Seed,
+    SeedField,
+    array_of,
+    check_int,
+    check_seed,
+)
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.functions import P, WeaklyUniversal, check_prime
 from lshfast.kernels import hashing as kernels
@@ -142,7 +149,9 @@ class HalvingFamily:
         count = check_int("count", count, 0)
         words = kernels.words(check_seed(seed), HALVING, 0, 2 * count)
         numbers = words.reshape(-1, 2).tolist()
-        rows = [self.permutation((high << 64 | low) % self.size) for high, low in numbers]
+        rows = [
+            self.permutation((high << 64 | low) % self.size) for high, low in numbers
+        ]
         return np.array(rows, np.int64).reshape(count, self.n)
 
 
@@ -320,7 +329,9 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     least = functions
     greatest = 0
     for columns in _subsets(range(2, p), k - 2):
-        firsts = np.zeros(columns.shape[1], np.int64)  # functions under which 0 comes first
+        firsts = np.zeros(
+            columns.shape[1], np.int64
+        )  # functions under which 0 comes first
         for a in range(1, p):
             firsts += p - (columns * a % p).max(axis=0, initial=a)
         least = min(least, int(firsts.min()))
@@ -403,7 +414,9 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
 
 def _check_steps(k: int, formula: str, steps: int) -> None:
     if steps > MOST_STEPS:
-        raise ValueError(f"k must be such that {formula} is at most {MOST_STEPS:,}, not {k}")
+        raise ValueError(
+            f"k must be such that {formula} is at most {MOST_STEPS:,}, not {k}"
+        )
 
 
 def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
@@ -412,7 +425,9 @@ def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
     left = comb(len(elements), k)
     while left:
         size = min(left, max(1, BATCH_IMAGES // max(k, 1)))
-        flat = np.fromiter(chain.from_iterable(islice(subsets, size)), np.int64, size * k)
+        flat = np.fromiter(
+            chain.from_iterable(islice(subsets, size)), np.int64, size * k
+        )
         yield flat.reshape(size, k).T.copy()
         left -= size
 

@@ -111,18 +111,30 @@ class PerfectMap:
     __slots__ = ("_arrays", "_count", "_given", "_seed", "_stats")
 
     def __init__(
-        self, keys: npt.ArrayLike, values: npt.ArrayLike | None = None, *, seed: Seed = "random"
+        self,
+        keys: npt.ArrayLike,
+        values: npt.ArrayLike | None = None,
+        *,
+        seed: Seed = "random",
     ) -> None:
         self._seed = check_seed(seed)
         words = words_of(keys)
         self._count = n = len(words)
         self._given = values is not None
-        held = np.arange(n, dtype=np.uint64) if values is None else words_of(values, "values")
+        held = (
+            np.arange(n, dtype=np.uint64)
+            if values is None
+            else words_of(values, "values")
+        )
         if len(held) != n:
-            raise ValueError(f"values must have {n} elements, as keys has, not {len(held)}")
+            raise ValueError(
+                f"values must have {n} elements, as keys has, not {len(held)}"
+            )
         if n > kernels.MOST_KEYS:
             raise ValueError(f"keys must be at most {kernels.MOST_KEYS}, not {n}")
-        self._arrays: tuple[UInt64Array, UInt64Array, UInt64Array, UInt64Array] | None = None
+        self._arrays: (
+            tuple[UInt64Array, UInt64Array, UInt64Array, UInt64Array] | None
+        ) = None
         self._stats = PerfectStats(0, 0, (), 0, 0)
         if n:
             self._build(words, held)
@@ -133,10 +145,15 @@ class PerfectMap:
         while True:
             first = kernels.words(self._seed, FIRST, 4 * draws, 4)
             drawn = kernels.words(
-                self._seed, SECOND, 4 * draws * kernels.SECOND_DRAWS, 4 * kernels.SECOND_DRAWS
+                self._seed,
+                SECOND,
+                4 * draws * kernels.SECOND_DRAWS,
+                4 * kernels.SECOND_DRAWS,
             )
             second = drawn.reshape(-1, 4)
-            squares, directory, cells, taken = kernels.build(keys, values, first, second, BETA * n)
+            squares, directory, cells, taken = kernels.build(
+                keys, values, first, second, BETA * n
+            )
             draws += 1
             if (
                 squares is not None
@@ -151,7 +168,11 @@ class PerfectMap:
         arrays = first, second, directory, cells
         self._arrays = arrays
         self._stats = PerfectStats(
-            draws, squares, tuple(counts), len(cells), sum(array.nbytes for array in arrays)
+            draws,
+            squares,
+            tuple(counts),
+            len(cells),
+            sum(array.nbytes for array in arrays),
         )
 
     def get(self, keys: npt.ArrayLike, default: int = 0) -> UInt64Array:
@@ -224,7 +245,11 @@ class PerfectMap:
         return int(values[0])
 
     def __contains__(self, key: object) -> bool:
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64:
+        if (
+            isinstance(key, bool)
+            or not isinstance(key, (int, np.integer))
+            or not 0 <= key < 2**64
+        ):
             return False
         return bool(self.contains([int(key)])[0])
 
@@ -244,7 +269,9 @@ class PerfectMap:
         """The seed of the functions."""
         return self._seed
 
-    def _look_up(self, keys: UInt64Array, default: int) -> tuple[UInt64Array, BoolArray]:
+    def _look_up(
+        self, keys: UInt64Array, default: int
+    ) -> tuple[UInt64Array, BoolArray]:
         values = np.full(len(keys), np.uint64(default), np.uint64)
         found = np.zeros(len(keys), np.uint8)
         if self._arrays is not None:
@@ -264,4 +291,6 @@ def _refuse_equal(keys: UInt64Array) -> None:
     if len(repeats):
         at = repeats[np.argmin(order[repeats + 1])]
         i, j = order[at : at + 2].tolist()
-        raise ValueError(f"keys must be different, and {keys[i]} is at positions {i} and {j}")
+        raise ValueError(
+            f"keys must be different, and {keys[i]} is at positions {i} and {j}"
+        )

@@ -107,7 +107,9 @@ class MultiplyAddShift(HashFunction):
     >>> from lshfast.hashing import MultiplyAddShift
     >>> f = MultiplyAddShift(buckets=1000, seed=7)
     >>> a, b = f.coefficients
-    >>> f.hash([2**64 - 1]).tolist() == [((a * (2**64 - 1) + b) % 2**128 >> 64) * 1000 >> 64]
+    >>> f.hash([2**64 - 1]).tolist() == [
+    ...     ((a * (2**64 - 1) + b) % 2**128 >> 64) * 1000 >> 64
+    ... ]
     True
     """
 
@@ -115,7 +117,9 @@ class MultiplyAddShift(HashFunction):
     seed: SeedField = SEED
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS))
+        object.__setattr__(
+            self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS)
+        )
 
     @property
     def coefficients(self) -> tuple[int, int]:
@@ -176,7 +180,9 @@ class MixedTabulation(HashFunction):
     seed: SeedField = SEED
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS))
+        object.__setattr__(
+            self, "buckets", check_int("buckets", self.buckets, 1, MOST_BUCKETS)
+        )
         tables = kernels.words(self.seed, TABULATION, 0, kernels.TABLE_WORDS)
         object.__setattr__(self, "_tables", tables)
 

@@ -108,11 +108,18 @@ def find_copies(options: Options, console: Console) -> None:
     deleted.
     """
     from lshfast._engine.inputs import Inputs, output_of
-    from lshfast.images.job import ImageOptions, ImageOutputs, dedup_images, known_inputs
+    from lshfast.images.job import (
+        ImageOptions,
+        ImageOutputs,
+        dedup_images,
+        known_inputs,
+    )
 
     tables = Inputs(options.inputs, format="csv")
     outputs = ImageOutputs(
-        output_of(options.output, tables, options.output_format, options.defuse_formulas),
+        output_of(
+            options.output, tables, options.output_format, options.defuse_formulas
+        ),
         output_of(options.without_content, tables, None, options.defuse_formulas),
         output_of(options.save_hashes, tables),
         options.overwrite,
@@ -120,12 +127,22 @@ def find_copies(options: Options, console: Console) -> None:
     )
     how = ImageOptions(
         **options.picked(
-            ("hash", "radius", "orientations", "keep", "max_pixels", "on_error", "threads")
+            (
+                "hash",
+                "radius",
+                "orientations",
+                "keep",
+                "max_pixels",
+                "on_error",
+                "threads",
+            )
         )
     )
     known = known_inputs(options.against) if options.against else None
     with console.watching(options.output, tables) as watch:
-        summary = dedup_images(options.inputs, outputs, how, against=known, progress=watch)
+        summary = dedup_images(
+            options.inputs, outputs, how, against=known, progress=watch
+        )
     console.finish(summary)
 
 

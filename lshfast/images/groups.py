@@ -10,7 +10,12 @@ import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.choices import ImageHashKind, ImageKeep
-from lshfast._common.image_hashes import ImageHash, check_version, hash_of_codes, image_hash
+from lshfast._common.image_hashes import (
+    ImageHash,
+    check_version,
+    hash_of_codes,
+    image_hash,
+)
 from lshfast._common.progress import Progress
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -146,7 +151,9 @@ class ImageDedup:
         groups: list[Int64Array] = []
         removed = np.flatnonzero(~self.keep)
         owner = np.where(
-            self.known[removed] >= 0, len(self) + self.known[removed], self.keeper[removed]
+            self.known[removed] >= 0,
+            len(self) + self.known[removed],
+            self.keeper[removed],
         )
         order = np.argsort(owner, kind="stable")
         ends = np.flatnonzero(np.diff(owner[order])) + 1
@@ -173,7 +180,10 @@ class ImageDedup:
         for row in np.flatnonzero(~self.keep).tolist():
             turned = ORIENTATIONS[int(self.orientation[row])]
             yield ImageRemoval(
-                self.hashes.paths[row], self.kept_path(row), int(self.distance[row]), turned
+                self.hashes.paths[row],
+                self.kept_path(row),
+                int(self.distance[row]),
+                turned,
             )
 
 
@@ -237,7 +247,8 @@ def dedup(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     picture = Image.effect_mandelbrot((400, 300), (-1.5, -0.3, -0.9, 0.2), 40)
     ...     names = [
-    ...         os.path.join(folder, name) for name in ("small.png", "large.jpg", "turned.png")
+    ...         os.path.join(folder, name)
+    ...         for name in ("small.png", "large.jpg", "turned.png")
     ...     ]
     ...     picture.resize((200, 150)).save(names[0])
     ...     picture.save(names[1])
@@ -249,7 +260,9 @@ def dedup(
     [('small.png', 'same'), ('turned.png', 'rotated_90')]
     """
     kind = hash_type(hashes.hash)
-    radius = kind.radius if radius is None else check_int("radius", radius, 0, kind.bits)
+    radius = (
+        kind.radius if radius is None else check_int("radius", radius, 0, kind.bits)
+    )
     threads = thread_count(threads)
     if keep not in ("largest", "first"):
         raise ValueError(f"keep must be 'largest' or 'first', not {keep!r}")
@@ -262,7 +275,9 @@ def dedup(
     distance = np.zeros(n, np.int64)
     orientation = np.zeros(n, np.int64)
     if against is not None and len(against.paths):
-        near_known = _near_known(hashes, np.flatnonzero(compared), against, radius, threads)
+        near_known = _near_known(
+            hashes, np.flatnonzero(compared), against, radius, threads
+        )
         known_images[near_known.rows] = near_known.known
         keeper[near_known.rows] = -1
         distance[near_known.rows] = near_known.distance
@@ -270,15 +285,27 @@ def dedup(
     remaining = np.flatnonzero(compared & (known_images < 0))
     order = remaining[_preference(hashes, remaining, keep)]
     if k == 1:
-        keepers = dedup_codes(codes[order, 0], radius, threads=threads, progress=progress).keeper
+        keepers = dedup_codes(
+            codes[order, 0], radius, threads=threads, progress=progress
+        ).keeper
     else:
         keepers = _oriented_keepers(codes[order], radius, threads, progress)
     keeper[order] = order[keepers]
     copies = remaining[keeper[remaining] != remaining]
-    distance[copies], orientation[copies] = _nearest_turns(codes, copies, keeper[copies])
+    distance[copies], orientation[copies] = _nearest_turns(
+        codes, copies, keeper[copies]
+    )
     keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
     return ImageDedup(
-        hashes, keep_mask, compared, keeper, known_images, distance, orientation, radius, against
+        hashes,
+        keep_mask,
+        compared,
+        keeper,
+        known_images,
+        distance,
+        orientation,
+        radius,
+        against,
     )
 
 
@@ -315,7 +342,11 @@ class _NearKnown(NamedTuple):
 
 
 def _near_known(
-    hashes: ImageHashes, rows: Int64Array, against: KnownHashes, radius: int, threads: int
+    hashes: ImageHashes,
+    rows: Int64Array,
+    against: KnownHashes,
+    radius: int,
+    threads: int,
 ) -> _NearKnown:
     """Return which of some rows are within the radius of known images, each with the nearest."""
     codes = np.asarray(hashes.codes)
@@ -328,8 +359,12 @@ def _near_known(
     places = np.arange(len(rows), dtype=np.int64)
     distance = distances_of_turns[places, turned]
     near_rows = np.flatnonzero(distance <= radius)
-    known_rows = np.asarray(answers.keys, np.int64).reshape(-1, k)[near_rows, turned[near_rows]]
-    return _NearKnown(rows[near_rows], known_rows, distance[near_rows], turned[near_rows])
+    known_rows = np.asarray(answers.keys, np.int64).reshape(-1, k)[
+        near_rows, turned[near_rows]
+    ]
+    return _NearKnown(
+        rows[near_rows], known_rows, distance[near_rows], turned[near_rows]
+    )
 
 
 def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64Array:
@@ -356,7 +391,9 @@ def _oriented_keepers(
         batch = codes[low : low + most]
         earlier = _firsts(index, batch, threads)
         batch_keepers = _batch_keepers(batch, earlier < 0, radius, threads)
-        keeper[low : low + len(batch)] = np.where(earlier >= 0, earlier, low + batch_keepers)
+        keeper[low : low + len(batch)] = np.where(
+            earlier >= 0, earlier, low + batch_keepers
+        )
         numbers = np.arange(low, low + len(batch), dtype=np.int64)
         kept_places = np.flatnonzero(keeper[numbers] == numbers)
         index.insert(low + kept_places, batch[kept_places, 0])
@@ -376,7 +413,9 @@ def _firsts(index: HammingIndex, codes: UInt64Array, threads: int) -> Int64Array
     return np.where(least == np.iinfo(np.int64).max, -1, least)
 
 
-def _batch_keepers(codes: UInt64Array, free: BoolArray, radius: int, threads: int) -> Int64Array:
+def _batch_keepers(
+    codes: UInt64Array, free: BoolArray, radius: int, threads: int
+) -> Int64Array:
     """Return the keepers, by place, of images of a batch without one; others keep themselves."""
     keeper = np.arange(len(codes), dtype=np.int64)
     rows = np.flatnonzero(free)
@@ -403,7 +442,10 @@ def _nearest_turns(
     k = codes.shape[1]
     flat = codes.reshape(-1, codes.shape[2])
     first = (rows * k)[:, None] + np.arange(k, dtype=np.int64)
-    pairs = first.astype(np.uint64) << np.uint64(32) | (keepers * k).astype(np.uint64)[:, None]
+    pairs = (
+        first.astype(np.uint64) << np.uint64(32)
+        | (keepers * k).astype(np.uint64)[:, None]
+    )
     all_distances = distances(flat, pairs.ravel()).astype(np.int64).reshape(-1, k)
     turned = all_distances.argmin(axis=1).astype(np.int64)
     return all_distances[np.arange(len(rows), dtype=np.int64), turned], turned

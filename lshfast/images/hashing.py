@@ -20,7 +20,13 @@ from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.images.decoding import MAX_PIXELS, Decoded, ImageError, decode, quiet_decoder
+from lshfast.images.decoding import (
+    MAX_PIXELS,
+    Decoded,
+    ImageError,
+    decode,
+    quiet_decoder,
+)
 from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality
 from lshfast.sketch.arrays import made_by
 
@@ -133,7 +139,9 @@ class ImageHashes:
             All by default.
         """
         codes = np.asarray(self.codes)
-        row_codes = codes[:, 0] if rows is None else codes[np.fromiter(rows, np.int64), 0]
+        row_codes = (
+            codes[:, 0] if rows is None else codes[np.fromiter(rows, np.int64), 0]
+        )
         data = np.ascontiguousarray(row_codes[:, ::-1]).astype(">u8").tobytes()
         size = 8 * row_codes.shape[1]
         return [data[at : at + size].hex() for at in range(0, len(data), size)]
@@ -283,10 +291,17 @@ def _hash_file(
     except ImageError as error:
         return str(error)
     bits, quality = kind.function(decoded, turns)
-    return np.packbits(bits, axis=1), (quality, decoded.width, decoded.height, decoded.nbytes)
+    return np.packbits(bits, axis=1), (
+        quality,
+        decoded.width,
+        decoded.height,
+        decoded.nbytes,
+    )
 
 
-def _imagehash(name: str, decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int]:
+def _imagehash(
+    name: str, decoded: Decoded, turns: Sequence[int | None]
+) -> tuple[Bits, int]:
     function = getattr(optional("imagehash"), name)
     image = decoded.image
     turned = (image if turn is None else image.transpose(turn) for turn in turns)

@@ -99,12 +99,16 @@ class ImagesSummary(Account):
         else:
             blank = ""
         yield figure("kept", self.kept, blank)
-        yield figure("copies", self.removed, f"{self.hash}, distance at most {self.radius}")
+        yield figure(
+            "copies", self.removed, f"{self.hash}, distance at most {self.radius}"
+        )
         yield figure("rejected", self.rejected)
         yield figure("", "", f"{self.parts} = {self.read:,} read")
         yield groups_figure(self.groups, self.largest, "image")
         if self.known:
-            yield figure("known", self.known, f"{counted(self.found, 'copy', 'copies')} of them")
+            yield figure(
+                "known", self.known, f"{counted(self.found, 'copy', 'copies')} of them"
+            )
 
 
 class ImagePath(NamedTuple):
@@ -167,7 +171,9 @@ def dedup_images(
     options = options or ImageOptions()
     paths = [outputs.copies, outputs.blank, outputs.hashes]
     if not (any(paths) or outputs.page):
-        raise ValueError("an output is needed: -o FILE, --save-hashes FILE or --html FILE")
+        raise ValueError(
+            "an output is needed: -o FILE, --save-hashes FILE or --html FILE"
+        )
     hash_type(options.hash)
     images = list_images(inputs)
     job = Job(paths, options.on_error, outputs.overwrite, page=outputs.page)
@@ -190,7 +196,9 @@ def dedup_images(
         progress=progress,
     )
     job.clock.add("hash", job.clock.seconds - start, int(hashes.nbytes.sum()))
-    source.rejected += [Reject(printable(path), None, reason) for path, reason in hashes.rejected]
+    source.rejected += [
+        Reject(printable(path), None, reason) for path, reason in hashes.rejected
+    ]
     with job.clock.stage("compare", hashes.codes.nbytes):
         result = dedup(
             hashes,
@@ -223,13 +231,19 @@ def dedup_images(
         for path, rows, columns in (
             (outputs.copies, removed, ("kept_path", "distance", "orientation")),
             (outputs.blank, np.flatnonzero(~result.compared), ()),
-            (outputs.hashes, np.flatnonzero(result.compared & result.keep), (HASH, KIND, VERSION)),
+            (
+                outputs.hashes,
+                np.flatnonzero(result.compared & result.keep),
+                (HASH, KIND, VERSION),
+            ),
         ):
             if path is not None:
                 job.write(path, _table(result, rows, columns), STRINGS)
         threads = thread_count(options.threads)
         job.write_page(
-            lambda page: _page(inputs, result, account, page, options.max_pixels, threads)
+            lambda page: _page(
+                inputs, result, account, page, options.max_pixels, threads
+            )
         )
     return job.account(ImagesSummary, **figures)
 
@@ -257,27 +271,35 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     for batch in corpus.batches():
         for text in batch.strings():
             if text is None or not valid.fullmatch(text):
-                raise corpus.fault(len(texts), f"not a hash of {digits} hexadecimal digits")
+                raise corpus.fault(
+                    len(texts), f"not a hash of {digits} hexadecimal digits"
+                )
             texts.append(text)
     kinds = corpus.by
     assert kinds is not None
     numbers = kinds.codes
     wrong = np.flatnonzero(
-        numbers != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names))
+        numbers
+        != (kinds.names.index(hash) if hash in kinds.names else len(kinds.names))
     )
     if len(wrong):
         kind = kinds.names[numbers[wrong[0]]] if numbers[wrong[0]] >= 0 else "(none)"
         raise corpus.fault(
-            int(wrong[0]), f"the kind of the hash is {kind}, not {hash}: --hash chooses it"
+            int(wrong[0]),
+            f"the kind of the hash is {kind}, not {hash}: --hash chooses it",
         )
     hash_of_lists(corpus.files)
     rows = np.arange(len(texts), dtype=np.int64)
     decimal = DecimalDigits()
     codes = codes_of(texts, 4 * digits, decimal=decimal)
-    return KnownHashes([str(key) for key in corpus.keys_of(rows)], codes, hash), decimal.advice
+    return KnownHashes(
+        [str(key) for key in corpus.keys_of(rows)], codes, hash
+    ), decimal.advice
 
 
-def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapping[str, Any]:
+def _table(
+    result: ImageDedup, rows: Int64Array, columns: Sequence[str]
+) -> Mapping[str, Any]:
     """Return the rows of a table, with these columns behind the paths."""
     hashes = result.hashes
     row_numbers = rows.tolist()
@@ -292,9 +314,13 @@ def _table(result: ImageDedup, rows: Int64Array, columns: Sequence[str]) -> Mapp
     if HASH in columns:
         table[HASH] = hashes.hex(row_numbers)
         table[KIND] = [hashes.hash] * len(row_numbers)
-        table[VERSION] = np.full(len(row_numbers), image_hash(hashes.hash).version, np.int64)
+        table[VERSION] = np.full(
+            len(row_numbers), image_hash(hashes.hash).version, np.int64
+        )
     figures = (hashes.quality, hashes.width, hashes.height, hashes.nbytes)
-    return table | {name: values[rows] for name, values in zip(FIGURES, figures, strict=True)}
+    return table | {
+        name: values[rows] for name, values in zip(FIGURES, figures, strict=True)
+    }
 
 
 def _text(path: str) -> str:

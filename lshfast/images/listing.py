@@ -61,7 +61,9 @@ class ImageFiles:
         return sum(self.left_out.values())
 
 
-def list_images(inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> ImageFiles:
+def list_images(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> ImageFiles:
     """List the image files of files and folders, without reading them.
 
     From a folder, files at any depth with the suffix of an image are taken: .jpg, .jpeg, .jpe,
@@ -125,7 +127,9 @@ def _files_of(path: str, other_files: list[str]) -> Iterator[str]:
         mode = os.stat(path).st_mode
     except OSError as error:
         raise DataError(
-            printable(path), None, f"cannot be read: {error.strerror}{nearest_file(error)}"
+            printable(path),
+            None,
+            f"cannot be read: {error.strerror}{nearest_file(error)}",
         ) from error
     if stat.S_ISREG(mode):
         return iter([path])
@@ -140,7 +144,11 @@ def _files_of(path: str, other_files: list[str]) -> Iterator[str]:
         )
     links = {name for name in names if os.path.islink(name)}
     targets = {os.path.realpath(name) for name in names if name not in links}
-    names = [name for name in names if name not in links or os.path.realpath(name) not in targets]
+    names = [
+        name
+        for name in names
+        if name not in links or os.path.realpath(name) not in targets
+    ]
     return iter(sorted(names, key=lambda name: name.replace(os.sep, "/")))
 
 

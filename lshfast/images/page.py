@@ -115,9 +115,14 @@ def gallery(
     blank = [_blank(result, row) for row in rows[:MOST_BLANK].tolist()]
     if thumbnails:
         thumbnail_rows = [
-            shown.row for group in [*pairs, *groups] for shown in group.shown if shown.row >= 0
+            shown.row
+            for group in [*pairs, *groups]
+            for shown in group.shown
+            if shown.row >= 0
         ]
-        thumbnail_rows = list(dict.fromkeys([*thumbnail_rows, *(shown.row for shown in blank)]))
+        thumbnail_rows = list(
+            dict.fromkeys([*thumbnail_rows, *(shown.row for shown in blank)])
+        )
         data = dict(
             zip(
                 thumbnail_rows,
@@ -161,7 +166,9 @@ def _group(result: ImageDedup, rows: Int64Array) -> ShownGroup:
     first = int(rows[0])
     copies = counted(len(rows) - int(result.keep[first]), "copy", "copies")
     shown = [] if result.keep[first] else [_kept(result, first)]
-    shown += [_shown(result, row) for row in rows[: MOST_OF_GROUP - len(shown)].tolist()]
+    shown += [
+        _shown(result, row) for row in rows[: MOST_OF_GROUP - len(shown)].tolist()
+    ]
     hidden_count = len(rows) - sum(each.row >= 0 for each in shown)
     return ShownGroup(
         f"{short(os.path.basename(printable(result.kept_path(first))))}: {copies}",
@@ -180,7 +187,8 @@ def _least_alike(result: ImageDedup) -> list[int]:
 def _pair(result: ImageDedup, row: int) -> ShownGroup:
     """Return what is kept in place of a copy, and the copy."""
     return ShownGroup(
-        f"distance {int(result.distance[row])}", [_kept(result, row), _shown(result, row)]
+        f"distance {int(result.distance[row])}",
+        [_kept(result, row), _shown(result, row)],
     )
 
 
@@ -189,7 +197,12 @@ def _kept(result: ImageDedup, row: int) -> ShownImage:
     if result.keeper[row] >= 0:
         return _shown(result, int(result.keeper[row]))
     return ShownImage(
-        -1, True, "known", short(printable(result.kept_path(row))), (), absent="known image"
+        -1,
+        True,
+        "known",
+        short(printable(result.kept_path(row))),
+        (),
+        absent="known image",
     )
 
 
@@ -206,8 +219,13 @@ def _shown(result: ImageDedup, row: int) -> ShownImage:
 
 def _blank(result: ImageDedup, row: int) -> ShownImage:
     hashes = result.hashes
-    notes = f"{hashes.width[row]:,} x {hashes.height[row]:,}", f"quality {int(hashes.quality[row])}"
-    return ShownImage(row, False, "not compared", short(printable(hashes.paths[row])), notes)
+    notes = (
+        f"{hashes.width[row]:,} x {hashes.height[row]:,}",
+        f"quality {int(hashes.quality[row])}",
+    )
+    return ShownImage(
+        row, False, "not compared", short(printable(hashes.paths[row])), notes
+    )
 
 
 def _with(images: Sequence[ShownImage], data: dict[int, str]) -> list[ShownImage]:

@@ -40,7 +40,9 @@ def pdq_hashes(decoded: Decoded, turns: Sequence[int | None]) -> tuple[Bits, int
     if decoded.width * decoded.height <= SMALL_PIXELS and decoded.blocks == (1, 1):
         return _by_package(decoded.image, turns)
     sampling = _Sampling(decoded)
-    hashes = [_bits(_transform() @ sampling.samples(turn) @ _transform().T) for turn in turns]
+    hashes = [
+        _bits(_transform() @ sampling.samples(turn) @ _transform().T) for turn in turns
+    ]
     return np.array(hashes, np.uint8), _quality(sampling.samples(None))
 
 
@@ -55,7 +57,11 @@ def _by_package(image: Any, turns: Sequence[int | None]) -> tuple[Bits, int]:
     """Return the hashes of the package, whose rounding decides coefficients that are 0."""
     package = optional("pdqhash", "images")
     turned = [
-        np.asarray(image.convert("RGB") if turn is None else image.convert("RGB").transpose(turn))
+        np.asarray(
+            image.convert("RGB")
+            if turn is None
+            else image.convert("RGB").transpose(turn)
+        )
         for turn in turns
     ]
     hashes = [package.compute(pixels) for pixels in turned]
@@ -97,7 +103,9 @@ class _Sampling:
 
 
 @lru_cache(64)
-def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArray[np.float32]:
+def _block_weights(
+    n: int, block: int, blocks: int, reversed: bool
+) -> npt.NDArray[np.float32]:
     """Return the weight of each block of a side of n pixels in each sample, (64, blocks).
 
     Of an image that is `reversed`, the first block may have fewer pixels, else the last one.
@@ -124,7 +132,9 @@ def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> npt.NDArr
     # Beyond the side, weights are 0.
     pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)
     missing = blocks * block - n if reversed else 0
-    cell = np.arange(SIDE, dtype=np.int64)[:, None] * blocks + (pixel + missing) // block
+    cell = (
+        np.arange(SIDE, dtype=np.int64)[:, None] * blocks + (pixel + missing) // block
+    )
     sums = np.bincount(cell.ravel(), weights.ravel(), SIDE * blocks)
     return sums.reshape(SIDE, blocks).astype(np.float32)
 
@@ -141,7 +151,9 @@ def _transform() -> Float64Array:
     """Return the rows 1 to 16 of the cosine transform, (16, 64)."""
     frequencies = np.arange(1, COEFFICIENTS + 1, dtype=np.int64)[:, None]
     places = 2 * np.arange(SIDE, dtype=np.int64) + 1
-    return np.asarray(np.sqrt(2 / SIDE) * np.cos(np.pi / (2 * SIDE) * frequencies * places))
+    return np.asarray(
+        np.sqrt(2 / SIDE) * np.cos(np.pi / (2 * SIDE) * frequencies * places)
+    )
 
 
 def _bits(coefficients: Float64Array) -> Bits:

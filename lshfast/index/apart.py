@@ -56,7 +56,11 @@ def answers_apart(answers: Lists, is_apart: IsApart | None) -> Lists:
 
 
 def nearest_apart(
-    search: Callable[[Int64Array, int], Lists], m: int, k: int, entries: int, is_apart: IsApart
+    search: Callable[[Int64Array, int], Lists],
+    m: int,
+    k: int,
+    entries: int,
+    is_apart: IsApart,
 ) -> Lists:
     """Return the first k entries that are apart from each of m queries.
 
@@ -78,7 +82,9 @@ def nearest_apart(
             piece = open_queries[start : start + step]
             answers = search(piece, wanted)
             part = _first(answers_apart(answers, is_apart), k)
-            is_open[piece] = (np.diff(answers.offsets) >= wanted) & (np.diff(part.offsets) < k)
+            is_open[piece] = (np.diff(answers.offsets) >= wanted) & (
+                np.diff(part.offsets) < k
+            )
             parts.append(part)
         numbers = np.arange(m, dtype=np.int64)
         numbers[open_queries] = m + np.arange(len(open_queries), dtype=np.int64)

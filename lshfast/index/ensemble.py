@@ -162,9 +162,13 @@ class LSHEnsemble(MemoryIndex):
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.index.ensemble import LSHEnsemble
-    >>> sets = TokenSets.from_sets([range(0, 90), range(0, 150), range(0, 40), range(50, 1000)])
+    >>> sets = TokenSets.from_sets(
+    ...     [range(0, 90), range(0, 150), range(0, 40), range(50, 1000)]
+    ... )
     >>> ensemble = LSHEnsemble(threshold=0.7, num_perm=256)
-    >>> ensemble.insert(["most", "all", "some", "other"], MinHasher(256).sketch(sets), sets.counts)
+    >>> ensemble.insert(
+    ...     ["most", "all", "some", "other"], MinHasher(256).sketch(sets), sets.counts
+    ... )
     4
     >>> query = TokenSets.from_sets([range(0, 100)])
     >>> [
@@ -201,7 +205,9 @@ class LSHEnsemble(MemoryIndex):
         self.partitions = check_int("partitions", partitions, 1)
         self.recall = check_recall(recall)
         default_trees = max(num_perm // 4, 1)
-        self.trees = default_trees if trees is None else check_int("trees", trees, 1, num_perm)
+        self.trees = (
+            default_trees if trees is None else check_int("trees", trees, 1, num_perm)
+        )
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(
             self.hasher, self.trees, self.recall, self.partitions, singles=True
@@ -328,7 +334,9 @@ class LSHEnsemble(MemoryIndex):
         is_apart = similar_at_most(check_most(most, threshold))
         with self._entries.gate.reading():
             threads = thread_count(threads)
-            offsets, names, similarity = self._within(queries, q, threshold, k, is_apart, threads)
+            offsets, names, similarity = self._within(
+                queries, q, threshold, k, is_apart, threads
+            )
         if array.ndim == 1:
             return list(map(Match, listed(names), similarity.tolist()))
         return Matches(offsets, names, similarity)
@@ -375,7 +383,9 @@ class LSHEnsemble(MemoryIndex):
         least = self._least(view.uppers, q[:, None], threshold)
         counts = np.searchsorted(-view.steps[:, 2].astype(np.int64), -least) + 1
         out_of_reach = least > self.hasher.num_perm
-        return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(np.uint32)
+        return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(
+            np.uint32
+        )
 
     def _least(self, uppers: Int64Array, q: Int64Array, threshold: float) -> Int64Array:
         """Return the least number of equal slots of the largest set that is in the answer.
@@ -383,9 +393,15 @@ class LSHEnsemble(MemoryIndex):
         If no set of this size can be in the answer, the number is greater than num_perm.
         """
         slots = self.hasher.num_perm
-        similarity = np.minimum(threshold * q / np.maximum(uppers + q - threshold * q, 1e-9), 1)
-        equal = similarity * slots - self.slack * np.sqrt(similarity * (1 - similarity) * slots)
-        least = np.ceil(equal - 1e-12 * slots).astype(np.int64)  # rounding must not lose one
+        similarity = np.minimum(
+            threshold * q / np.maximum(uppers + q - threshold * q, 1e-9), 1
+        )
+        equal = similarity * slots - self.slack * np.sqrt(
+            similarity * (1 - similarity) * slots
+        )
+        least = np.ceil(equal - 1e-12 * slots).astype(
+            np.int64
+        )  # rounding must not lose one
         too_small = uppers < threshold * q * (1 - 1e-12)
         return np.where(too_small, slots + 1, np.clip(least, 1, slots))
 
@@ -425,7 +441,9 @@ class LSHEnsemble(MemoryIndex):
         counts = self._counts(view, q, threshold)[0].tolist()
         least = self._least(view.uppers, q, threshold).tolist()
         parts = []
-        for upper, equal, count in zip(view.uppers.tolist(), least, counts, strict=True):
+        for upper, equal, count in zip(
+            view.uppers.tolist(), least, counts, strict=True
+        ):
             if count:
                 depths = dict(view.steps[:count, :2].tolist())
                 slots = self.hasher.num_perm
@@ -433,7 +451,9 @@ class LSHEnsemble(MemoryIndex):
                 # If single slots are searched, all trees are, to depth 1: a tree is a slot.
                 trees = self.trees if len(depths) <= self.trees else slots
                 recall = 1 - missed(slots, trees, searched)[equal]
-                similarity = min(threshold * size / (upper + size - threshold * size), 1.0)
+                similarity = min(
+                    threshold * size / (upper + size - threshold * size), 1.0
+                )
                 depth = min(depths.values())
                 parts.append(Part(upper, similarity, len(depths), depth, float(recall)))
         return parts
@@ -467,7 +487,9 @@ class LSHEnsemble(MemoryIndex):
         >>> LSHEnsemble().expected_recall(100)
         1.0
         """
-        return min((part.recall for part in self.plan(size, threshold=threshold)), default=1.0)
+        return min(
+            (part.recall for part in self.plan(size, threshold=threshold)), default=1.0
+        )
 
     def __repr__(self) -> str:
         hasher = self.hasher
@@ -512,7 +534,11 @@ class LSHEnsemble(MemoryIndex):
         batches = []
         for keys, (signatures, sizes) in self._batches():
             answers = self.query(
-                signatures, _column(sizes), threshold=threshold, most=most, threads=threads
+                signatures,
+                _column(sizes),
+                threshold=threshold,
+                most=most,
+                threads=threads,
             )
             batches.append(pairs_with_others(keys, answers))
         left = concatenate([batch[0] for batch in batches])
@@ -561,9 +587,13 @@ class LSHEnsemble(MemoryIndex):
         return [*tree_widths(*fields), 1]
 
     @classmethod
-    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> LSHEnsemble:
+    def _made(
+        cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+    ) -> LSHEnsemble:
         partitions, threshold, slack = fields[-3:]
-        index = cls(threshold, partitions=partitions, slack=slack, **tree_arguments(fields))
+        index = cls(
+            threshold, partitions=partitions, slack=slack, **tree_arguments(fields)
+        )
         index.insert(keys, columns[0], _column(columns[1]))
         return index
 
@@ -584,7 +614,9 @@ def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
     """Return the sizes of the sets of some signatures, or raise an error if they do not match."""
     array = array_of(sizes, "sizes")
     if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")
+        raise TypeError(
+            f"sizes must be ints, not {'None' if sizes is None else array.dtype}"
+        )
     if array.ndim != dimensions - 1:
         allowed = "a number for each signature"
         if dimensions == 1:

@@ -18,7 +18,14 @@ from lshfast.index.search_plan import choose_steps
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
-from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
+from lshfast.kernels.trees import (
+    MOST_LEVELS,
+    MOST_ROWS,
+    Run,
+    Snapshot,
+    large_empty,
+    slot_marks,
+)
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 
 # The most unsorted rows. They are compared with every query; further rows are sorted into a run.
@@ -54,7 +61,12 @@ class TreeRows:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self.signatures.nbytes + self.marks.nbytes + self.live.nbytes + self.sizes.nbytes
+        return (
+            self.signatures.nbytes
+            + self.marks.nbytes
+            + self.live.nbytes
+            + self.sizes.nbytes
+        )
 
     def taken(self, rows: Int64Array, length: int) -> TreeRows:
         """Return `length` rows; the first ones are copies of `rows`."""
@@ -136,7 +148,10 @@ class TreeEntries:
         self._names: Int64Array | None = np.empty(0, np.int64)
         no_signatures = np.empty((0, self._slots), np.uint64)
         self._rows = TreeRows(
-            no_signatures, slot_marks(no_signatures), np.empty(0, np.uint8), np.empty(0, np.int64)
+            no_signatures,
+            slot_marks(no_signatures),
+            np.empty(0, np.uint8),
+            np.empty(0, np.int64),
         )
         self._used = 0  # rows from here on have never been used
         self._free: list[int] = []
@@ -157,7 +172,11 @@ class TreeEntries:
 
     def names(self, rows: Int64Array) -> Column:
         """Return the keys of some rows."""
-        return self._keys.take(rows) if self._names is None else np.asarray(self._names[rows])
+        return (
+            self._keys.take(rows)
+            if self._names is None
+            else np.asarray(self._names[rows])
+        )
 
     def rows(self) -> Int64Array:
         """Return all rows that have entries, ascending."""
@@ -165,7 +184,9 @@ class TreeEntries:
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
         """Return signatures and, in an ensemble, sizes of sets; they may be views."""
-        selection = slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
+        selection = (
+            slice(len(rows)) if len(rows) and rows[-1] == len(rows) - 1 else rows
+        )
         signatures = self._rows.signatures[selection]
         sizes = self._rows.sizes[selection]
         if not self._singles:
@@ -207,10 +228,17 @@ class TreeEntries:
             crowds = np.zeros(levels)
             for run in order.runs:
                 crowds += np.maximum(run.crowds - 1, 0)
-            rounded = np.rint(2 * np.log2(1 + crowds / groups)).astype(np.int64).tolist()
+            rounded = (
+                np.rint(2 * np.log2(1 + crowds / groups)).astype(np.int64).tolist()
+            )
             runs = -(-len(order.runs) // groups)
             steps = choose_steps(
-                self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles
+                self._slots,
+                self._trees,
+                self._recall,
+                tuple(rounded),
+                runs,
+                self._singles,
             )
             snapshot = Snapshot(
                 rows.signatures,
@@ -230,7 +258,11 @@ class TreeEntries:
     # For writers:
 
     def insert(
-        self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        sizes: Int64Array,
+        on_duplicate: OnDuplicate,
     ) -> int:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
@@ -278,7 +310,9 @@ class TreeEntries:
         with self._writer.writing():
             found_rows = self._keys.find(keys)
             if (found_rows < 0).any():
-                raise KeyError(listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0])
+                raise KeyError(
+                    listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0]
+                )
             rows = np.unique(found_rows)
             with self.gate.writing():
                 self._view = None
@@ -344,7 +378,9 @@ class TreeEntries:
         sizes = self._rows.sizes[rows]
         group_of = np.searchsorted(order.edges, sizes)
         if self._partitions > 1:
-            group_sizes = np.array([sum(map(len, group)) for group in order.groups], np.int64)
+            group_sizes = np.array(
+                [sum(map(len, group)) for group in order.groups], np.int64
+            )
             new_sizes = np.bincount(group_of, minlength=len(group_sizes))
             balanced = self._balanced(rows, live, group_sizes + new_sizes)
             if balanced is not None:
@@ -374,7 +410,10 @@ class TreeEntries:
         total = counts.sum()
         group_count = _groups_of(int(total), self._partitions)
         self._joined += len(rows)
-        if counts.max() * group_count <= 2 * total or self._joined * group_count < total:
+        if (
+            counts.max() * group_count <= 2 * total
+            or self._joined * group_count < total
+        ):
             return None
         self._joined = 0
         rows = np.concatenate([*(run.members for run in self._order.runs), rows])
@@ -384,13 +423,19 @@ class TreeEntries:
             return None
         return self._sorted(self._rows, rows[is_live], edges), rows[~is_live].tolist()
 
-    def _sorted(self, tree_rows: TreeRows, rows: Int64Array, edges: Int64Array) -> Order:
+    def _sorted(
+        self, tree_rows: TreeRows, rows: Int64Array, edges: Int64Array
+    ) -> Order:
         """Return an order that contains only some rows, with one run per group."""
         sizes = tree_rows.sizes[rows]
         group_of = np.searchsorted(edges, sizes)
         members = [rows[group_of == group] for group in range(len(edges) + 1)]
         uppers = np.array(
-            [tree_rows.sizes[rows_of_group].max(initial=0) for rows_of_group in members], np.int64
+            [
+                tree_rows.sizes[rows_of_group].max(initial=0)
+                for rows_of_group in members
+            ],
+            np.int64,
         )
         groups = [
             [self._run(tree_rows, rows_of_group)] if len(rows_of_group) else []
@@ -477,7 +522,9 @@ def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
     return np.asarray(edges[edges < ordered[-1:]])
 
 
-def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:
+def as_batch(
+    keys: Any, signatures: npt.ArrayLike, hasher: MinHasher
+) -> tuple[Column, UInt64Array]:
     """Return one key and its signature, or several of them, as a batch."""
     array = check_signatures(signatures, hasher)
     column = as_column([keys] if array.ndim == 1 else keys)

@@ -85,7 +85,10 @@ class EntryFile:
             If the file exists and is of another kind, and `overwrite` is false.
         """
         kind, packed = packed_keys(keys)
-        arrays = [[packed], *([np.ascontiguousarray(column, "<u8")] for column in columns)]
+        arrays = [
+            [packed],
+            *([np.ascontiguousarray(column, "<u8")] for column in columns),
+        ]
         note = ""
         if self.container.note_bytes:
             *fields, note = fields
@@ -111,13 +114,18 @@ class EntryFile:
             fields, n, key_bytes = self._split(values)
             words = widths(*fields)
             if kind >= len(KINDS) or n > self._most:
-                raise FormatError(f"header: keys of kind {kind} or {n} entries are out of range")
+                raise FormatError(
+                    f"header: keys of kind {kind} or {n} entries are out of range"
+                )
             return [key_bytes, *(8 * width * n for width in words)]
 
         (kind, *header_values), (keys, *columns) = self.container.read(path, sizes)
         fields, n, _ = self._split(header_values)
         rows = [np.array(column.view("<u8"), np.uint64) for column in columns]
-        shaped = [row.reshape(n, width) for row, width in zip(rows, widths(*fields), strict=True)]
+        shaped = [
+            row.reshape(n, width)
+            for row, width in zip(rows, widths(*fields), strict=True)
+        ]
         return fields, unpacked_keys(keys, kind, n), shaped
 
     def _split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], int, int]:
@@ -153,7 +161,11 @@ def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:
         raise FormatError(f"keys: {len(data)} bytes for the places of {n} strs")
     places = data[: 8 * (n + 1)].view("<i8").tolist()
     texts = bytes(data[8 * (n + 1) :])
-    if places[0] != 0 or places[-1] != len(texts) or any(a > b for a, b in pairwise(places)):
+    if (
+        places[0] != 0
+        or places[-1] != len(texts)
+        or any(a > b for a, b in pairwise(places))
+    ):
         raise FormatError(f"keys: places must ascend from 0 to {len(texts)}")
     try:
         return [texts[a:b].decode() for a, b in pairwise(places)]

@@ -51,7 +51,9 @@ class FamilyRows:
     _shingles: Shingles | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_shingles", shingles_of_texts(self.parameters.shingles))
+        object.__setattr__(
+            self, "_shingles", shingles_of_texts(self.parameters.shingles)
+        )
 
     @property
     def fresh(self) -> bool:
@@ -71,7 +73,11 @@ class FamilyRows:
         """
         if isinstance(items, (list, tuple)) and items and isinstance(items[0], Number):
             items = np.asarray(items)
-        if not isinstance(items, np.ndarray) and are_texts(items) and self._shingles is not None:
+        if (
+            not isinstance(items, np.ndarray)
+            and are_texts(items)
+            and self._shingles is not None
+        ):
             is_single = isinstance(items, (str, bytes))
             seed = getattr(self.family, "seed", 1)
             texts = [items] if is_single else items
@@ -91,14 +97,18 @@ class FamilyRows:
         """Raise ValueError for the sketches of a sketcher if the family takes items."""
         maker = getattr(items, "hasher", None)
         if maker is not None and not isinstance(self.family, OF_SKETCHES):
-            raise ValueError(f"items are of {maker}, and {self.family} takes no sketches but items")
+            raise ValueError(
+                f"items are of {maker}, and {self.family} takes no sketches but items"
+            )
 
     def _rows(self, items: Any, threads: int | None) -> UInt64Array:
         p = self.parameters
         bands = self.bands.bands
         functions = self.bands.rows_per_band
         if isinstance(self.family, WeightedMinHashFamily):
-            return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))
+            return np.ascontiguousarray(
+                self.family.hash(items, p.num_perm, threads=threads)
+            )
         if not isinstance(self.family, BitFamily):
             buckets = self.family.buckets(items, bands, functions, threads=threads)
             return np.ascontiguousarray(checked_buckets(self.family, buckets, bands))
@@ -117,7 +127,9 @@ def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Arra
     if dtype != np.uint64 or not isinstance(buckets, np.ndarray):
         raise TypeError(f"the buckets of {family} must be uint64, not {dtype}")
     if buckets.ndim != 2 or buckets.shape[1] != bands:
-        raise ValueError(f"the buckets of {family} must be (n, {bands}), not {buckets.shape}")
+        raise ValueError(
+            f"the buckets of {family} must be (n, {bands}), not {buckets.shape}"
+        )
     return buckets
 
 
@@ -132,7 +144,9 @@ def base_of(family: Family[Any]) -> tuple[Family[Any], int]:
         If it has an OR step. The bands of an index are the OR.
     """
     if not isinstance(family, Family):
-        raise TypeError(f"family must be a Family, such as MinHashFamily(), not {family!r}")
+        raise TypeError(
+            f"family must be a Family, such as MinHashFamily(), not {family!r}"
+        )
     functions = 1
     while isinstance(family, Amplified):
         if any(step != "and" for step, _ in family.steps):
@@ -183,7 +197,9 @@ def parameters_of(
             f"give bands and rows_per_band for {base}: threshold and recall choose those of "
             "MinHash signatures"
         )
-    rows_of_family = check_int("rows_per_band", 1 if rows_per_band is None else rows_per_band, 1)
+    rows_of_family = check_int(
+        "rows_per_band", 1 if rows_per_band is None else rows_per_band, 1
+    )
     banding = Bands(bands, functions * rows_of_family)
     amplified = base if banding.rows_per_band == 1 else base.and_(banding.rows_per_band)
     description = amplified.describe()
@@ -208,7 +224,9 @@ def family_rows(parameters: Parameters) -> FamilyRows:
     family, functions = base_of(family_of(p.family))
     if isinstance(family, WeightedMinHashFamily):
         return FamilyRows(family, p, Bands(p.bands, p.rows_per_band))
-    expected = parameters_of(family, None, p.bands, functions, p.threshold, 0.5, p.shingles)
+    expected = parameters_of(
+        family, None, p.bands, functions, p.threshold, 0.5, p.shingles
+    )
     if p.measure and p.measure != expected.measure:
         raise ValueError(
             f"this index keeps points with the measure {p.measure!r}: open it with NearNeighbors"

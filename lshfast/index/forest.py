@@ -11,7 +11,14 @@ import numpy.typing as npt
 from lshfast._common.checks import Seed, check_int, check_most, check_number
 from lshfast._common.display import counted
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    Float64Array,
+    Int64Array,
+    Matrix,
+    UInt64Array,
+    Vector,
+)
 from lshfast.index.apart import nearest_apart
 from lshfast.index.entries import (
     TREE_FIELDS,
@@ -126,7 +133,10 @@ class LSHForest(MemoryIndex):
     >>> forest = LSHForest()
     >>> forest.insert(["a", "b", "c", "d"], signatures)
     4
-    >>> [(match.key, round(match.similarity, 1)) for match in forest.query(signatures[0], k=3)]
+    >>> [
+    ...     (match.key, round(match.similarity, 1))
+    ...     for match in forest.query(signatures[0], k=3)
+    ... ]
     [('a', 1.0), ('b', 0.8), ('c', 0.3)]
     >>> forest.remove("b")
     >>> [match.key for match in forest.query(signatures, k=2)[0]]
@@ -150,7 +160,9 @@ class LSHForest(MemoryIndex):
     ) -> None:
         self.hasher = MinHasher(num_perm, scheme, seed)
         default_trees = max(num_perm // 4, 1)
-        self.trees = default_trees if trees is None else check_int("trees", trees, 1, num_perm)
+        self.trees = (
+            default_trees if trees is None else check_int("trees", trees, 1, num_perm)
+        )
         self.recall = check_recall(recall)
         self.on_duplicate: OnDuplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall)
@@ -227,7 +239,9 @@ class LSHForest(MemoryIndex):
         2
         """
         column, array = as_batch(keys, signatures, self.hasher)
-        return self._entries.insert(column, array, np.ones(len(array), np.int64), self.on_duplicate)
+        return self._entries.insert(
+            column, array, np.ones(len(array), np.int64), self.on_duplicate
+        )
 
     @overload
     def query(
@@ -317,7 +331,9 @@ class LSHForest(MemoryIndex):
         k = check_int("k", k, 1)
         slots = self.hasher.num_perm
         if most is not None:
-            answers = self._best_apart(array.reshape(-1, slots), k, most, thread_count(threads))
+            answers = self._best_apart(
+                array.reshape(-1, slots), k, most, thread_count(threads)
+            )
             return answers[0] if array.ndim == 1 else answers
         if array.ndim == 1:
             with self._entries.gate.reading():
@@ -364,7 +380,11 @@ class LSHForest(MemoryIndex):
         counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
         all_offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         all_rows = np.concatenate([rows for _, rows, _ in parts])
-        return all_offsets, all_rows, np.concatenate([agreements for _, _, agreements in parts])
+        return (
+            all_offsets,
+            all_rows,
+            np.concatenate([agreements for _, _, agreements in parts]),
+        )
 
     def pairs(
         self, k: int = 10, *, most: float | None = None, threads: int | None = None
@@ -385,16 +405,23 @@ class LSHForest(MemoryIndex):
         Examples
         --------
         >>> from lshfast import LSHForest, MinHasher, TokenSets
-        >>> sets = TokenSets.from_sets([range(0, 100), range(10, 110), range(1000, 1100)])
+        >>> sets = TokenSets.from_sets(
+        ...     [range(0, 100), range(10, 110), range(1000, 1100)]
+        ... )
         >>> forest = LSHForest()
         >>> forest.insert(["a", "b", "c"], MinHasher().sketch(sets))
         3
-        >>> [(left, right, round(similarity, 1)) for left, right, similarity in forest.pairs(k=1)]
+        >>> [
+        ...     (left, right, round(similarity, 1))
+        ...     for left, right, similarity in forest.pairs(k=1)
+        ... ]
         [('a', 'b', 0.8)]
         """
         k = check_int("k", k, 1)
         batches = [
-            pairs_with_others(keys, self.query(signatures, k + 1, most=most, threads=threads), k)
+            pairs_with_others(
+                keys, self.query(signatures, k + 1, most=most, threads=threads), k
+            )
             for keys, (signatures,) in self._batches()
         ]
         return KeyPairs(*pairs_once(batches))
@@ -434,7 +461,9 @@ class LSHForest(MemoryIndex):
         return tree_fields(self.hasher, self.trees, self.recall)
 
     @classmethod
-    def _made(cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]) -> LSHForest:
+    def _made(
+        cls, fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+    ) -> LSHForest:
         index = cls(**tree_arguments(fields))
         index.insert(keys, columns[0])
         return index

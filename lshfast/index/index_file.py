@@ -27,7 +27,10 @@ AnyIndex: TypeAlias = Union[LSHIndex, "IndexOfPoints"]
 
 @contextmanager
 def any_index(
-    path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+    path: str,
+    mode: Mode = "r",
+    on_duplicate: OnDuplicate = "error",
+    verify: bool | None = None,
 ) -> Iterator[AnyIndex]:
     """Open the index in a file, of texts, sets, vectors or codes, without writing at the end.
 
@@ -94,7 +97,9 @@ def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | Non
 
 def _index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
     """Return the index whose entries are in a store."""
-    if store.parameters is not None and store.parameters.measure:  # only points have a measure
+    if (
+        store.parameters is not None and store.parameters.measure
+    ):  # only points have a measure
         from lshfast.families.family import family_of
         from lshfast.index.neighbors import NearNeighbors
         from lshfast.index.neighbors.plan import NeighborsPlan

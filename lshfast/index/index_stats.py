@@ -56,9 +56,13 @@ class IndexStats(Shown):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
-        yield Figure("bands", f"{self.bands:,}", f"of {counted(self.rows_per_band, 'row')} each")
+        yield Figure(
+            "bands", f"{self.bands:,}", f"of {counted(self.rows_per_band, 'row')} each"
+        )
         if self.bucket_sizes:
-            largest = f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
+            largest = (
+                f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
+            )
             yield Figure("buckets", f"{sum(self.bucket_sizes.values()):,}", largest)
             note = "other entries in the buckets of an entry"
             yield Figure("candidates", f"{self.expected_candidates:,.1f}", note)

@@ -57,12 +57,16 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
 
     Their similarity is the number of equal slots divided by `compared`.
     """
-    positions = cache(lambda: _Places(key for keys in store.all_keys() for key in listed(keys)))
+    positions = cache(
+        lambda: _Places(key for keys in store.all_keys() for key in listed(keys))
+    )
     all_pairs: list[tuple[Any, Any, float]] = []
     for keys, signatures in store.items():
         matches = store.query(signatures, least=least, threads=threads)
         assert matches.agreements is not None
-        queries = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(matches.offsets))
+        queries = np.repeat(
+            np.arange(len(keys), dtype=np.int64), np.diff(matches.offsets)
+        )
         if isinstance(keys, np.ndarray) and isinstance(matches.keys, np.ndarray):
             places = np.flatnonzero(keys[queries] < matches.keys)
         else:

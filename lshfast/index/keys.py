@@ -66,7 +66,9 @@ def as_column(keys: Iterable[Any]) -> Column:
             return np.ascontiguousarray(keys, np.int64)
     column = objects_of(keys, "keys")
     kinds = set(map(type, column))
-    if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+    if kinds and all(
+        issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds
+    ):
         try:
             return np.array(column, np.int64)
         except OverflowError:  # beyond 64 bits
@@ -182,7 +184,9 @@ class KeyedEntries(ABC):
         array([ True, False])
         """
         column = as_column(keys)
-        return np.fromiter((key in self for key in listed(column)), np.bool_, len(column))
+        return np.fromiter(
+            (key in self for key in listed(column)), np.bool_, len(column)
+        )
 
     def remove(self, keys: Any) -> None:
         """Remove one entry, or a batch of entries: all of them, or none if an error is raised.

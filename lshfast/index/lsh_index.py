@@ -23,7 +23,12 @@ from lshfast.index.apart import (
     pairs_apart,
     similar_at_most,
 )
-from lshfast.index.family_rows import FamilyRows, family_rows, parameters_of, plain_family
+from lshfast.index.family_rows import (
+    FamilyRows,
+    family_rows,
+    parameters_of,
+    plain_family,
+)
 from lshfast.index.index_stats import IndexStats, stats_of
 from lshfast.index.key_pairs import KeyPairs, find_pairs
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
@@ -33,7 +38,13 @@ from lshfast.index.stores.base import Store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.values import OnDuplicate, Parameters, check_on_duplicate
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
-from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
+from lshfast.sketch.minhash import (
+    UINT64,
+    MinHasher,
+    Scheme,
+    check_signatures,
+    kind_of_values,
+)
 from lshfast.tokens import TokenSets
 
 # The types of one query, and of several queries.
@@ -155,7 +166,10 @@ class LSHIndex(StoredIndex):
     3
     >>> index.query(signatures[0])
     ['a', 'b']
-    >>> [(match.key, round(match.similarity, 1)) for match in index.query(signatures[0], k=2)]
+    >>> [
+    ...     (match.key, round(match.similarity, 1))
+    ...     for match in index.query(signatures[0], k=2)
+    ... ]
     [('a', 1.0), ('b', 0.9)]
     >>> index.remove("b")
     >>> index.query(signatures)[1]
@@ -193,7 +207,9 @@ class LSHIndex(StoredIndex):
             raise ValueError(
                 f"scheme and seed are those of the family: give {family}, or scheme and seed"
             )
-        plain_minhash = MinHashFamily(scheme, seed) if family is None else plain_family(family)
+        plain_minhash = (
+            MinHashFamily(scheme, seed) if family is None else plain_family(family)
+        )
         if threshold is not None:
             threshold = check_threshold(threshold)
         if family is not None and plain_minhash is None:
@@ -205,7 +221,11 @@ class LSHIndex(StoredIndex):
             threshold = 0.8 if threshold is None else threshold
             hasher = plain_minhash.hasher(128 if num_perm is None else num_perm)
             banding = Bands.choose(
-                threshold, hasher.num_perm, recall=recall, bands=bands, rows_per_band=rows_per_band
+                threshold,
+                hasher.num_perm,
+                recall=recall,
+                bands=bands,
+                rows_per_band=rows_per_band,
             )
             parameters = Parameters(
                 hasher.num_perm,
@@ -311,7 +331,11 @@ class LSHIndex(StoredIndex):
             raise ValueError(
                 f"there must be a key for each signature, not {len(column)} for {len(array)}"
             )
-        if copy or not isinstance(signatures, np.ndarray) or not signatures.flags.writeable:
+        if (
+            copy
+            or not isinstance(signatures, np.ndarray)
+            or not signatures.flags.writeable
+        ):
             return self.store.insert(column, array, self.on_duplicate, copy=copy)
         signatures.flags.writeable = False
         # Not KeyboardInterrupt, since the index may use the array when it is raised.
@@ -361,7 +385,9 @@ class LSHIndex(StoredIndex):
         --------
         >>> from lshfast import LSHIndex
         >>> monday, tuesday = LSHIndex(shingles="word:2"), LSHIndex(shingles="word:2")
-        >>> monday.insert("a", "the cat sat on the mat") + tuesday.insert("b", "a dog is not a cat")
+        >>> monday.insert("a", "the cat sat on the mat") + tuesday.insert(
+        ...     "b", "a dog is not a cat"
+        ... )
         2
         >>> monday.merge(tuesday)
         1
@@ -375,7 +401,9 @@ class LSHIndex(StoredIndex):
             # `contains` raises an error for keys that cannot be stored.
             common_places = np.flatnonzero(self.store.contains(keys))
             if len(common_places) and self.on_duplicate == "error":
-                raise ValueError(f"{listed(take(keys, common_places[:1]))[0]!r} is in both indexes")
+                raise ValueError(
+                    f"{listed(take(keys, common_places[:1]))[0]!r} is in both indexes"
+                )
             kinds.add(kind_of(keys))
             if needs_utf8:
                 check_utf8(keys)
@@ -422,7 +450,11 @@ class LSHIndex(StoredIndex):
     def holds(self) -> Kind:
         # One that was made in Python may leave out the name of the shingles.
         is_weighted = isinstance(self.family, WeightedMinHashFamily)
-        return "weighted" if is_weighted and self.parameters.shingles in (WEIGHTED, "") else "set"
+        return (
+            "weighted"
+            if is_weighted and self.parameters.shingles in (WEIGHTED, "")
+            else "set"
+        )
 
     # ---- reading ----
 
@@ -623,7 +655,9 @@ class LSHIndex(StoredIndex):
     ) -> Matches[Any]:
         """Return the first k candidates that are apart of m queries, the most similar first."""
         return nearest_apart(
-            lambda queries, count: self._best(signatures[queries], least, count, threads),
+            lambda queries, count: self._best(
+                signatures[queries], least, count, threads
+            ),
             len(signatures),
             k,
             len(self),
@@ -635,8 +669,12 @@ class LSHIndex(StoredIndex):
     ) -> Matches[Any]:
         """Return the candidates of m queries, or the first k, the most similar first."""
         matches = self.store.query(signatures, least=least, threads=threads, most=k)
-        offsets, keys, agreements = best_first(matches.offsets, matches.keys, matches.agreements, k)
-        similarity = None if agreements is None else agreements / self.parameters.compared
+        offsets, keys, agreements = best_first(
+            matches.offsets, matches.keys, matches.agreements, k
+        )
+        similarity = (
+            None if agreements is None else agreements / self.parameters.compared
+        )
         return Matches(offsets, keys, similarity)
 
     def _least(self, threshold: float) -> int:
@@ -686,7 +724,9 @@ class LSHIndex(StoredIndex):
         --------
         >>> from lshfast import LSHIndex
         >>> index = LSHIndex(shingles="word:2")
-        >>> index.insert(["a", "b", "c"], ["one two three", "One, two, three!", "four five six"])
+        >>> index.insert(
+        ...     ["a", "b", "c"], ["one two three", "One, two, three!", "four five six"]
+        ... )
         3
         >>> list(index.pairs())
         [('a', 'b', 1.0)]

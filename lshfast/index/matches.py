@@ -77,7 +77,9 @@ class AnswerLists(Generic[Answer]):
     # Names of arrays with an element for each query.
     _of_queries: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None) -> None:
+    def __init__(
+        self, offsets: Int64Array, keys: Column, values: npt.NDArray[Any] | None
+    ) -> None:
         self.offsets = offsets
         self.keys = keys
         self.values = values
@@ -89,7 +91,9 @@ class AnswerLists(Generic[Answer]):
     def __getitem__(self, query: int) -> list[Answer]:
         """Return one answer."""
         if not -len(self) <= query < len(self):
-            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
+            raise IndexError(
+                f"query {query} is out of range: there are {len(self)} queries"
+            )
         query %= len(self)
         return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
 
@@ -98,7 +102,9 @@ class AnswerLists(Generic[Answer]):
         return map(self._between, bounds[:-1], bounds[1:])
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} queries, {len(self.keys)} {self._noun})"
+        return (
+            f"{type(self).__name__}({len(self)} queries, {len(self.keys)} {self._noun})"
+        )
 
     def _between(self, low: int, high: int) -> list[Any]:
         part = self.keys[low:high]
@@ -140,7 +146,9 @@ class Matches(AnswerLists[Answer]):
 
     _element = Match
 
-    def __init__(self, offsets: Int64Array, keys: Column, similarity: Float64Array | None) -> None:
+    def __init__(
+        self, offsets: Int64Array, keys: Column, similarity: Float64Array | None
+    ) -> None:
         super().__init__(offsets, keys, similarity)
 
     @property
@@ -180,7 +188,10 @@ def best_first(
     --------
     >>> import numpy as np
     >>> from lshfast.index.matches import best_first
-    >>> offsets, scores = np.array([0, 3, 4], np.int64), np.array([5, 9, 5, 1], np.int64)
+    >>> offsets, scores = (
+    ...     np.array([0, 3, 4], np.int64),
+    ...     np.array([5, 9, 5, 1], np.int64),
+    ... )
     >>> offsets, keys, scores = best_first(offsets, ["c", "b", "a", "x"], scores, k=2)
     >>> offsets.tolist(), keys, scores.tolist()
     ([0, 2, 3], ['b', 'a', 'x'], [9, 5, 1])
@@ -196,13 +207,19 @@ def best_first(
         order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), limit)
         scores = None if scores is None else ranks
     else:
-        order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
+        order = _python_order(
+            offsets, keys, None if scores is None else (-scores).tolist()
+        )
         keys = take(keys, order)
         scores = None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        ranks_in_query = np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts)
+        ranks_in_query = np.arange(len(keys), dtype=np.int64) - np.repeat(
+            offsets[:-1], counts
+        )
         places = np.flatnonzero(ranks_in_query < k)
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)])
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)]
+        )
         keys = take(keys, places)
         scores = None if scores is None else scores[places]
     return offsets, keys, scores
@@ -251,7 +268,9 @@ def in_order(keys: list[Any]) -> list[Any]:
         return keys
 
 
-def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
+def best_of(
+    keys: list[Any], counts: list[int], slots: int, k: int | None
+) -> list[Match]:
     """Return the first k matches of one query in the order of `best_first`.
 
     `counts` are numbers of equal slots.
@@ -265,10 +284,15 @@ def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> li
         places = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
         keys = [keys[i] for i in places]
         counts = [counts[i] for i in places]
-    return [Match(key, count / slots) for key, count in zip(keys[:k], counts[:k], strict=True)]
+    return [
+        Match(key, count / slots)
+        for key, count in zip(keys[:k], counts[:k], strict=True)
+    ]
 
 
-def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None) -> Int64Array:
+def _python_order(
+    offsets: Int64Array, keys: list[Any], ranks: list[Any] | None
+) -> Int64Array:
     """Return the order by (rank, key) within each query, with keys compared by Python."""
     order = np.arange(len(keys), dtype=np.int64)
     for query in np.flatnonzero(np.diff(offsets) > 1).tolist():

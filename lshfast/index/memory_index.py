@@ -79,7 +79,10 @@ class MemoryIndex(KeyedEntries):
     @classmethod
     @abstractmethod
     def _made(
-        cls: type[AnIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+        cls: type[AnIndex],
+        fields: Sequence[Any],
+        keys: Column,
+        columns: list[UInt64Array],
     ) -> AnIndex:
         """Return an index with the content of a file, or raise ValueError."""
 
@@ -192,7 +195,10 @@ class MemoryIndex(KeyedEntries):
 
     @classmethod
     def open(
-        cls: type[AnIndex], path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error"
+        cls: type[AnIndex],
+        path: str | os.PathLike[str],
+        *,
+        on_duplicate: OnDuplicate = "error",
     ) -> AnIndex:
         """Read a saved index into memory; the whole file is checked.
 

@@ -59,7 +59,10 @@ class Index(Protocol):
     >>> points = NearNeighbors("euclidean", radius=2, dim=2, n=2)
     >>> points.insert([10, 11], [[0, 0], [1, 1]])
     2
-    >>> key_of_nearest(codes, np.array([6], np.uint64)), key_of_nearest(points, [1, 1.5])
+    >>> (
+    ...     key_of_nearest(codes, np.array([6], np.uint64)),
+    ...     key_of_nearest(points, [1, 1.5]),
+    ... )
     ('a', 11)
     """
 
@@ -176,7 +179,12 @@ class IndexOfPoints(Index, Protocol):
         """
 
     def search_nearest(
-        self, points: Any, k: int, is_apart: IsApart | None, unbounded: bool, threads: int
+        self,
+        points: Any,
+        k: int,
+        is_apart: IsApart | None,
+        unbounded: bool,
+        threads: int,
     ) -> AnswerLists[Any]:
         """Return the k nearest entries, of those that are apart.
 

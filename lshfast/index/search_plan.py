@@ -32,7 +32,9 @@ def gains(num_perm: int, levels: int) -> Float64Array:
     tree_gains = np.zeros((levels + 1, num_perm + 1))
     with np.errstate(divide="ignore"):
         for depth in range(1, levels + 1):
-            all_equal = all_equal * np.maximum(equal - depth + 1, 0) / (num_perm - depth + 1)
+            all_equal = (
+                all_equal * np.maximum(equal - depth + 1, 0) / (num_perm - depth + 1)
+            )
             tree_gains[depth] = -np.log1p(-all_equal)
     return tree_gains
 
@@ -46,10 +48,12 @@ def _ways(slots: int, depth: int, trees: int) -> Float64Array:
     """
     if depth == 0 or trees == 0:
         return np.array(
-            [comb(slots * trees, equal) for equal in range(slots * trees + 1)], np.float64
+            [comb(slots * trees, equal) for equal in range(slots * trees + 1)],
+            np.float64,
         )
     one = [
-        comb(slots, equal) - (comb(slots - depth, equal - depth) if equal >= depth else 0)
+        comb(slots, equal)
+        - (comb(slots - depth, equal - depth) if equal >= depth else 0)
         for equal in range(slots + 1)
     ]
     return np.convolve(_ways(slots, depth, trees - 1), np.array(one, np.float64))
@@ -82,7 +86,9 @@ def missed(
             total += count * gain[depth] if count else 0
         return np.exp(-total)
     slots = num_perm // trees
-    searched = [_ways(slots, depth, count) for depth, count in enumerate(counts, 1) if count]
+    searched = [
+        _ways(slots, depth, count) for depth, count in enumerate(counts, 1) if count
+    ]
     ways = _ways(1, 0, num_perm - slots * sum(counts))
     missing: Float64Array = reduce(np.convolve, searched, ways) / _ways(1, 0, num_perm)
     return missing
@@ -142,7 +148,8 @@ def choose_steps(
         tree = at_depth[now].popleft()
         at_depth[to].append(tree)
         out_of_reach = (
-            missed(num_perm, trees, [len(trees_there) for trees_there in at_depth[1:]]) > 1 - recall
+            missed(num_perm, trees, [len(trees_there) for trees_there in at_depth[1:]])
+            > 1 - recall
         )
         enough = min(enough, int(np.count_nonzero(out_of_reach)))
         steps.append((tree, to, enough))

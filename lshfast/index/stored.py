@@ -35,7 +35,9 @@ class StoredIndex(KeyedEntries):
         """Set the attributes by the parameters of a store."""
 
     @classmethod
-    def on(cls: type[AnIndex], store: Store, *, on_duplicate: OnDuplicate = "error") -> AnIndex:
+    def on(
+        cls: type[AnIndex], store: Store, *, on_duplicate: OnDuplicate = "error"
+    ) -> AnIndex:
         """Open an index on the entries and parameters of a store.
 
         Parameters
@@ -204,7 +206,9 @@ class StoredIndex(KeyedEntries):
         ...     os.listdir(folder)
         ['index.lsh']
         """
-        save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
+        save_store(
+            path, self.parameters, self.store, overwrite=overwrite, progress=progress
+        )
 
     def commit(self, *, progress: Progress | None = None) -> None:
         """Write the changes since the last commit to the file; other stores need no commit.
@@ -263,7 +267,9 @@ class StoredIndex(KeyedEntries):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
         ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
-        ...         index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        ...         index.insert(
+        ...             ["a", "b"], ["the cat sat on the mat", "a dog is not a cat"]
+        ...         )
         ...         index.remove("a")
         ...         index.compact()
         ...         index.stats().store["segments"]
@@ -329,5 +335,7 @@ class StoredIndex(KeyedEntries):
 def check_store(store: Store) -> Store:
     """Return the store, or raise TypeError if it is not a Store."""
     if not isinstance(store, Store):
-        raise TypeError(f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}")
+        raise TypeError(
+            f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}"
+        )
     return store

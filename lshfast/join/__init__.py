@@ -41,10 +41,19 @@ if TYPE_CHECKING:
         external_candidates,
     )
     from lshfast.join.groups import component_groups, star_groups
-    from lshfast.join.identical import count_distinct, find_identical, find_identical_in_batches
+    from lshfast.join.identical import (
+        count_distinct,
+        find_identical,
+        find_identical_in_batches,
+    )
     from lshfast.join.item_filter import ItemFilter
     from lshfast.join.jaccard import PAIR, verify
-    from lshfast.join.map_reduce import Buckets, Comparisons, map_buckets, reduce_buckets
+    from lshfast.join.map_reduce import (
+        Buckets,
+        Comparisons,
+        map_buckets,
+        reduce_buckets,
+    )
 
 __all__ = [
     "PAIR",

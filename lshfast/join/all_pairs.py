@@ -44,7 +44,9 @@ class AllPairs:
         self._signatures = signatures
         self._comparison = comparison
         first = first_copies(len(keys), copies)
-        members = np.flatnonzero(first == np.arange(len(keys), dtype=np.int64)).astype(np.int64)
+        members = np.flatnonzero(first == np.arange(len(keys), dtype=np.int64)).astype(
+            np.int64
+        )
         buckets, counts = number_buckets(keys, members, comparison.threads)
         meeting = np.flatnonzero((buckets >= 0).any(axis=1))
         self._candidates = kernels.RowPairs(
@@ -61,7 +63,9 @@ class AllPairs:
         comparison = self._comparison
         if comparison.exact:
             return comparison.least_slots(k)
-        return next(slots for slots in range(k + 1) if slots / k >= comparison.threshold)
+        return next(
+            slots for slots in range(k + 1) if slots / k >= comparison.threshold
+        )
 
     @property
     def candidates(self) -> int:
@@ -79,7 +83,10 @@ class AllPairs:
         return self._candidates.batch(most)
 
     def verified(
-        self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
+        self,
+        i: Int64Array,
+        j: Int64Array,
+        progress: Callable[[int, int], None] | None = None,
     ) -> PairArray:
         """Return the similar pairs among candidates, with fields i, j and similarity."""
         if not self._comparison.exact:

@@ -55,7 +55,9 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     Examples
     --------
     >>> from lshfast import TokenSets, find_copies
-    >>> find_copies(TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])).tolist()
+    >>> find_copies(
+    ...     TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])
+    ... ).tolist()
     [0, 1, 0, 3, 4]
     """
     if not isinstance(sets_or_fingerprints, TokenSets):
@@ -85,7 +87,9 @@ def copy_marks(rows: TokenSets) -> UInt64Array:
     marks[:, 0] = rows.counts
     full = marks[:, 0] > 0
     if full.any():
-        marks[full, 1] = np.add.reduceat(rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full])
+        marks[full, 1] = np.add.reduceat(
+            rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full]
+        )
     return marks
 
 
@@ -98,7 +102,9 @@ def equal_rows(prints: UInt64Array) -> Int64Array:
 
 
 def confirm_copies(
-    copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
+    copies: Int64Array,
+    doubtful: Int64Array,
+    fingerprints: Callable[[Int64Array], UInt64Array],
 ) -> Int64Array:
     """Return the first copy of each row, given `copies`, of which the doubtful rows are uncertain.
 
@@ -177,7 +183,9 @@ def candidates(
 
     band_pairs = []
     total = 0
-    for left, right in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
+    for left, right in ordered_map(
+        of_band, range(keys.shape[1]), thread_count(threads)
+    ):
         band_pairs.append((left, right))
         total += len(left)
         if total > most:
@@ -206,22 +214,32 @@ def number_buckets(
     def of_band(band: int) -> int:
         return kernels.number_buckets(keys, band, members, buckets)
 
-    return buckets, np.fromiter(ordered_map(of_band, range(bands), threads), np.int64, bands)
+    return buckets, np.fromiter(
+        ordered_map(of_band, range(bands), threads), np.int64, bands
+    )
 
 
 def check_copies(n: int, copies: Int64Array) -> Int64Array:
     """Return `copies` as int64; raise an error unless it has one row number per row."""
     copies = np.asarray(copies)
     if copies.shape != (n,) or copies.dtype.kind not in "iu":
-        raise ValueError(f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}")
+        raise ValueError(
+            f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}"
+        )
     if n and not 0 <= copies.min() <= copies.max() < n:
-        raise ValueError(f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}")
+        raise ValueError(
+            f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}"
+        )
     if np.any(copies[copies] != copies):
-        raise ValueError("copies must name first copies: some row's is itself a copy of another")
+        raise ValueError(
+            "copies must name first copies: some row's is itself a copy of another"
+        )
     return copies.astype(np.int64)
 
 
-def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
+def sorted_pairs(
+    parts: list[tuple[Int64Array, Int64Array]],
+) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of several (i, j) sorted by (i, j), in steps that can be interrupted."""
     width = max((_width(i, j) for i, j in parts), default=0)
     total = sum(len(i) for i, _ in parts)
@@ -233,7 +251,9 @@ def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array
     at = 0
     for i, j in parts:
         for start in range(0, len(i), PIECE):
-            piece = _as_numbers(i[start : start + PIECE], j[start : start + PIECE], width)
+            piece = _as_numbers(
+                i[start : start + PIECE], j[start : start + PIECE], width
+            )
             numbers[at : at + len(piece)] = piece
             at += len(piece)
     numbers = kernels.sorted_numbers(numbers)
@@ -249,7 +269,9 @@ def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array
 def order_of_pairs(i: Int64Array, j: Int64Array) -> Int64Array:
     """Return the stable order that sorts pairs of non-negative numbers by (i, j)."""
     width = _width(i, j)
-    return kernels.order(_as_numbers(i, j, width)) if width <= 32 else np.lexsort((j, i))
+    return (
+        kernels.order(_as_numbers(i, j, width)) if width <= 32 else np.lexsort((j, i))
+    )
 
 
 def _width(i: Int64Array, j: Int64Array) -> int:

@@ -70,7 +70,9 @@ class _Kinds:
         ends = np.repeat(np.cumsum(counts, dtype=np.int64), counts)
         later = ends - np.arange(1, len(ends) + 1, dtype=np.int64)
         for rows in pieces(later, PIECE_PAIRS):
-            first = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int64), later[rows])
+            first = np.repeat(
+                np.arange(rows.start, rows.stop, dtype=np.int64), later[rows]
+            )
             second = first + 1 + _numbers_within(later[rows])
             yield as_pairs(self.order[first], self.order[second], 1.0)
 

@@ -216,7 +216,9 @@ def join(
     Examples
     --------
     >>> from lshfast import exact
-    >>> found = exact.join([{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4), method="prefix")
+    >>> found = exact.join(
+    ...     [{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4), method="prefix"
+    ... )
     >>> found.pairs.tolist(), found.method
     ([(0, 1, 0.75)], 'prefix')
     """
@@ -238,7 +240,9 @@ def join(
         if measure == "overlap":
             similar_pairs = _with_sizes(similar_pairs, collections[0], rule)
     else:
-        similar_pairs = spread_across(similar_pairs, collections[0].copies, collections[1].copies)
+        similar_pairs = spread_across(
+            similar_pairs, collections[0].copies, collections[1].copies
+        )
         sort_pairs(similar_pairs)
     return JoinResult(similar_pairs, searched.method, searched.candidates)
 
@@ -263,15 +267,21 @@ def check_rows(name: str, rows: Any) -> None:
     """Raise an error unless an argument may be an iterable of sets."""
     is_iterable = hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")
     if isinstance(rows, (str, bytes)) or not is_iterable:
-        raise TypeError(f"{name} must be TokenSets or an iterable of sets, not {rows!r}")
+        raise TypeError(
+            f"{name} must be TokenSets or an iterable of sets, not {rows!r}"
+        )
 
 
-def _with_sizes(similar_pairs: PairArray, collection: Collection, rule: Rule) -> PairArray:
+def _with_sizes(
+    similar_pairs: PairArray, collection: Collection, rule: Rule
+) -> PairArray:
     """Set the overlap of copies to their size, and drop the copies below the threshold."""
     first = collection.copies[similar_pairs["i"]]
     copy_pairs = np.flatnonzero(first == collection.copies[similar_pairs["j"]])
     rows, places = np.unique(first[copy_pairs], return_inverse=True)
-    similar_pairs["similarity"][copy_pairs] = collection.sets.take(rows).distinct().counts[places]
+    similar_pairs["similarity"][copy_pairs] = (
+        collection.sets.take(rows).distinct().counts[places]
+    )
     return similar_pairs[similar_pairs["similarity"] >= rule.p]
 
 
@@ -318,7 +328,9 @@ class Join:
         tokens = RankedTokens(collections, TABLE)
         small = tokens.complete and tokens.most <= SMALL
         if method == "bitmap" and not small:
-            raise ValueError(f"method 'bitmap' needs at most {SMALL} different elements")
+            raise ValueError(
+                f"method 'bitmap' needs at most {SMALL} different elements"
+            )
         if tokens.complete:
             ranked = [
                 tokens.ranked(each, rule, number == 1, threads)
@@ -331,7 +343,9 @@ class Join:
         probes = ranked[-1]
         searches: dict[str, Callable[[], Searcher]] = {}
         if method != "bitmap":
-            searches["prefix"] = prefix_search(rule, indexed, probes, within_one, suffixes)
+            searches["prefix"] = prefix_search(
+                rule, indexed, probes, within_one, suffixes
+            )
         if method != "prefix" and small:
             searches["bitmap"] = bitmap_search(rule, indexed, probes, within_one)
         if len(searches) == 1:
@@ -382,11 +396,15 @@ class Join:
             parts = [searcher.run(probe, probe + 1) for probe in probes_of_piece]
             row, probe, overlap = np.concatenate(parts).T
             later = self.indexed.rows[row] > self.indexed.rows[probe]
-            pairs = self._as_pairs(np.column_stack([row[later], probe[later], overlap[later]]))
+            pairs = self._as_pairs(
+                np.column_stack([row[later], probe[later], overlap[later]])
+            )
             sort_pairs(pairs)
             return pairs
 
-        for number, pairs in enumerate(self._in_threads(search, pairs_of, range(0, n, piece))):
+        for number, pairs in enumerate(
+            self._in_threads(search, pairs_of, range(0, n, piece))
+        ):
             if progress:
                 progress("join", min(n, (number + 1) * piece), n)
             if len(pairs):
@@ -402,7 +420,11 @@ class Join:
 
         def pairs_of(searcher: Searcher, first: int) -> UInt32Array:
             last = min(n, first + ROWS)
-            return searcher.run(first, last) if most is None else searcher.run(first, last, most)
+            return (
+                searcher.run(first, last)
+                if most is None
+                else searcher.run(first, last, most)
+            )
 
         yield from self._in_threads(self.search, pairs_of, range(0, n, ROWS))
 
@@ -443,7 +465,11 @@ class Join:
 
 
 def prefix_search(
-    rule: Rule, indexed: RankedSets, probes: RankedSets, within_one: bool, suffixes: bool
+    rule: Rule,
+    indexed: RankedSets,
+    probes: RankedSets,
+    within_one: bool,
+    suffixes: bool,
 ) -> Callable[[], setjoin.Search]:
     """Index the prefixes of sets, and return a factory of searches in them."""
     index = setjoin.Prefixes(rule.of_kernels, indexed.records, within_one, suffixes)
@@ -457,7 +483,9 @@ def bitmap_search(
     classes = setjoin.SizeClasses(rule.of_kernels, indexed.records)
     words = indexed.records.bitmaps(True)
     probe_words = probes.records.bitmaps(False)
-    return lambda: setjoin.BitSearch(classes, words, probes.records, probe_words, within_one)
+    return lambda: setjoin.BitSearch(
+        classes, words, probes.records, probe_words, within_one
+    )
 
 
 def _cheapest(searches: dict[str, Callable[[], Searcher]], n: int) -> str:

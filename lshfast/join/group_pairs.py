@@ -194,7 +194,10 @@ def pairs_for_groups(
 
 
 def by_preference(
-    rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None
+    rows: Int64Array,
+    n: int,
+    copies: Int64Array | None,
+    preference: npt.ArrayLike | None,
 ) -> Int64Array:
     """Return first copies by the rank of their most preferred copy, as groups take them."""
     best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
@@ -210,7 +213,10 @@ def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> Pair
 
 
 def _meeting(
-    labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison
+    labels: Int64Array,
+    members: Int64Array,
+    signatures: UInt64Array,
+    comparison: Comparison,
 ) -> Int64Array:
     """Return the places of members that may be similar to others, component by component."""
     sizes = np.bincount(labels, minlength=1)
@@ -222,7 +228,9 @@ def _meeting(
         ends = np.cumsum(sizes, dtype=np.int64)
         for label in large.tolist():
             places = order[ends[label] - sizes[label] : ends[label]]
-            may_match[places] = share_slots(signatures, members[places], least, comparison.threads)
+            may_match[places] = share_slots(
+                signatures, members[places], least, comparison.threads
+            )
         sizes = np.bincount(labels, weights=may_match, minlength=1)
         may_match &= sizes[labels] > 1
     meeting = np.flatnonzero(may_match)
@@ -250,7 +258,9 @@ class _Walk:
         self._ahead = AHEAD
         # The number of tokens of each hold of earlier rows that were fetched.
         self._fetched: dict[int, int] = {}
-        self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
+        self._sizes = (
+            rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
+        )
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
 
     def run(self, starts: Int64Array) -> int:
@@ -266,7 +276,9 @@ class _Walk:
         for count, rows in ordered_map(self._walk_piece, runs, threads, self._is_large):
             compared += count
             self._tell(rows)
-        for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
+        for start, stop in zip(
+            starts[~small].tolist(), stops[~small].tolist(), strict=True
+        ):
             compared += self._walk_large(start, stop)
         return compared
 
@@ -276,13 +288,18 @@ class _Walk:
             self._progress(self._done, len(self.walked))
 
     def _tokens(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
-        return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
+        return np.asarray(
+            self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0)
+        )
 
     def _is_large(self, run: tuple[int, int]) -> bool:
         """Return whether a run of rows takes so much memory that it is processed alone."""
         begin, end = run
         limited = self.comparison.capped and self.comparison.exact
-        return limited and int(self._sizes[begin:end].sum()) > LARGE * self.limits.run_tokens
+        return (
+            limited
+            and int(self._sizes[begin:end].sum()) > LARGE * self.limits.run_tokens
+        )
 
     def _runs(
         self, starts: Int64Array, stops: Int64Array, small: BoolArray
@@ -419,7 +436,9 @@ class _Walk:
         if sum(self._fetched.values()) + int(self._sizes[rows].sum()) > most:
             self._forget()
         sets = self.rows.take(self.walked[rows]).distinct()
-        self._fetched[self.state.hold(rows, sets.offsets, sets.tokens)] = len(sets.tokens)
+        self._fetched[self.state.hold(rows, sets.offsets, sets.tokens)] = len(
+            sets.tokens
+        )
 
     def _forget(self) -> None:
         for number in self._fetched:
@@ -429,7 +448,9 @@ class _Walk:
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
         """Make a crowd of the rows start..row; the tokens of rows from `begin` on are in memory."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
-        tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
+        tokens = int(
+            self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0]
+        )
         rows_in_memory = (stop - start) * 4 * self.limits.piece_tokens // max(1, tokens)
         sample_size = min(SAMPLE_ROWS, stop - start, max(1, rows_in_memory))
         sample = np.linspace(start, stop - 1, sample_size).astype(np.int64)

@@ -45,7 +45,9 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
         )
     # Numpy converts a mixture of numbers and strings to strings; Python objects keep their types.
     if values.dtype.kind in "OUSV":
-        values = np.fromiter(objects_of(preference, "the values to prefer rows by"), object, n)
+        values = np.fromiter(
+            objects_of(preference, "the values to prefer rows by"), object, n
+        )
     missing = np.asarray(values != values)  # NaN and NaT
     if missing.any():
         raise ValueError(
@@ -185,7 +187,9 @@ def component_groups(
     # The similarity of each pair, by (first copy, first copy of the keeper).
     keys = i * n + j
     order = order_of_pairs(i, j)
-    keeper_keys = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
+    keeper_keys = np.minimum(first, first[keeper]) * n + np.maximum(
+        first, first[keeper]
+    )
     similarity = np.where(first == first[keeper], 1.0, np.nan)
     if len(keys):
         places = np.searchsorted(keys, keeper_keys, sorter=order)
@@ -226,13 +230,19 @@ def _part_between_kinds(
     i = first[pairs["i"]]
     j = first[pairs["j"]]
     different = i != j
-    return np.minimum(i, j)[different], np.maximum(i, j)[different], pairs["similarity"][different]
+    return (
+        np.minimum(i, j)[different],
+        np.maximum(i, j)[different],
+        pairs["similarity"][different],
+    )
 
 
 def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the most preferred row of each label (indexed by label), and the rank of each row."""
     best = np.zeros(len(order), np.int64)
-    best[label[order[::-1]]] = order[::-1]  # the most preferred row is written last and stays
+    best[label[order[::-1]]] = order[
+        ::-1
+    ]  # the most preferred row is written last and stays
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order), dtype=np.int64)
     return best, rank

@@ -106,7 +106,11 @@ def find_identical(
         raise ValueError(f"method must be 'positions' or 'hash', not {method!r}")
     texts = Texts(items)
     threads = thread_count(threads)
-    return _by_positions(texts, threads) if method == "positions" else _by_hash(texts, threads)
+    return (
+        _by_positions(texts, threads)
+        if method == "positions"
+        else _by_hash(texts, threads)
+    )
 
 
 def _by_hash(texts: Texts, threads: int) -> Int64Array:
@@ -136,7 +140,8 @@ def _by_positions(texts: Texts, threads: int) -> Int64Array:
         first_items[open_items] = first
         open_items = open_items[differ]
         marks = _rows_of(
-            texts.lengths[open_items], _hashes(texts.take(open_items), draw_hash_key(), threads)
+            texts.lengths[open_items],
+            _hashes(texts.take(open_items), draw_hash_key(), threads),
         )
     return first_items
 
@@ -273,7 +278,9 @@ def find_identical_in_batches(
     return np.stack([numbers[again], first[again]], axis=1)
 
 
-def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | None = None) -> float:
+def count_distinct(
+    items: Any, *, p: int = 14, seed: Seed = 1, threads: int | None = None
+) -> float:
     """Estimate the number of different items by HyperLogLog, in 2**p bytes of memory.
 
     Parameters
@@ -314,6 +321,8 @@ def count_distinct(items: Any, *, p: int = 14, seed: Seed = 1, threads: int | No
     constant = cardinality.constant(counter.seed)
     for batch in items if isinstance(items, Iterator) else [items]:
         parts = texts_in_parts(batch, COUNTED_ROWS)
-        for tokens in ordered_map(lambda part: tokens_of_texts(part, counter.seed), parts, threads):
+        for tokens in ordered_map(
+            lambda part: tokens_of_texts(part, counter.seed), parts, threads
+        ):
             cardinality.update(tokens, constant, registers)
     return float(counter.count(registers))

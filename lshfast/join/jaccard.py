@@ -13,7 +13,13 @@ from lshfast._common.checks import check_number
 from lshfast._common.choices import PairMeasure as PairMeasure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, PairArray, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    PairArray,
+    UInt64Array,
+)
 from lshfast.join.banded import order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
@@ -123,7 +129,9 @@ def verify(
     similarity = np.empty(len(i), np.float64)
 
     def work(numbers: Int64Array) -> int:
-        rows, places = np.unique(np.concatenate([i[numbers], j[numbers]]), return_inverse=True)
+        rows, places = np.unique(
+            np.concatenate([i[numbers], j[numbers]]), return_inverse=True
+        )
         part = sets.take(rows).distinct()
         left, right = np.split(places.reshape(-1).astype(np.int64), 2)
         similarity[numbers] = kernels.similarities(
@@ -137,7 +145,9 @@ def verify(
 
     sizes = sets.sizes
     pairs_done = 0
-    for count in ordered_map(work, _pieces(sizes, i, j), thread_count(threads), is_large):
+    for count in ordered_map(
+        work, _pieces(sizes, i, j), thread_count(threads), is_large
+    ):
         pairs_done += count
         if progress:
             progress(pairs_done, len(i))
@@ -184,9 +194,13 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     whole_components: list[Int64Array] = []
     filled = 0.0
     pairs = 0
-    components_to_cut = zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True)
+    components_to_cut = zip(
+        starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True
+    )
     for start, stop, tokens in components_to_cut:
-        if whole_components and (filled + tokens > PIECE or pairs + stop - start > PIECE):
+        if whole_components and (
+            filled + tokens > PIECE or pairs + stop - start > PIECE
+        ):
             yield np.concatenate(whole_components)
             whole_components = []
             filled = 0.0
@@ -232,12 +246,15 @@ def _cut(
     ):
         if start > first and (filled + tokens > PIECE or stop - first > PIECE):
             yield from (
-                numbers[begin : min(begin + PIECE, start)] for begin in range(first, start, PIECE)
+                numbers[begin : min(begin + PIECE, start)]
+                for begin in range(first, start, PIECE)
             )
             filled = 0
             first = start
         filled += tokens
-    yield from (numbers[begin : begin + PIECE] for begin in range(first, len(numbers), PIECE))
+    yield from (
+        numbers[begin : begin + PIECE] for begin in range(first, len(numbers), PIECE)
+    )
 
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
@@ -257,14 +274,18 @@ def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Ar
     return np.asarray(kernels.agreements(signatures, i, j) / signatures.shape[1])
 
 
-def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float) -> BoolArray:
+def screen(
+    signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float
+) -> BoolArray:
     """Return a bool per candidate: whether at least `least_agreement` of its slots are equal.
 
     A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast`
     signatures vary less). Most pairs of dissimilar texts that share a bucket by chance are dropped.
     """
     k = signatures.shape[1]
-    return np.asarray(kernels.agreements(signatures, i, j) >= least_agreement(k, threshold))
+    return np.asarray(
+        kernels.agreements(signatures, i, j) >= least_agreement(k, threshold)
+    )
 
 
 def least_agreement(k: int, threshold: float) -> int:

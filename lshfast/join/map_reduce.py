@@ -49,8 +49,14 @@ class Buckets:
     def merge(parts: Sequence[Buckets]) -> Buckets:
         """Return the records of all parts, each once; the order of merges does not matter."""
         band, key, row = (
-            np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
-            for name, dtype in (("band", np.int64), ("key", np.uint64), ("row", np.int64))
+            np.concatenate(
+                [np.empty(0, dtype), *(getattr(part, name) for part in parts)]
+            )
+            for name, dtype in (
+                ("band", np.int64),
+                ("key", np.uint64),
+                ("row", np.int64),
+            )
         )
         order = np.lexsort((row, key, band))
         band = band[order]
@@ -66,7 +72,9 @@ class Buckets:
         reducers = self.key % np.uint64(parts)
         return [
             Buckets(
-                self.band[reducers == part], self.key[reducers == part], self.row[reducers == part]
+                self.band[reducers == part],
+                self.key[reducers == part],
+                self.row[reducers == part],
             )
             for part in range(parts)
         ]
@@ -137,7 +145,9 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
     --------
     >>> from lshfast import Bands, MinHasher, TokenSets
     >>> from lshfast.join import Buckets, map_buckets, reduce_buckets
-    >>> sets = TokenSets.from_sets([["a", "b", "c"], ["x"], ["a", "b", "c"], ["a", "b", "c", "d"]])
+    >>> sets = TokenSets.from_sets(
+    ...     [["a", "b", "c"], ["x"], ["a", "b", "c"], ["a", "b", "c", "d"]]
+    ... )
     >>> signatures, bands = MinHasher(128).sketch(sets), Bands(32, 4)
     >>> parts = [
     ...     map_buckets(signatures[:2], [0, 1], bands),
@@ -155,7 +165,9 @@ def map_buckets(signatures: UInt64Array, rows: npt.ArrayLike, bands: Bands) -> B
             f"rows must be {len(signatures)} numbers, one a signature, not of shape {numbers.shape}"
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= 2**63):
-        raise ValueError(f"rows must be in 0..2**63 - 1, not {numbers.min()}..{numbers.max()}")
+        raise ValueError(
+            f"rows must be in 0..2**63 - 1, not {numbers.min()}..{numbers.max()}"
+        )
     keys = bands.keys(signatures)
     places, band = np.nonzero(keys != EMPTY)
     row = numbers.astype(np.int64)[places]
@@ -196,7 +208,9 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
     last[:-1] = (np.diff(buckets.band) != 0) | (buckets.key[1:] != buckets.key[:-1])
     ends = np.flatnonzero(last) + 1
     # The number of later records in the bucket of each record.
-    later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(1, n + 1, dtype=np.int64)
+    later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(
+        1, n + 1, dtype=np.int64
+    )
     total = int(later.sum())
     if total > most:
         raise OverflowError(

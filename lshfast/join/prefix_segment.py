@@ -41,9 +41,14 @@ class PrefixSegment:
         n = len(probes.rows)
 
         def work(first: int) -> UInt32Array:
-            return setjoin.Search(self.index, probes.records).run(first, min(n, first + ROWS))
+            return setjoin.Search(self.index, probes.records).run(
+                first, min(n, first + ROWS)
+            )
 
-        parts = [np.empty((0, 3), np.uint32), *ordered_map(work, range(0, n, ROWS), threads)]
+        parts = [
+            np.empty((0, 3), np.uint32),
+            *ordered_map(work, range(0, n, ROWS), threads),
+        ]
         row, probe, overlap = np.concatenate(parts).T
         similarity = rule.similarity(
             overlap, self.indexed.records.sizes[row], probes.records.sizes[probe]

@@ -63,7 +63,9 @@ def tokens_of(rows: Rows, numbers: Int64Array, threads: int) -> TokenSets:
     sizes = rows.sizes[numbers]
     counts = GrowingArray(np.int64)
     tokens = GrowingArray(np.uint64, room=int(sizes.sum()))
-    for part in ordered_map(rows.take, (numbers[piece] for piece in pieces(sizes, PIECE)), threads):
+    for part in ordered_map(
+        rows.take, (numbers[piece] for piece in pieces(sizes, PIECE)), threads
+    ):
         counts.extend(part.counts)
         tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
     offsets = np.zeros(len(numbers) + 1, np.int64)
@@ -103,7 +105,9 @@ class RankedTokens:
         The number of ranks.
     """
 
-    def __init__(self, collections: Sequence[Collection], most: int = 2**32 - 2) -> None:
+    def __init__(
+        self, collections: Sequence[Collection], most: int = 2**32 - 2
+    ) -> None:
         self._table = setjoin.TokenRanks()
         self.most: int = 0
         self.complete: bool = all(
@@ -117,7 +121,9 @@ class RankedTokens:
             self._table.assign(tokens)
             self.most = len(tokens)
 
-    def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
+    def ranked(
+        self, collection: Collection, rule: Rule, probing: bool, threads: int
+    ) -> RankedSets:
         """Return the sets of ranks of a collection; `probing`: for searches in an index.
 
         The rows of a collection that was not counted must not repeat tokens.
@@ -175,7 +181,9 @@ def ranked_for_join(
     del tokens
     rows = []
     for parts in picked:
-        rows.append(np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]))
+        rows.append(
+            np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
+        )
     all_parts = [part for parts in picked for part in parts]
     once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in all_parts)])
     divided = [(part.counts, part.hashes) for part in all_parts]
@@ -191,14 +199,18 @@ def ranked_for_join(
         longest = longest_prefixes(rule, sizes.astype(np.int64), number == 1)
         prefix_counts = counts[columns].copy()
         prefix_counts[once[columns] >= longest] = 0
-        ranked.append(by_size(first_rows, sizes, prefix_counts, starts[columns], ranks, most))
+        ranked.append(
+            by_size(first_rows, sizes, prefix_counts, starts[columns], ranks, most)
+        )
         at += len(first_rows)
     return ranked
 
 
 def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter:
     """Note the tokens of all rows; each thread fills a slice of the filter."""
-    tokens = ranks.TokenFilter(sum(int(each.sets.counts[each.rows].sum()) for each in collections))
+    tokens = ranks.TokenFilter(
+        sum(int(each.sets.counts[each.rows].sum()) for each in collections)
+    )
 
     def note(part: int) -> None:
         for each in collections:
@@ -210,7 +222,11 @@ def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter
 
 
 def _pick(
-    tokens: ranks.TokenFilter, collection: Collection, rule: Rule, probing: bool, threads: int
+    tokens: ranks.TokenFilter,
+    collection: Collection,
+    rule: Rule,
+    probing: bool,
+    threads: int,
 ) -> list[_Picked]:
     """Return the sets that have a token of another one in the longest prefix that they may need.
 
@@ -253,7 +269,9 @@ def _rank(
 def longest_prefixes(rule: Rule, sizes: Int64Array, probing: bool) -> UInt32Array:
     """Return the longest prefix that sets of these sizes, at least 1, may need."""
     different, which = np.unique(sizes, return_inverse=True)
-    return setjoin.longest_prefixes(rule.of_kernels, different.astype(np.uint32), probing)[which]
+    return setjoin.longest_prefixes(
+        rule.of_kernels, different.astype(np.uint32), probing
+    )[which]
 
 
 def by_size(
@@ -267,7 +285,9 @@ def by_size(
     """Return rows with ranks by ascending size."""
     places = np.flatnonzero(counts)
     order = places[bands.order(sizes[places].astype(np.uint64))]
-    records = setjoin.SetRecords(sizes[order], counts[order], starts[order], ranks, most)
+    records = setjoin.SetRecords(
+        sizes[order], counts[order], starts[order], ranks, most
+    )
     return RankedSets(records, rows[order])
 
 

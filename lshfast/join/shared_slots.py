@@ -27,7 +27,9 @@ COUNT_BYTES = 4
 MOST_COUNT_BYTES = 1 << 30
 
 
-def share_slots(signatures: UInt64Array, rows: Int64Array, least: int, threads: int) -> BoolArray:
+def share_slots(
+    signatures: UInt64Array, rows: Int64Array, least: int, threads: int
+) -> BoolArray:
     """Return which rows share at least `least` slots with all others together.
 
     It is also true for some rows that share fewer.
@@ -50,7 +52,9 @@ def shared_slots(columns: Iterable[UInt32Array], n: int) -> UInt32Array:
     count, and some slots that are not shared.
     """
     shared = np.zeros(n, np.uint32)
-    hash_counts = np.empty(min(1 << (COUNT_BYTES * n).bit_length(), MOST_COUNT_BYTES), np.uint8)
+    hash_counts = np.empty(
+        min(1 << (COUNT_BYTES * n).bit_length(), MOST_COUNT_BYTES), np.uint8
+    )
     for column in columns:
         hash_counts.fill(0)
         kernels.count_hashes(column, hash_counts)

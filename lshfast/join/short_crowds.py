@@ -31,7 +31,9 @@ SAMPLE_ROWS = 1024
 LEAST_SHARE = 8
 
 
-def are_crowd(sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float) -> bool:
+def are_crowd(
+    sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float
+) -> bool:
     """Return whether a random row shares buckets with more than CROWD dissimilar rows.
 
     This is estimated from a sample of the n rows.
@@ -73,11 +75,15 @@ def pairs_of_short_crowd(
         Called with (rows done, rows).
     """
     threads = comparison.threads
-    result = similar_rows(collection, comparison.threshold, comparison.measure, threads, progress)
+    result = similar_rows(
+        collection, comparison.threshold, comparison.measure, threads, progress
+    )
     if result is None:
         return None
     similar, compared = result
-    walked, similar = _placed(similar, len(collection.sets), collection.copies, preference)
+    walked, similar = _placed(
+        similar, len(collection.sets), collection.copies, preference
+    )
     signatures = sketch(walked)
     least = comparison.least_slots(signatures.shape[1])
     pairs = kernels.find_banded_pairs(

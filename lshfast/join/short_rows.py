@@ -49,7 +49,9 @@ def similar_rows(
     join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
     pair_numbers = GrowingArray(np.uint64)
     try:
-        for part in join.parts(without_stage(report), most=MOST_PAIRS * len(collection.rows)):
+        for part in join.parts(
+            without_stage(report), most=MOST_PAIRS * len(collection.rows)
+        ):
             left, right = (part[name].astype(np.uint64) for name in "ij")
             numbers = right << np.uint64(32) | left
             pair_numbers.extend(screen(numbers) if screen else numbers)
@@ -106,8 +108,11 @@ def place_short_rows(
     pairs, compared = result
     placed = state.place_pairs(begin, begin + len(walked), sorted_numbers(pairs))
     placed_rows = slice(begin, begin + placed)
-    i, j = (column[placed_rows].astype(np.int64) - begin for column in (state.left, state.right))
-    state.similarity[placed_rows] = verify(sets, i, j, 0.0, measure=measure, threads=threads)[
-        "similarity"
-    ]
+    i, j = (
+        column[placed_rows].astype(np.int64) - begin
+        for column in (state.left, state.right)
+    )
+    state.similarity[placed_rows] = verify(
+        sets, i, j, 0.0, measure=measure, threads=threads
+    )["similarity"]
     return compared

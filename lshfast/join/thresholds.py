@@ -54,10 +54,15 @@ class Rule:
         return self.kind, self.p, self.q, self.threshold
 
     def similarity(
-        self, overlap: npt.NDArray[Any], indexed: npt.NDArray[Any], probing: npt.NDArray[Any]
+        self,
+        overlap: npt.NDArray[Any],
+        indexed: npt.NDArray[Any],
+        probing: npt.NDArray[Any],
     ) -> Float64Array:
         """Return the similarities of pairs by overlaps and sizes, as verification computes them."""
-        overlap, a, b = (np.asarray(values, np.float64) for values in (overlap, indexed, probing))
+        overlap, a, b = (
+            np.asarray(values, np.float64) for values in (overlap, indexed, probing)
+        )
         if self.measure == "jaccard":
             return np.asarray(overlap / (a + b - overlap))
         if self.measure == "dice":
@@ -70,7 +75,9 @@ class Rule:
         return overlap
 
 
-def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smaller") -> Rule:
+def rule_of(
+    measure: Measure, threshold: Threshold, contained: Contained = "smaller"
+) -> Rule:
     """Return the rule of a measure and a threshold; errors name the argument and its range.
 
     A float stands for all fractions that round to it or to a greater float. Among the similarities
@@ -85,10 +92,16 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
     value = _exact(threshold)
     if measure == "overlap":
         if value < 1:
-            raise ValueError(f"threshold must be at least 1 for measure='overlap', not {threshold}")
-        return Rule(measure, contained, _COUNT, min(math.ceil(value), 2 * MOST_TOKENS), 1, 1.0)
+            raise ValueError(
+                f"threshold must be at least 1 for measure='overlap', not {threshold}"
+            )
+        return Rule(
+            measure, contained, _COUNT, min(math.ceil(value), 2 * MOST_TOKENS), 1, 1.0
+        )
     if not 0 < value <= 1:
-        raise ValueError(f"threshold must be in (0, 1] for measure={measure!r}, not {threshold}")
+        raise ValueError(
+            f"threshold must be in (0, 1] for measure={measure!r}, not {threshold}"
+        )
     if measure == "cosine":
         return Rule(measure, contained, _COSINE, 0, 1, float(value))
     if not isinstance(threshold, (Fraction, tuple)):
@@ -97,10 +110,14 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
     p = least.numerator
     q = least.denominator
     kind = _CONTAINED[contained] if measure == "containment" else _SUM
-    shared = {"jaccard": Fraction(p, p + q), "dice": Fraction(p, 2 * q), "containment": least}[
-        measure
-    ]
-    return Rule(measure, contained, kind, shared.numerator, shared.denominator, float(least))
+    shared = {
+        "jaccard": Fraction(p, p + q),
+        "dice": Fraction(p, 2 * q),
+        "containment": least,
+    }[measure]
+    return Rule(
+        measure, contained, kind, shared.numerator, shared.denominator, float(least)
+    )
 
 
 def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
@@ -116,7 +133,8 @@ def _exact(threshold: Threshold) -> Fraction:
     """Return the exact value of a threshold as a fraction."""
     if isinstance(threshold, tuple):
         are_ints = all(
-            isinstance(term, (int, np.integer)) and not isinstance(term, bool) for term in threshold
+            isinstance(term, (int, np.integer)) and not isinstance(term, bool)
+            for term in threshold
         )
         if len(threshold) != 2 or not are_ints or threshold[1] <= 0:
             raise ValueError(

@@ -25,7 +25,9 @@ def _missing() -> list[str]:
     files = set(os.listdir(os.path.dirname(__file__)))
     stubs = sorted(name.removesuffix(".pyi") for name in files if name.endswith(".pyi"))
     suspects = [
-        name for name in stubs if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)
+        name
+        for name in stubs
+        if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)
     ]
     return [name for name in suspects if find_spec(f"{__name__}.{name}") is None]
 
@@ -65,7 +67,9 @@ def get_include() -> str:
     >>> lshfast.get_include()  # doctest: +ELLIPSIS
     '...include'
     """
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
+    return os.path.join(
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include"
+    )
 
 
 def available() -> tuple[str, ...]:

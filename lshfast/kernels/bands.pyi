@@ -23,7 +23,9 @@ def pairs_of_band(
     band: int,
     members: npt.NDArray[np.int64],
     limit: int,
-    screen: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+    screen: Callable[
+        [npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]
+    ]
     | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 def number_buckets(

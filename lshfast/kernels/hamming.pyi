@@ -22,9 +22,15 @@ _UInt8: TypeAlias = npt.NDArray[np.uint8]
 def select(codes: _UInt64, mask: _UInt64) -> _UInt32: ...
 def distances(codes: _UInt64, pairs: _UInt64) -> npt.NDArray[np.uint16]: ...
 def ones(codes: _UInt64) -> npt.NDArray[np.uint16]: ...
-def similarities(codes: _UInt64, queries: _UInt64, pairs: _UInt64) -> npt.NDArray[np.float64]: ...
+def similarities(
+    codes: _UInt64, queries: _UInt64, pairs: _UInt64
+) -> npt.NDArray[np.float64]: ...
 def scan_within(
-    codes: _UInt64, queries: _UInt64, radius: int, live: _UInt8 | None = None, first_row: int = 0
+    codes: _UInt64,
+    queries: _UInt64,
+    radius: int,
+    live: _UInt8 | None = None,
+    first_row: int = 0,
 ) -> _UInt64: ...
 def copies(codes: _UInt64) -> _UInt32: ...
 
@@ -38,7 +44,11 @@ class Counted:
     def nbytes(self) -> int: ...
     def move(self, codes: _UInt64) -> None: ...
     def within(
-        self, queries: _UInt64, least: float, live: _UInt8 | None = None, first_row: int = 0
+        self,
+        queries: _UInt64,
+        least: float,
+        live: _UInt8 | None = None,
+        first_row: int = 0,
     ) -> _UInt64: ...
 
 @disjoint_base
@@ -49,13 +59,25 @@ class Best:
     @property
     def k(self) -> int: ...
     def scan(
-        self, codes: _UInt64, queries: _UInt64, live: _UInt8 | None = None, first_row: int = 0
+        self,
+        codes: _UInt64,
+        queries: _UInt64,
+        live: _UInt8 | None = None,
+        first_row: int = 0,
     ) -> None: ...
     def search(
-        self, blocks: Blocks, queries: _UInt64, live: _UInt8 | None = None, first_row: int = 0
+        self,
+        blocks: Blocks,
+        queries: _UInt64,
+        live: _UInt8 | None = None,
+        first_row: int = 0,
     ) -> int: ...
     def similar(
-        self, codes: Counted, queries: _UInt64, live: _UInt8 | None = None, first_row: int = 0
+        self,
+        codes: Counted,
+        queries: _UInt64,
+        live: _UInt8 | None = None,
+        first_row: int = 0,
     ) -> None: ...
     def hits(self) -> tuple[_Int64, _UInt64]: ...
 

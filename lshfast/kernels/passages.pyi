@@ -13,7 +13,9 @@ MATCH: Final[np.dtype[np.void]]
 NO_UNIT: Final[int]
 __test__: dict[str, str]
 
-def winnow(offsets: _Int64, hashes: _UInt64, window: int) -> tuple[_Int64, _Int64, _Int64]: ...
+def winnow(
+    offsets: _Int64, hashes: _UInt64, window: int
+) -> tuple[_Int64, _Int64, _Int64]: ...
 
 @final
 class Vocabulary:
@@ -27,7 +29,14 @@ def units_of(
     texts: Texts, counts: _Int64, vocabulary: Vocabulary | None, unique: bool
 ) -> _UInt32: ...
 def extend(
-    a: _UInt32, b: _UInt32, x: _Int64, y: _Int64, low: _Int64, high: _Int64, k: int, least: int
+    a: _UInt32,
+    b: _UInt32,
+    x: _Int64,
+    y: _Int64,
+    low: _Int64,
+    high: _Int64,
+    k: int,
+    least: int,
 ) -> npt.NDArray[np.void]: ...
 def cover(
     a: _UInt32,

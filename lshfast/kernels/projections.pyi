@@ -21,7 +21,9 @@ def dense(
     positions: npt.NDArray[np.float64] | None,
     values: npt.NDArray[np.uint64] | None,
 ) -> int: ...
-def rising(starts: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], dim: int) -> bool: ...
+def rising(
+    starts: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], dim: int
+) -> bool: ...
 def sparse(
     starts: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int64],

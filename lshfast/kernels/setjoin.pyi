@@ -40,7 +40,9 @@ class TokenRanks:
         rows: npt.NDArray[np.int64],
         rule: _Rule,
         probing: bool,
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+    ) -> tuple[
+        npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]
+    ]: ...
 
 @disjoint_base
 class SetRecords:
@@ -66,7 +68,9 @@ class SizeClasses:
 class Prefixes(SizeClasses):
     own: bool
     postings: int
-    def __new__(cls, rule: _Rule, sets: SetRecords, own: bool, by_suffix: bool = False) -> Self: ...
+    def __new__(
+        cls, rule: _Rule, sets: SetRecords, own: bool, by_suffix: bool = False
+    ) -> Self: ...
 
 @disjoint_base
 class Search:

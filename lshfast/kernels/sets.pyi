@@ -23,18 +23,24 @@ def similarities(
     containment: bool = False,
 ) -> npt.NDArray[np.float64]: ...
 def agreements(
-    signatures: npt.NDArray[np.uint64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+    signatures: npt.NDArray[np.uint64],
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]: ...
 
 @disjoint_base
 class Components:
     def __new__(cls, n: int) -> Components: ...
-    def join(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> None: ...
+    def join(
+        self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+    ) -> None: ...
     def finished(self) -> npt.NDArray[np.int64]: ...
 
 def components(
     left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], n: int
 ) -> npt.NDArray[np.int64]: ...
 def stars(
-    order: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], neighbours: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    neighbours: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

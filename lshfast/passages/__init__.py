@@ -3,7 +3,10 @@
 >>> from lshfast import passages
 >>> questions = ["What is the boiling point of water at sea level?"]
 >>> corpus = ["Nothing.", "Q: what is the boiling point of water at sea level? A: 100"]
->>> [(found.i, found.j, found.text) for found in passages.find(corpus, questions, length=8)]
+>>> [
+...     (found.i, found.j, found.text)
+...     for found in passages.find(corpus, questions, length=8)
+... ]
 [(1, 0, 'What is the boiling point of water at sea level')]
 
 ``lshfast passages`` is the command for files.
@@ -28,4 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Passage", "SharedPassages", "find"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {"api": "find", "result": "Passage SharedPassages"})
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"api": "find", "result": "Passage SharedPassages"}
+    )

@@ -81,7 +81,10 @@ def find(
     --------
     >>> from lshfast import passages
     >>> questions = ["What is the boiling point of water at sea level?"]
-    >>> corpus = ["Nothing.", "Q: what is the boiling point of water at sea level? A: 100"]
+    >>> corpus = [
+    ...     "Nothing.",
+    ...     "Q: what is the boiling point of water at sea level? A: 100",
+    ... ]
     >>> [(p.i, p.j, p.text) for p in passages.find(corpus, questions, length=8)]
     [(1, 0, 'What is the boiling point of water at sea level')]
     """
@@ -91,4 +94,6 @@ def find(
     if against is None:
         return SharedPassages(find_within([column], plan, clock, progress), plan)
     held_texts = hold_texts([Texts(against)], plan, clock)
-    return SharedPassages(find_against([column], held_texts, plan, clock, progress), plan)
+    return SharedPassages(
+        find_against([column], held_texts, plan, clock, progress), plan
+    )

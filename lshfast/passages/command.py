@@ -17,7 +17,9 @@ from lshfast._engine.options.declaration import Option, Options
 from lshfast._engine.options.declared import TABLES
 
 PASSAGES_OPTIONS = (
-    output_option(f"The passages, a row each: {TABLES}. With --remove: rows.", required=False),
+    output_option(
+        f"The passages, a row each: {TABLES}. With --remove: rows.", required=False
+    ),
     Option(
         "against",
         None,
@@ -47,7 +49,9 @@ PASSAGES_OPTIONS = (
     ),
     *READING,
     *options_named("max_columns"),
-    Option("min_words", 50, "Words of the shortest passage, 1 to 65536.", int, daily=True),
+    Option(
+        "min_words", 50, "Words of the shortest passage, 1 to 65536.", int, daily=True
+    ),
     Option(
         "min_chars",
         None,
@@ -103,14 +107,18 @@ def find_passages(options: Options, console: Console) -> None:
 
     unit: PassageUnit = "word" if options.min_chars is None else "char"
     shortest = "min_words" if unit == "word" else "min_chars"
-    length = check_int(f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH)
+    length = check_int(
+        f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH
+    )
     plan = make_passage_plan(length, unit, options.most_copies or None, options.threads)
     for name in ("against_column", "against_id_column"):
         if options[name] is not None and not options.against:
             raise ValueError(f"--{name.replace('_', '-')} needs --against")
     source = Inputs.of(options.inputs, options)
     outputs = outputs_of(
-        output_of(options.output, source, options.output_format, options.defuse_formulas),
+        output_of(
+            options.output, source, options.output_format, options.defuse_formulas
+        ),
         output_of(options.passages, source, None, options.defuse_formulas),
         output_of(options.report, source, None, options.defuse_formulas),
         options.remove,

@@ -39,8 +39,12 @@ class ItemGroups:
         n = len(self.members)
         group = np.empty(n, np.int64)
         rank = np.empty(n, np.int64)
-        group[self.members] = np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
-        rank[self.members] = np.arange(n, dtype=np.int64) - np.repeat(self.first, self.sizes)
+        group[self.members] = np.repeat(
+            np.arange(len(self.sizes), dtype=np.int64), self.sizes
+        )
+        rank[self.members] = np.arange(n, dtype=np.int64) - np.repeat(
+            self.first, self.sizes
+        )
         return group, rank
 
     def pairs(

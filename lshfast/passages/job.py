@@ -57,7 +57,9 @@ def outputs_of(
             raise ValueError("--remove needs an output for the rows: -o FILE")
         return PassageOutputs(passages, report, output, overwrite, page)
     if passages is not None:
-        raise ValueError("--passages needs --remove; without it, -o FILE is for the passages")
+        raise ValueError(
+            "--passages needs --remove; without it, -o FILE is for the passages"
+        )
     return PassageOutputs(output, report, None, overwrite, page)
 
 
@@ -147,14 +149,17 @@ class PassagesSummary(ShortenedRows):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table; those of removal only if the rows are written."""
         yield figure("read", self.read, _short(self.short, " for a passage"))
-        yield from self.removal() if self.removing else [figure("rejected", self.rejected)]
+        yield from (
+            self.removal() if self.removing else [figure("rejected", self.rejected)]
+        )
         if self.against_read:
-            rejected = f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            rejected = (
+                f"{self.against_rejected:,} rejected" if self.against_rejected else ""
+            )
             yield figure("against", self.against_read, rejected)
         if self.covered:
-            covered = (
-                f"{self.covered:,} in passages, {100 * self.covered / self.units:.2f} % of them"
-            )
+            percent = f"{100 * self.covered / self.units:.2f} %"
+            covered = f"{self.covered:,} in passages, {percent} of them"
         else:
             covered = ""
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
@@ -162,14 +167,20 @@ class PassagesSummary(ShortenedRows):
         if self.unlisted:
             rows = "row" if self.unlisted == 1 else "rows"
             yield figure(
-                "not listed", self.unlisted, f"{rows} with passages that are not in the table"
+                "not listed",
+                self.unlisted,
+                f"{rows} with passages that are not in the table",
             )
             yield figure("", "", self.left_out)
         if not self.against_read:
             return
         for row in self.files:
             note = f"of {counted(row.documents, 'row')} of {row.file}"
-            unlisted = f"{row.unlisted:,} with passages that are not listed" if row.unlisted else ""
+            unlisted = (
+                f"{row.unlisted:,} with passages that are not listed"
+                if row.unlisted
+                else ""
+            )
             yield figure("contaminated", row.shared, note, _short(row.short), unlisted)
         for other_row in self.contaminated:
             covered = (
@@ -183,7 +194,9 @@ class PassagesSummary(ShortenedRows):
             )
         further_rows = sum(row.shared for row in self.files) - len(self.contaminated)
         if further_rows:
-            yield figure("", "", f"and {counted(further_rows, 'row')} with smaller shares")
+            yield figure(
+                "", "", f"and {counted(further_rows, 'row')} with smaller shares"
+            )
 
 
 def _unlisted(row: Contaminated) -> str:
@@ -258,11 +271,19 @@ def find_in_files(
     counts = _counts(corpus, other or corpus, result)
     with job.writing("write"):
         if outputs.spans is not None:
-            kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other or corpus), "text": "string"}
+            kinds = {
+                "key_i": id_kind(corpus),
+                "key_j": id_kind(other or corpus),
+                "text": "string",
+            }
             job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
         if outputs.report is not None:
             table = _table_of_counts(counts)
-            job.write(outputs.report, table, dict.fromkeys(table, "int64") | {"file": "string"})
+            job.write(
+                outputs.report,
+                table,
+                dict.fromkeys(table, "int64") | {"file": "string"},
+            )
 
         job.write_page(lambda page: _page(corpus, other, result, counts, page))
 
@@ -330,19 +351,34 @@ def _page(
     page: PageOutput,
 ) -> str:
     """Return the page of a search in files."""
-    sides = [PageSide(side.key, partial(texts_by_row, side)) for side in (corpus, other or corpus)]
+    sides = [
+        PageSide(side.key, partial(texts_by_row, side))
+        for side in (corpus, other or corpus)
+    ]
     first, second = (
         named([file.name for file in side.files]) for side in (corpus, other or corpus)
     )
-    title = f"Shared passages in {first}" if other is None else f"Passages of {second} in {first}"
+    title = (
+        f"Shared passages in {first}"
+        if other is None
+        else f"Passages of {second} in {first}"
+    )
     return result.page(
-        (sides[0], sides[1]), texts=page.texts, title=title, command=page.command, files=counts
+        (sides[0], sides[1]),
+        texts=page.texts,
+        title=title,
+        command=page.command,
+        files=counts,
     )
 
 
 def _as_stage(progress: Progress | None, stage: str) -> Progress | None:
     """Return a callback that reports another stage."""
-    return None if progress is None else lambda _, done, total: progress(stage, done, total)
+    return (
+        None
+        if progress is None
+        else lambda _, done, total: progress(stage, done, total)
+    )
 
 
 def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[Table]:
@@ -355,7 +391,10 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
         table |= {f"{place}_i": part[f"i_{place}"] for place in places}
         table["key_j"] = [other.key(row) for row in part["j"].tolist()]
         table |= {f"{place}_j": part[f"j_{place}"] for place in places}
-        yield table | {f"{result.plan.unit}s": part["units"], "text": result.texts(which)}
+        yield table | {
+            f"{result.plan.unit}s": part["units"],
+            "text": result.texts(which),
+        }
 
 
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:
@@ -379,6 +418,8 @@ def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
     rows = np.flatnonzero(covered)
     rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
     return [
-        Contaminated(other.key(row), int(units[row]), int(covered[row]), int(unlisted[row]))
+        Contaminated(
+            other.key(row), int(units[row]), int(covered[row]), int(unlisted[row])
+        )
         for row in rows.tolist()
     ]

@@ -162,7 +162,9 @@ def page_of(
         tables=[*_tables(spans, sides)],
         unlisted=unlisted_note(spans),
         files=sorted(files, key=lambda row: -row[3])[:MOST_FILES],
-        examples={reason: pairs for reason, pairs in _examples(spans, sides, texts) if pairs},
+        examples={
+            reason: pairs for reason, pairs in _examples(spans, sides, texts) if pairs
+        },
         texts=texts,
         command=command,
     )
@@ -224,19 +226,31 @@ def _cards(spans: FoundSpans) -> list[tuple[str, str, str]]:
     first_counts = counts_of_side(spans, "i")
     share = first_counts.covered.sum() / max(int(first_counts.units.sum()), 1)
     rows = int((first_counts.covered > 0).sum())
-    copied = "texts with passages" if spans.against_units is not None else "texts with copies"
+    copied = (
+        "texts with passages"
+        if spans.against_units is not None
+        else "texts with copies"
+    )
     cards = [
         ("passages", f"{len(spans.spans):,}", ""),
         ("texts", f"{len(first_counts.units):,}", ""),
         (copied, f"{rows:,}", ""),
-        (f"{spans.plan.unit}s covered", f"{int(first_counts.covered.sum()):,}", f"{share:.1%}"),
+        (
+            f"{spans.plan.unit}s covered",
+            f"{int(first_counts.covered.sum()):,}",
+            f"{share:.1%}",
+        ),
     ]
     if spans.against_units is not None:
         other = counts_of_side(spans, "j")
         touched = int((other.covered > 0).sum())
         cards.append(("other texts", f"{len(other.units):,}", ""))
         cards.append(
-            ("of them contaminated", f"{touched:,}", f"{touched / max(len(other.units), 1):.1%}")
+            (
+                "of them contaminated",
+                f"{touched:,}",
+                f"{touched / max(len(other.units), 1):.1%}",
+            )
         )
     return cards
 
@@ -249,10 +263,14 @@ def _shares(side_counts: SideCounts) -> Any:
     share = side_counts.covered[rows] / side_counts.units[rows]
     numbers = np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1)
     columns = []
-    for number, rows_of_column in enumerate(np.bincount(numbers, minlength=COLUMNS).tolist()):
+    for number, rows_of_column in enumerate(
+        np.bincount(numbers, minlength=COLUMNS).tolist()
+    ):
         columns.append(Bin(number / COLUMNS, (number + 1) / COLUMNS, rows_of_column))
     title = "Texts with passages by the share that these cover"
-    return histogram(columns, title, axis=(0.0, 1.0), x_label="share of the text in passages")
+    return histogram(
+        columns, title, axis=(0.0, 1.0), x_label="share of the text in passages"
+    )
 
 
 def _lengths(units: Int64Array, plan: PassagePlan) -> Any:
@@ -271,16 +289,29 @@ def _tables(
 ) -> Iterator[tuple[str, list[TextShare]]]:
     """Yield the texts of which most is covered."""
     if spans.against_units is not None:
-        yield "The other texts of which passages cover most", _covered_texts(spans, sides[1], "j")
-        yield "The texts of which passages cover most", _covered_texts(spans, sides[0], "i")
+        yield (
+            "The other texts of which passages cover most",
+            _covered_texts(spans, sides[1], "j"),
+        )
+        yield (
+            "The texts of which passages cover most",
+            _covered_texts(spans, sides[0], "i"),
+        )
     else:
-        yield "The texts of which later copies cover most", _covered_texts(spans, sides[0], "j")
+        yield (
+            "The texts of which later copies cover most",
+            _covered_texts(spans, sides[0], "j"),
+        )
 
 
-def _covered_texts(found_spans: FoundSpans, page_side: PageSide, side: str) -> list[TextShare]:
+def _covered_texts(
+    found_spans: FoundSpans, page_side: PageSide, side: str
+) -> list[TextShare]:
     counts = counts_of_side(found_spans, side)
     rows = np.flatnonzero(counts.covered)
-    order = np.lexsort((-counts.covered[rows], -counts.covered[rows] / counts.units[rows]))
+    order = np.lexsort(
+        (-counts.covered[rows], -counts.covered[rows] / counts.units[rows])
+    )
     shown = rows[order[:MOST_TEXTS]]
     spans = found_spans.spans[np.isin(found_spans.spans[side], shown)]
     places = found_spans.places(side)
@@ -297,7 +328,9 @@ def _covered_texts(found_spans: FoundSpans, page_side: PageSide, side: str) -> l
         sharing_texts = len(np.unique(other_rows))
         unlisted = int(counts.unlisted[row])
         shares.append(
-            TextShare(key, units, int(counts.covered[row]), stripe, sharing_texts, unlisted)
+            TextShare(
+                key, units, int(counts.covered[row]), stripe, sharing_texts, unlisted
+            )
         )
     return shares
 
@@ -305,7 +338,9 @@ def _covered_texts(found_spans: FoundSpans, page_side: PageSide, side: str) -> l
 def _parts(places: Ranges, row: int, units: int) -> list[tuple[float, float]]:
     """Return where passages are in a text, as parts of it, each place once."""
     ranges = slice(*np.searchsorted(places.rows, (row, row + 1)).tolist())
-    bounds = zip(places.start[ranges].tolist(), places.end[ranges].tolist(), strict=True)
+    bounds = zip(
+        places.start[ranges].tolist(), places.end[ranges].tolist(), strict=True
+    )
     return [(start / max(units, 1), end / max(units, 1)) for start, end in bounds]
 
 
@@ -322,13 +357,18 @@ def _examples(
     }
     texts_of_sides: list[Mapping[int, str]] = [{}, {}]
     if texts:
-        all_pairs = [pair for reason_pairs in pairs_by_reason.values() for pair in reason_pairs]
+        all_pairs = [
+            pair for reason_pairs in pairs_by_reason.values() for pair in reason_pairs
+        ]
         texts_of_sides = [
             _texts(sides[0], [pair.i for pair in all_pairs]),
             _texts(sides[1], [pair.j for pair in all_pairs]),
         ]
     for reason, reason_pairs in pairs_by_reason.items():
-        yield reason, [_example(spans, sides, pair, texts_of_sides) for pair in reason_pairs]
+        yield (
+            reason,
+            [_example(spans, sides, pair, texts_of_sides) for pair in reason_pairs],
+        )
 
 
 def _texts(side: PageSide, rows: Iterable[int]) -> Mapping[int, str]:
@@ -344,7 +384,9 @@ def _pairs(found_spans: FoundSpans) -> list[TextPair]:
     order = np.lexsort((spans["i"], spans["j"]))
     i = spans["i"][order]
     j = spans["j"][order]
-    starts = np.flatnonzero(np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)]))
+    starts = np.flatnonzero(
+        np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)])
+    )
     units = np.add.reduceat(spans["units"][order], starts)
     ends = np.append(starts[1:], len(order))
     best = np.argsort(-units, kind="stable")
@@ -356,7 +398,9 @@ def _pairs(found_spans: FoundSpans) -> list[TextPair]:
     for number in best_pairs.tolist():
         start = starts[number]
         numbers_of_spans = np.sort(order[start : ends[number]])
-        pairs.append(TextPair(int(i[start]), int(j[start]), numbers_of_spans, int(units[number])))
+        pairs.append(
+            TextPair(int(i[start]), int(j[start]), numbers_of_spans, int(units[number]))
+        )
     return pairs
 
 
@@ -381,12 +425,12 @@ def _example(
     bands = []
     for i, j, size in spans[["i_unit", "j_unit", "units"]][:MOST_BANDS].tolist():
         first, second = (
-            (at / total, (at + size) / total) for at, total in zip((i, j), units, strict=True)
+            (at / total, (at + size) / total)
+            for at, total in zip((i, j), units, strict=True)
         )
         bands.append(SharedPart(first, second, counted(size, found_spans.plan.unit)))
-    note = (
-        f"{counted(len(spans), 'passage')}, {counted(pair.units, found_spans.plan.unit)} together"
-    )
+    size = counted(pair.units, found_spans.plan.unit)
+    note = f"{counted(len(spans), 'passage')}, {size} together"
     longest = np.sort(np.argsort(-spans["units"], kind="stable")[:MOST_SHOWN])
     if len(spans) > len(longest):
         note += f"; the {len(longest)} longest are shown"
@@ -396,7 +440,9 @@ def _example(
     ]
     drawn = text_map(names[0], names[1], bands, note)
     first_spans, second_spans = (
-        _pieces(texts_of_sides[at][row], spans[longest], side) if row in texts_of_sides[at] else []
+        _pieces(texts_of_sides[at][row], spans[longest], side)
+        if row in texts_of_sides[at]
+        else []
         for at, (side, row) in enumerate((("i", pair.i), ("j", pair.j)))
     )
     return PairExample(keys, note, drawn, first_spans, second_spans)
@@ -458,4 +504,8 @@ def _word_start(text: str, place: int) -> int:
 
 
 def _gap(characters: int) -> list[Piece]:
-    return [Piece("gap", f"… {counted(characters, 'character')} …")] if characters > 0 else []
+    return (
+        [Piece("gap", f"… {counted(characters, 'character')} …")]
+        if characters > 0
+        else []
+    )

@@ -62,5 +62,8 @@ def make_passage_plan(
     if most_copies is not None:
         most_copies = check_int("most_copies", most_copies, 1, 2**31 - 1)
     return PassagePlan(
-        check_int("length", length, 1, MOST_LENGTH), unit, most_copies, thread_count(threads)
+        check_int("length", length, 1, MOST_LENGTH),
+        unit,
+        most_copies,
+        thread_count(threads),
     )

@@ -126,8 +126,16 @@ class SharedPassages(Shown):
         covered = int(self.covered.sum())
         kind = "copies" if self.against_covered is None else "passages"
         figures = [
-            Figure("passages", f"{len(self):,}", f"of at least {plan.length:,} {plan.unit}s"),
-            Figure("texts", f"{len(self.units):,}", f"too short: {int((self.units == 0).sum()):,}"),
+            Figure(
+                "passages",
+                f"{len(self):,}",
+                f"of at least {plan.length:,} {plan.unit}s",
+            ),
+            Figure(
+                "texts",
+                f"{len(self.units):,}",
+                f"too short: {int((self.units == 0).sum()):,}",
+            ),
             Figure("sharing", f"{int(self.shortened.sum()):,}", f"texts with {kind}"),
             Figure(
                 f"{plan.unit}s",
@@ -137,7 +145,9 @@ class SharedPassages(Shown):
         ]
         if self.against_covered is not None:
             shared = f"that share a passage: {int((self.against_covered > 0).sum()):,}"
-            figures.append(Figure("others", f"{len(self.against_covered):,}", f"texts {shared}"))
+            figures.append(
+                Figure("others", f"{len(self.against_covered):,}", f"texts {shared}")
+            )
         figures += unlisted_figures(self)
         return f"SharedPassages of {counted(len(self.units), 'text')}", figures, ""
 
@@ -146,7 +156,9 @@ class SharedPassages(Shown):
 
     def places(self, side: str) -> Ranges:
         """Return the ranges of units of the texts i or j that passages cover, listed or not."""
-        return self._held_ranges if side == self._held_side else self._listed_places(side)
+        return (
+            self._held_ranges if side == self._held_side else self._listed_places(side)
+        )
 
     @cached_property
     def unlisted(self) -> Int64Array:
@@ -154,7 +166,11 @@ class SharedPassages(Shown):
 
     @cached_property
     def against_unlisted(self) -> Int64Array | None:
-        return None if self.against_covered is None else self.against_covered - self._listed("j")
+        return (
+            None
+            if self.against_covered is None
+            else self.against_covered - self._listed("j")
+        )
 
     def _listed(self, side: str) -> Int64Array:
         """Return how many units of each text of a side are in passages that are listed."""
@@ -162,17 +178,25 @@ class SharedPassages(Shown):
 
     def _listed_places(self, side: str) -> Ranges:
         spans = self.spans
-        return union_of(self._units_of(side), spans[side], spans[f"{side}_unit"], spans["units"])
+        return union_of(
+            self._units_of(side), spans[side], spans[f"{side}_unit"], spans["units"]
+        )
 
     def _units_of(self, side: str) -> Int64Array:
-        return self.units if side == "i" or self.against_units is None else self.against_units
+        return (
+            self.units
+            if side == "i" or self.against_units is None
+            else self.against_units
+        )
 
     def __iter__(self) -> Iterator[Passage]:
         for at in range(0, len(self.spans), 1024):
             part = self.spans[at : at + 1024]
             columns = [part[name].tolist() for name in Passage._fields[:-1]]
             for row, text in zip(
-                zip(*columns, strict=True), self.texts(slice(at, at + 1024)), strict=True
+                zip(*columns, strict=True),
+                self.texts(slice(at, at + 1024)),
+                strict=True,
             ):
                 yield Passage._make((*row, text))
 
@@ -189,7 +213,9 @@ class SharedPassages(Shown):
             np.ascontiguousarray(part[f"{self._held_side}{name}"])
             for name in ("", "_start_byte", "_end_byte")
         )
-        return [data.decode() for data in passages.slices(self._held, rows, starts, ends)]
+        return [
+            data.decode() for data in passages.slices(self._held, rows, starts, ends)
+        ]
 
     def to_html(
         self,
@@ -230,21 +256,29 @@ class SharedPassages(Shown):
         >>> import os, tempfile
         >>> from lshfast.passages import find
         >>> path = os.path.join(tempfile.mkdtemp(), "passages.html")
-        >>> find(["one two three four five", "zero one two three four"], length=4).to_html(path)
+        >>> find(
+        ...     ["one two three four five", "zero one two three four"], length=4
+        ... ).to_html(path)
         >>> os.path.getsize(path) > 5000
         True
         """
         check_page(path)
         side = PageSide(texts=partial(_texts_of, self._held))
-        first = side if self.against_units is None or self._held_side == "i" else PageSide()
+        first = (
+            side if self.against_units is None or self._held_side == "i" else PageSide()
+        )
         if searched is not None:
             column = Texts(searched)
             if len(column) != len(self.units):
-                raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
+                raise ValueError(
+                    f"{len(self.units)} texts were searched, not {len(column)}"
+                )
             first = PageSide(texts=partial(_texts_of, column))
         second = side if self._held_side == "j" else PageSide()
         write_page(
-            path, self.page((first, second), texts=texts, title=title, command=command), overwrite
+            path,
+            self.page((first, second), texts=texts, title=title, command=command),
+            overwrite,
         )
 
     def page(
@@ -259,7 +293,13 @@ class SharedPassages(Shown):
         """Return a page, see `lshfast.passages.page.page_of`."""
         account = self._shown()[1]
         return page_of(
-            self, sides, title=title, account=account, files=files, command=command, texts=texts
+            self,
+            sides,
+            title=title,
+            account=account,
+            files=files,
+            command=command,
+            texts=texts,
         )
 
     @property
@@ -295,8 +335,12 @@ class SharedPassages(Shown):
         """
         column = Texts(texts)
         if len(column) != len(self.units):
-            raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
-        return [self.without_cuts(row, column[row]).decode() for row in range(len(column))]
+            raise ValueError(
+                f"{len(self.units)} texts were searched, not {len(column)}"
+            )
+        return [
+            self.without_cuts(row, column[row]).decode() for row in range(len(column))
+        ]
 
     @property
     def shortened(self) -> BoolArray:
@@ -322,7 +366,9 @@ class SharedPassages(Shown):
             )
         starts = [0, *cuts["end"].tolist()]
         ends = [*cuts["start"].tolist(), len(text)]
-        return b"".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+        return b"".join(
+            text[start:end] for start, end in zip(starts, ends, strict=True)
+        )
 
 
 def _texts_of(column: Texts, rows: Int64Array) -> dict[int, str]:

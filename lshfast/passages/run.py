@@ -90,7 +90,9 @@ def find_within(
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
-        matches = search_within(texts, samples, plan, progress, word_bits if words else None)
+        matches = search_within(
+            texts, samples, plan, progress, word_bits if words else None
+        )
     with clock.stage("locate"):
         spans = _located(matches, texts, words)
         if words and not have_same_words(texts, *(spans[name] for name in _BYTES)):
@@ -159,7 +161,11 @@ def find_against(
         spans = spans_of(matches, side)
         locate(spans, {side: texts}, words)
         ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
-        cuts = cuts_of(texts, samples.counts, ranges, words) if side == "i" else np.empty(0, CUT)
+        cuts = (
+            cuts_of(texts, samples.counts, ranges, words)
+            if side == "i"
+            else np.empty(0, CUT)
+        )
         return _StreamPiece(
             spans, cuts, samples.counts, ranges.units(len(texts)), windows, texts.nbytes
         )
@@ -188,12 +194,21 @@ def find_against(
             np.concatenate([spans[held_side], rows]),
             np.concatenate([spans[f"{held_side}_unit"], first]),
         )
-        lengths = np.concatenate([spans["units"], np.full(len(rows), plan.length, np.int64)])
+        lengths = np.concatenate(
+            [spans["units"], np.full(len(rows), plan.length, np.int64)]
+        )
         ranges = union_of(held.counts, *both, lengths)
         sides = [(units, covered), (held.counts, ranges.units(len(held.texts)))]
         if held_side == "i":
             sides = sides[::-1]
             cuts = cuts_of(held.texts, held.counts, ranges, words)
         return FoundPassages(
-            spans, cuts, *sides[0], *sides[1], held.texts, held_side, ranges, clock.stages
+            spans,
+            cuts,
+            *sides[0],
+            *sides[1],
+            held.texts,
+            held_side,
+            ranges,
+            clock.stages,
         )

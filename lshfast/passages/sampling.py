@@ -127,7 +127,9 @@ def sample_pieces(
     return ordered_map(work, portions(), threads)
 
 
-def sample_all(batches: Iterable[Texts], sampler: Sampler, threads: int) -> tuple[Texts, Samples]:
+def sample_all(
+    batches: Iterable[Texts], sampler: Sampler, threads: int
+) -> tuple[Texts, Samples]:
     """Return all texts as one column, and their samples."""
     columns = [
         GrowingArray(kind)
@@ -135,10 +137,16 @@ def sample_all(batches: Iterable[Texts], sampler: Sampler, threads: int) -> tupl
     ]
     all_texts: list[Texts] = []
     total = 0
-    for texts, samples in sample_pieces(batches, sampler, lambda *piece: piece, threads):
+    for texts, samples in sample_pieces(
+        batches, sampler, lambda *piece: piece, threads
+    ):
         all_texts.append(texts)
-        parts: tuple[npt.NDArray[Any], ...] = samples._replace(places=samples.places + total)
+        parts: tuple[npt.NDArray[Any], ...] = samples._replace(
+            places=samples.places + total
+        )
         for column, part in zip(columns, parts, strict=True):
             column.extend(part)
         total += int(samples.counts.sum())
-    return Texts.concatenate(all_texts), Samples(*(column.finished() for column in columns))
+    return Texts.concatenate(all_texts), Samples(
+        *(column.finished() for column in columns)
+    )

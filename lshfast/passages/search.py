@@ -85,10 +85,21 @@ def search_within(
     if plan.most_copies is not None:
         crowded = groups.sizes > plan.most_copies
     counts = np.where(crowded[group], 0, rank)
-    seeds = (Seeds(places[i], places[j], low[j], high[j]) for i, j in groups.pairs(group, counts))
+    seeds = (
+        Seeds(places[i], places[j], low[j], high[j])
+        for i, j in groups.pairs(group, counts)
+    )
     total = int(counts.sum())
     parts = [
-        _extended(column, column, seeds, plan, threads=plan.threads, total=total, progress=progress)
+        _extended(
+            column,
+            column,
+            seeds,
+            plan,
+            threads=plan.threads,
+            total=total,
+            progress=progress,
+        )
     ]
     runs = [Runs(*(np.zeros(0, np.int64),) * 3)]
     for members in _crowded_members(groups, crowded, high - low + 1):
@@ -97,7 +108,12 @@ def search_within(
         )
         group, rank = windows.rare.of_items()
         parts.append(
-            _extended(column, column, _window_seeds(windows, windows.places, group, rank), plan)
+            _extended(
+                column,
+                column,
+                _window_seeds(windows, windows.places, group, rank),
+                plan,
+            )
         )
         runs.append(windows.later_runs())
     matches = _finished(column, column, parts, runs, plan)
@@ -111,7 +127,9 @@ def _crowded_members(
     numbers = np.flatnonzero(crowded)
     members = groups.members[np.repeat(crowded, groups.sizes)]
     ends = np.cumsum(groups.sizes[numbers], dtype=np.int64)
-    costs = np.diff(np.cumsum(windows[members], dtype=np.int64)[ends - 1], prepend=np.int64(0))
+    costs = np.diff(
+        np.cumsum(windows[members], dtype=np.int64)[ends - 1], prepend=np.int64(0)
+    )
     for part in pieces(costs, MOST_WINDOWS):
         first = 0 if part.start == 0 else int(ends[part.start - 1])
         yield np.sort(members[first : int(ends[part.stop - 1])])
@@ -143,7 +161,9 @@ class HeldTexts:
         self._plan = plan
         self._rows, samples = samples.select(np.ones(len(samples.hashes), np.bool_))
         self._vocabulary = make_vocabulary(plan)
-        self._column = number_units(texts.take(self._rows), samples.counts, self._vocabulary, True)
+        self._column = number_units(
+            texts.take(self._rows), samples.counts, self._vocabulary, True
+        )
         self._places = self._column.place(samples.places, samples.per_row)
         self._groups = groups = HashGroups(samples.hashes)
         self._crowded = np.zeros(len(groups.sizes), np.bool_)
@@ -152,7 +172,11 @@ class HeldTexts:
         members = np.sort(groups.members[np.repeat(self._crowded, groups.sizes)])
         low, high = samples.windows(self._places)
         self._windows = WindowGroups(
-            self._column, low[members], high[members], plan.length, plan.most_copies or 0
+            self._column,
+            low[members],
+            high[members],
+            plan.length,
+            plan.most_copies or 0,
         )
         bits = min(MOST_FILTER_BITS, max(3, (8 * len(groups.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
@@ -185,7 +209,9 @@ class HeldTexts:
         few_matches = _extended(self._column, column, seeds, self._plan)
         crowded = self._crowded[group]
         matches, runs, windows = self._find_crowded(column, low[crowded], high[crowded])
-        matches = _finished(self._column, column, [few_matches, matches], [runs], self._plan)
+        matches = _finished(
+            self._column, column, [few_matches, matches], [runs], self._plan
+        )
         return _by_row(matches, self._column, self._rows, column, rows), windows
 
     def _find_crowded(
@@ -196,7 +222,11 @@ class HeldTexts:
         seeds = _window_seeds(windows, places, group, windows.rare.sizes[group])
         matches = _extended(self._column, column, seeds, self._plan)
         common = windows.common[group]
-        return matches, windows.runs(places[common], group[common]), np.unique(group[common])
+        return (
+            matches,
+            windows.runs(places[common], group[common]),
+            np.unique(group[common]),
+        )
 
     @property
     def window_groups(self) -> int:
@@ -238,18 +268,31 @@ def _extended(
 
 
 def _finished(
-    a: UnitTexts, b: UnitTexts, parts: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan
+    a: UnitTexts,
+    b: UnitTexts,
+    parts: Iterable[Matches],
+    runs: Iterable[Runs],
+    plan: PassagePlan,
 ) -> Matches:
     """Return matches once each, and with them those that cover the runs."""
     matches = np.concatenate(list(parts))
     matches = matches[np.lexsort((matches["x"], matches["y"]))]
-    again = (matches["x"][1:] == matches["x"][:-1]) & (matches["y"][1:] == matches["y"][:-1])
+    again = (matches["x"][1:] == matches["x"][:-1]) & (
+        matches["y"][1:] == matches["y"][:-1]
+    )
     matches = matches[np.append(True, ~again)] if len(matches) else matches
     x, y, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
     order = bands.order(y.astype(np.uint64))
     ends = matches["y"] + matches["length"]
     covers = passages.cover(
-        a.units, b.units, x[order], y[order], counts[order], matches["y"], ends, plan.length
+        a.units,
+        b.units,
+        x[order],
+        y[order],
+        counts[order],
+        matches["y"],
+        ends,
+        plan.length,
     )
     return np.concatenate([matches, covers])
 

@@ -48,7 +48,9 @@ class Ranges(NamedTuple):
         return sums
 
 
-def union_of(counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int64Array) -> Ranges:
+def union_of(
+    counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int64Array
+) -> Ranges:
     """Return the union of ranges of units of texts that have `counts` units."""
     base = np.cumsum(counts + 1, dtype=np.int64) - counts
     first = base[rows] + start
@@ -101,7 +103,9 @@ def cuts_of(texts: Texts, counts: Int64Array, ranges: Ranges, words: bool) -> Cu
     """Return the bytes of ranges, which end where the next unit outside of ranges begins."""
     inside = ranges.end < counts[ranges.rows]
     rows = np.concatenate([ranges.rows, ranges.rows[inside]])
-    bounds = bounds_of(texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words)[:, 0]
+    bounds = bounds_of(
+        texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words
+    )[:, 0]
     cuts = np.zeros(len(ranges.rows), CUT)
     cuts["row"] = ranges.rows
     cuts["start"] = bounds[: len(cuts)]

@@ -44,7 +44,9 @@ class UnitTexts:
 
     def place(self, places: Int64Array, per_row: Int64Array) -> Int64Array:
         """Convert numbers of units, `per_row` for each text, to places in `units`."""
-        return places + np.repeat(np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row)
+        return places + np.repeat(
+            np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row
+        )
 
 
 def draw_multiplier() -> int:

@@ -66,7 +66,12 @@ class WindowGroups:
     rare: ItemGroups
 
     def __init__(
-        self, texts: UnitTexts, low: Int64Array, high: Int64Array, length: int, most_copies: int
+        self,
+        texts: UnitTexts,
+        low: Int64Array,
+        high: Int64Array,
+        length: int,
+        most_copies: int,
     ) -> None:
         self._texts = texts
         self._length = length
@@ -96,9 +101,13 @@ class WindowGroups:
         units = self._texts.units
         while True:
             self._multiplier = draw_multiplier()
-            hashes = _window_hashes(units, first, counts, self._length, self._multiplier)
+            hashes = _window_hashes(
+                units, first, counts, self._length, self._multiplier
+            )
             self._groups = HashGroups(hashes)
-            earlier, later = (self._windows[items] for items in _neighbours(self._groups))
+            earlier, later = (
+                self._windows[items] for items in _neighbours(self._groups)
+            )
             lengths = np.full(len(later), self._length, np.int64)
             if _are_equal(self._texts, self._texts, earlier, later, lengths):
                 self._group = self._groups.of_items()[0]
@@ -138,7 +147,9 @@ class WindowGroups:
         """Return places and groups of the windows low[i]..high[i] of other texts that are found."""
         counts = high - low + 1
         places = spread(low, counts)
-        hashes = _window_hashes(texts.units, low, counts, self._length, self._multiplier)
+        hashes = _window_hashes(
+            texts.units, low, counts, self._length, self._multiplier
+        )
         group = self._groups.find(hashes)
         found = group >= 0
         places = places[found]
@@ -149,13 +160,17 @@ class WindowGroups:
         heads = same.members[same.first]
         first_places = self.first_places[group]
         # Otherwise some hashes collide.
-        within = _are_equal(texts, texts, places[earlier], places[later], lengths[later])
+        within = _are_equal(
+            texts, texts, places[earlier], places[later], lengths[later]
+        )
         heads_equal = within and _are_equal(
             self._texts, texts, first_places[heads], places[heads], lengths[heads]
         )
         if not heads_equal:
             units = self._texts.units
-            equal = passages.are_equal(units, texts.units, first_places, places, lengths)
+            equal = passages.are_equal(
+                units, texts.units, first_places, places, lengths
+            )
             places = places[equal]
             group = group[equal]
         return places, group
@@ -164,10 +179,14 @@ class WindowGroups:
         """Return windows of other texts in common groups with the first of their group."""
         x = self.first_places[group]
         first = _begin_runs(x, places, np.zeros(len(x), np.int64))
-        return Runs(x[first], places[first], np.append(first[1:], len(x))[: len(first)] - first)
+        return Runs(
+            x[first], places[first], np.append(first[1:], len(x))[: len(first)] - first
+        )
 
 
-def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length: int) -> HashGroups:
+def _equal_contexts(
+    texts: UnitTexts, low: Int64Array, high: Int64Array, length: int
+) -> HashGroups:
     """Group samples whose windows have equal units.
 
     The first and the last window have all units of a sample.
@@ -177,7 +196,9 @@ def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length:
         multiplier = draw_multiplier()
         hashes = np.empty(len(low), np.uint64)
         for part in pieces(counts, HASHED_WINDOWS):
-            window_hashes = _window_hashes(texts.units, low[part], counts[part], length, multiplier)
+            window_hashes = _window_hashes(
+                texts.units, low[part], counts[part], length, multiplier
+            )
             ends = np.cumsum(counts[part], dtype=np.int64)
             hashes[part] = (
                 window_hashes[ends - counts[part]]
@@ -203,7 +224,9 @@ def _window_hashes(
 
     Consecutive windows cost one step each.
     """
-    starts = np.flatnonzero(np.append(True, first[1:] != first[:-1] + counts[:-1])[: len(first)])
+    starts = np.flatnonzero(
+        np.append(True, first[1:] != first[:-1] + counts[:-1])[: len(first)]
+    )
     if len(starts):
         first = first[starts]
         counts = np.add.reduceat(counts, starts)
@@ -233,9 +256,13 @@ def _are_equal(
     order = bands.order(begins.astype(np.uint64))
     reach = np.maximum.accumulate((begins + lengths)[order])
     starts = np.flatnonzero(np.append(True, begins[order][1:] > reach[:-1]))
-    joined_lengths = reach[np.append(starts[1:], len(order)) - 1] - begins[order[starts]]
+    joined_lengths = (
+        reach[np.append(starts[1:], len(order)) - 1] - begins[order[starts]]
+    )
     first = order[starts]
-    return bool(passages.are_equal(a.units, b.units, x[first], y[first], joined_lengths).all())
+    return bool(
+        passages.are_equal(a.units, b.units, x[first], y[first], joined_lengths).all()
+    )
 
 
 def _begin_runs(x: Int64Array, y: Int64Array, kind: Int64Array) -> Int64Array:

@@ -2,7 +2,9 @@
 
 >>> from lshfast.quality import check, edges_from, threshold_of
 >>> words = "the cat sat on the mat and saw the dog that lay there in the warm sun all day".split()
->>> check([" ".join(words), " ".join(words[:-1]), "a bird"], threshold=0.8, size=2).recall
+>>> check(
+...     [" ".join(words), " ".join(words[:-1]), "a bird"], threshold=0.8, size=2
+... ).recall
 Estimate(value=1.0, low=1.0, high=1.0)
 
 >>> similarity = [0.86, 0.87, 0.91, 0.93, 0.97, 0.99]

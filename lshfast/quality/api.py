@@ -93,9 +93,8 @@ def check(
     Examples
     --------
     >>> import lshfast
-    >>> words = (
-    ...     "the cat sat on the mat and saw the dog that lay there in the warm sun all day".split()
-    ... )
+    >>> text = "the cat sat on the mat and saw the dog that lay there in the warm sun all day"
+    >>> words = text.split()
     >>> texts = [" ".join(words), " ".join(words[:-1]), "a bird"]
     >>> result = lshfast.check(texts, threshold=0.8, size=2)
     >>> result.recall

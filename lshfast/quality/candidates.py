@@ -51,11 +51,17 @@ class Sides:
 
     @classmethod
     def draw(
-        cls, members: Int64Array, rng: np.random.Generator, few: int = FEW, many: float = inf
+        cls,
+        members: Int64Array,
+        rng: np.random.Generator,
+        few: int = FEW,
+        many: float = inf,
     ) -> Sides:
         """Draw both sides; by default the other side is all rows."""
         n = len(members)
-        few_members = members if n <= few else np.sort(rng.choice(members, few, replace=False))
+        few_members = (
+            members if n <= few else np.sort(rng.choice(members, few, replace=False))
+        )
         many_members = members
         if n > many:
             many_members = np.sort(rng.choice(members, int(many), replace=False))
@@ -108,7 +114,8 @@ def far_candidates(
     """
     parts = list(_met(sides, few_keys, many_keys))
     left_rows, right_rows = (
-        np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True)
+        np.concatenate([np.empty(0, np.int64), *column])
+        for column in zip(*parts, strict=True)
     )
     share = min(1.0, MOST_COMPARED / max(1, len(left_rows)))
     if share < 1:

@@ -29,7 +29,9 @@ CHECK_OPTIONS = (
     ),
     QUIET,
 )
-PLAN_OPTIONS = [option.name for option in taken_by_verb("check") if option.group == "plan"]
+PLAN_OPTIONS = [
+    option.name for option in taken_by_verb("check") if option.group == "plan"
+]
 
 
 def check(options: Options, console: Console) -> None:

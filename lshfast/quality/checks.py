@@ -96,7 +96,9 @@ class SetCheck(ItemCheck):
     ) -> CheckedItems:
         column = column_of(items, plan.shingles, kind)
         plan = replace(plan, sets=not isinstance(column, ShingledTexts))
-        return CheckedItems(len(column), check_rows([column], plan, options, clock, progress))
+        return CheckedItems(
+            len(column), check_rows([column], plan, options, clock, progress)
+        )
 
     def of_corpus(
         self,
@@ -111,7 +113,9 @@ class SetCheck(ItemCheck):
         batches = text_batches(corpus, progress)
         if corpus.total_bytes <= held_bytes:
             batches = (Texts(batch) for batch in batches)
-        return check_rows(batches, plan, replace(options, key_of=corpus.key), clock, progress)
+        return check_rows(
+            batches, plan, replace(options, key_of=corpus.key), clock, progress
+        )
 
 
 class PointsCheck(ItemCheck):
@@ -158,7 +162,8 @@ class PointsCheck(ItemCheck):
 
         with clock.stage("read"):
             rows = PointRows.of(
-                item_batches(corpus, progress), lambda: None if reader is None else reader.format
+                item_batches(corpus, progress),
+                lambda: None if reader is None else reader.format,
             )
         return check_points(rows, plan, options.sample, clock, progress)
 

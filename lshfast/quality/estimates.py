@@ -28,12 +28,16 @@ def measured(tally: Tally, sample: RowSample, bins: slice, plan: int = 0) -> Mea
     total = float(row_weights.sum())
     variance = variance_of(row_weights, rates)
     pairs = total_of(total, variance, sample.unit, sample.complete)
-    recall = share_of(part, row_weights, rates, int(tally.seen[bins].sum()), sample.complete)
+    recall = share_of(
+        part, row_weights, rates, int(tally.seen[bins].sum()), sample.complete
+    )
     promised = tally.promised(bins, plan) / total if total else nan
     return Measured(pairs, recall, promised)
 
 
-def rows_with_pairs(tally: Tally, sample: RowSample, bins: slice) -> tuple[Estimate, Estimate]:
+def rows_with_pairs(
+    tally: Tally, sample: RowSample, bins: slice
+) -> tuple[Estimate, Estimate]:
     """Estimate the rows with a pair in some bins, and the share with a pair that is found.
 
     The first plan is the one that finds pairs.

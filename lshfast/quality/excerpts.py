@@ -53,10 +53,14 @@ class Chosen:
             pairs_of_step = self._steps.setdefault(step, {})
             first = np.argsort(priorities[places])[: 2 * self._most]
             for at in places[first].tolist():
-                i, j = sorted((int(self._sample.rows[near.place[at]]), int(near.row[at])))
+                i, j = sorted(
+                    (int(self._sample.rows[near.place[at]]), int(near.row[at]))
+                )
                 similarity = float(near.similarity[at])
                 is_found = bool(near.found[at, 0])
-                pairs_of_step[i, j] = _Pair(float(priorities[at]), i, j, similarity, is_found)
+                pairs_of_step[i, j] = _Pair(
+                    float(priorities[at]), i, j, similarity, is_found
+                )
             ranks = sorted(pairs_of_step.values())[: self._most]
             self._steps[step] = {(pair.i, pair.j): pair for pair in ranks}
 
@@ -76,7 +80,9 @@ def examples_of(
     for pair in pairs:
         first_text, second_text = differing(*_texts(column, pair.i, pair.j))
         keys = key_of(pair.i), key_of(pair.j)
-        examples.append(Example(*keys, pair.similarity, pair.found, first_text, second_text))
+        examples.append(
+            Example(*keys, pair.similarity, pair.found, first_text, second_text)
+        )
     return tuple(examples)
 
 
@@ -105,4 +111,8 @@ def differing(left: str, right: str) -> tuple[str, str]:
 
 def _cut(text: str, start: int) -> str:
     stop = start + SHOWN
-    return ("…" if start else "") + visible(text[start:stop]) + ("…" if stop < len(text) else "")
+    return (
+        ("…" if start else "")
+        + visible(text[start:stop])
+        + ("…" if stop < len(text) else "")
+    )

@@ -14,7 +14,9 @@ from lshfast._engine.account.display import Account
 def figures_as_dict(account: Account) -> dict[str, Any]:
     """Return all figures of an account as values of JSON; numbers that are not known are None."""
     values = {each.name: getattr(account, each.name) for each in fields(account)}
-    plain: dict[str, Any] = _plain(values | {"stages": values.pop("stages")})  # the stages last
+    plain: dict[str, Any] = _plain(
+        values | {"stages": values.pop("stages")}
+    )  # the stages last
     return plain
 
 
@@ -32,4 +34,6 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, (int, str)) else visible(str(value))
+    return (
+        value if value is None or isinstance(value, (int, str)) else visible(str(value))
+    )

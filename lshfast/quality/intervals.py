@@ -59,7 +59,11 @@ class Estimate:
 
 
 def share_of(
-    part: Float64Array, whole: Float64Array, rates: Float64Array, pairs: int, complete: bool
+    part: Float64Array,
+    whole: Float64Array,
+    rates: Float64Array,
+    pairs: int,
+    complete: bool,
 ) -> Estimate:
     """Estimate sum(part) / sum(whole) over all rows, such as the share of missed pairs.
 

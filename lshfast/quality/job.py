@@ -70,7 +70,9 @@ def check_files(
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
-        figures = check.of_corpus(corpus, reader, plan, options, job.clock, progress, held_bytes)
+        figures = check.of_corpus(
+            corpus, reader, plan, options, job.clock, progress, held_bytes
+        )
     result = job.account(check.result, accepted=corpus.accepted, **figures)
     with job.writing():
         if output is not None:

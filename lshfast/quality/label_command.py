@@ -73,7 +73,9 @@ def label_texts(options: Options, source: Inputs, console: Console) -> str:
 
     def ask(question: Question) -> Answer:
         assert isinstance(question, TextQuestion)
-        known = f"similarity {question.similarity:.4f}; " if options.show_similarity else ""
+        known = (
+            f"similarity {question.similarity:.4f}; " if options.show_similarity else ""
+        )
 
         def shown(width: int, height: int) -> str:
             return screen(question, text_lines(question, width, height), known, width)
@@ -87,6 +89,11 @@ def label_texts(options: Options, source: Inputs, console: Console) -> str:
     plan = make_plan(threshold=least, **options.picked([*names, "seed"]))
     with console.watching(None, source, plan) as watch:
         labelled = label_files(
-            source, plan, options.output, ask, precision=options.precision, progress=watch
+            source,
+            plan,
+            options.output,
+            ask,
+            precision=options.precision,
+            progress=watch,
         )
     return repr(labelled)

@@ -33,7 +33,9 @@ from lshfast.quality.label_sheet import (
 )
 from lshfast.quality.labels import ThresholdEstimate
 
-KIND = SheetKind(("key_i", "key_j", "similarity", "label"), "labels of other texts or options")
+KIND = SheetKind(
+    ("key_i", "key_j", "similarity", "label"), "labels of other texts or options"
+)
 
 # Bytes of a text that are held: more than is shown.
 TEXT_BYTES = 1 << 16
@@ -98,10 +100,14 @@ def label_files(
     if before is not None:
         _check_options(path, stored)
     with job.reading(corpus):
-        batches, plan = ignoring_common(text_batches(corpus, progress), plan, job.clock, progress)
+        batches, plan = ignoring_common(
+            text_batches(corpus, progress), plan, job.clock, progress
+        )
         sketches = sketch_rows(batches, plan, job.clock, progress)
         sample = PairSample(edges_from(plan.threshold), plan.hasher.seed)
-        for pairs in SimilarPairs(sketches, plan, job.clock, progress).of_different_rows():
+        for pairs in SimilarPairs(
+            sketches, plan, job.clock, progress
+        ).of_different_rows():
             sample.add(pairs)
         sample_pairs = sample.pairs()
         texts = _texts_of(sketches.rows.column, sample_pairs)
@@ -110,12 +116,16 @@ def label_files(
         i_keys = corpus.keys_of(pairs["i"])
         j_keys = corpus.keys_of(pairs["j"])
         keys.append(list(zip(i_keys, j_keys, strict=True)))
-    sheet = LabelSheet(path, KIND, edges_from(plan.threshold), sample.counts, sample_pairs, keys)
+    sheet = LabelSheet(
+        path, KIND, edges_from(plan.threshold), sample.counts, sample_pairs, keys
+    )
     sheet.take(before or [])
     write_beside(path, stored, True)
 
     def question_of(pair: Any, **details: Any) -> TextQuestion:
-        return TextQuestion(texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **details)
+        return TextQuestion(
+            texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **details
+        )
 
     sheet.ask_all(question_of, ask, precision)
     return sheet.estimate(precision)
@@ -126,7 +136,10 @@ def _check_options(path: str, stored: StoredOptions) -> None:
     before = read_options(path)
     if before is None:
         return
-    for old, new in ((before.options, stored.options), (before.reading, stored.reading)):
+    for old, new in (
+        (before.options, stored.options),
+        (before.reading, stored.reading),
+    ):
         for name in new:
             if old.get(name) != new[name]:
                 reason = f"{KIND.others}: {name} is {old.get(name)!r} there, not {new[name]!r}"

@@ -30,7 +30,9 @@ def screen(question: Question, lines: Iterable[str], known: str, width: int) -> 
 def text_lines(question: TextQuestion, width: int, height: int) -> Iterator[str]:
     """Yield the keys and the beginnings of both texts."""
     most = max(3, (height - OTHER_LINES) // 2) * (width - 5)
-    for key, spans, marks in zip(question.keys, question.differences, (LEFT, RIGHT), strict=True):
+    for key, spans, marks in zip(
+        question.keys, question.differences, (LEFT, RIGHT), strict=True
+    ):
         yield visible(one_line(key))
         yield from wrapped(marked_spans(cut(spans, most), marks), width, "    ")
         yield ""
@@ -57,7 +59,9 @@ def cut(spans: list[Span], most: int) -> list[Span]:
     for span in spans:
         if len(span.text) > most:
             return [*kept, span._replace(text=f"{span.text[:most]}…")]
-        kept.append(span._replace(text=f" {span.text} ") if span.kind == "gap" else span)
+        kept.append(
+            span._replace(text=f" {span.text} ") if span.kind == "gap" else span
+        )
         most -= len(span.text)
     return kept
 

@@ -127,7 +127,9 @@ class LabelSheet:
         """Return the band and the place of the pair to ask next; None if all were asked."""
         asked = self._number_of(*get_args(Label))
         remaining = np.array([len(pairs) for pairs in self.sample], np.int64) - asked
-        labels = Labels(self._counts, self._number_of("same"), self._number_of("different"))
+        labels = Labels(
+            self._counts, self._number_of("same"), self._number_of("different")
+        )
         band = next_band(labels, asked, remaining, precision)
         if band is None:
             return None
@@ -137,7 +139,9 @@ class LabelSheet:
 
     def _number_of(self, *labels: str) -> Int64Array:
         bands = [answer.band for answer in self.given if answer.label in labels]
-        return np.bincount(np.array(bands, np.int64), minlength=len(self._counts)).astype(np.int64)
+        return np.bincount(
+            np.array(bands, np.int64), minlength=len(self._counts)
+        ).astype(np.int64)
 
     def estimate(self, precision: float | None) -> ThresholdEstimate:
         """Return what the labels say."""
@@ -145,17 +149,28 @@ class LabelSheet:
         pairs = [self.sample[answer.band][answer.place] for answer in sure_labels]
         similarity = [float(pair["similarity"]) for pair in pairs]
         same = [answer.label == "same" for answer in sure_labels]
-        return threshold_of(similarity, same, self._edges, self._counts, precision=precision)
+        return threshold_of(
+            similarity, same, self._edges, self._counts, precision=precision
+        )
 
     def write(self) -> None:
         """Write the labels in the order in which they were given; the file is replaced."""
         pairs = [self.sample[answer.band][answer.place] for answer in self.given]
-        write_table(self._path, self._table(pairs, [answer.label for answer in self.given]), True)
+        write_table(
+            self._path,
+            self._table(pairs, [answer.label for answer in self.given]),
+            True,
+        )
 
     def _plain_table(self, pairs: Sequence[Any], labels: Sequence[Label]) -> Columns:
         keys = [self.keys[answer.band][answer.place] for answer in self.given]
         similarities = [float(pair["similarity"]) for pair in pairs]
-        columns = [one for one, _ in keys], [other for _, other in keys], similarities, labels
+        columns = (
+            [one for one, _ in keys],
+            [other for _, other in keys],
+            similarities,
+            labels,
+        )
         return dict(zip(self._kind.columns, columns, strict=True))
 
     def take(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -177,18 +192,27 @@ class LabelSheet:
             if key not in places:  # a spreadsheet would have run it as a formula
                 key = key[0].removeprefix("'"), key[1].removeprefix("'")
             band, place = places.pop(key, (-1, -1))
-            if band < 0 or not _equal(similarity, float(self.sample[band]["similarity"][place])):
+            if band < 0 or not _equal(
+                similarity, float(self.sample[band]["similarity"][place])
+            ):
                 raise DataError(
-                    name, None, f"{self._kind.others}: pair {row + 1} is not a pair of these"
+                    name,
+                    None,
+                    f"{self._kind.others}: pair {row + 1} is not a pair of these",
                 )
             if label not in get_args(Label):
                 raise DataError(
-                    name, None, f"the label of pair {row + 1} is not {', '.join(get_args(Label))}"
+                    name,
+                    None,
+                    f"the label of pair {row + 1} is not {', '.join(get_args(Label))}",
                 )
             self.given.append(Given(band, place, label))
 
     def ask_all(
-        self, question_of: MakeQuestion, ask: Callable[[Any], Answer], precision: float | None
+        self,
+        question_of: MakeQuestion,
+        ask: Callable[[Any], Answer],
+        precision: float | None,
     ) -> None:
         """Ask until the answer is "quit" or no pair remains; write the labels after each answer.
 
@@ -252,7 +276,9 @@ def read_labels(path: str, kind: SheetKind) -> list[tuple[Any, ...]] | None:
     missing = [column for column in kind.columns if column not in table.columns]
     if missing:
         raise DataError(
-            printable(path), None, f"no column {missing[0]!r}: this is not a file of labels"
+            printable(path),
+            None,
+            f"no column {missing[0]!r}: this is not a file of labels",
         )
     return list(zip(*(table.columns[column] for column in kind.columns), strict=True))
 

@@ -152,9 +152,8 @@ class ThresholdEstimate(Shown):
         header = f"{'threshold':>9}{'pairs':>13}{'same':>7}{'of':>4}"
         yield f"{header}  {'precision':<19}{'recall':<19}{'F1':>4}"
         for row, threshold in enumerate(self.thresholds.tolist()):
-            counts = (
-                f"{threshold:>9g}{self.pairs[row]:>13,}{self.same[row]:>7}{self.labelled[row]:>4}"
-            )
+            labels = f"{self.same[row]:>7}{self.labelled[row]:>4}"
+            counts = f"{threshold:>9g}{self.pairs[row]:>13,}{labels}"
             rates = "".join(
                 f"{value[row]:>6.2f} {f'({intervals[row].low:.2f}-{intervals[row].high:.2f})':<12}"
                 for value, intervals in (
@@ -166,7 +165,11 @@ class ThresholdEstimate(Shown):
             yield f"{counts}{rates}{self.f1[row]:>6.2f}{mark}"
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        why = "largest F1" if self.wanted is None else f"least with precision {self.wanted:g}"
+        why = (
+            "largest F1"
+            if self.wanted is None
+            else f"least with precision {self.wanted:g}"
+        )
         if self.threshold is not None:
             title = (
                 f"threshold {self.threshold:g} ({why}; {self.interval} with probability "
@@ -185,7 +188,11 @@ class ThresholdEstimate(Shown):
     @property
     def note(self) -> str:
         """A sentence about the pairs that are not known."""
-        note = NOTE.format(self.thresholds[0]) if len(self.thresholds) else "There are no pairs."
+        note = (
+            NOTE.format(self.thresholds[0])
+            if len(self.thresholds)
+            else "There are no pairs."
+        )
         if self.threshold is not None and self.threshold == self.thresholds[0]:
             note += " A lower threshold may be better."
         return note
@@ -234,7 +241,8 @@ def next_band(
     used_labels = Labels(*(values[labelled_bands] for values in labels))
     share = _shares(used_labels)
     rates = _rates(
-        used_labels.pairs, used_labels.same + (used_labels.pairs - used_labels.known) * share
+        used_labels.pairs,
+        used_labels.same + (used_labels.pairs - used_labels.known) * share,
     )
     best_band = int(_chosen(rates, wanted))
     if wanted is not None:
@@ -242,7 +250,11 @@ def next_band(
     above = np.arange(len(labelled_bands), dtype=np.int64) >= best_band
     pairs = rates.pairs[best_band]
     total = rates.pairs[best_band] + rates.same
-    change = above / pairs if wanted is not None else (2 * above - rates.f1[best_band]) / total
+    change = (
+        above / pairs
+        if wanted is not None
+        else (2 * above - rates.f1[best_band]) / total
+    )
     size = used_labels.weights
     variance = share * (1 - share) / (size + 1)
     gain = np.zeros(len(labels.pairs))
@@ -300,7 +312,9 @@ def threshold_of(
     >>> from lshfast.quality import threshold_of
     >>> similarity = [0.82, 0.83, 0.88, 0.87, 0.93, 0.91, 0.97, 0.99]
     >>> same = [False, False, True, False, True, True, True, True]
-    >>> found = threshold_of(similarity, same, [0.8, 0.85, 0.9, 0.95, 1.0], [40, 30, 30, 20])
+    >>> found = threshold_of(
+    ...     similarity, same, [0.8, 0.85, 0.9, 0.95, 1.0], [40, 30, 30, 20]
+    ... )
     >>> found.threshold
     0.85
     """
@@ -325,7 +339,9 @@ def threshold_of(
         )
     thresholds[0] = ends[0]
     unlabelled = used_labels.pairs - used_labels.known
-    rates = _rates(used_labels.pairs, used_labels.same + unlabelled * _shares(used_labels))
+    rates = _rates(
+        used_labels.pairs, used_labels.same + unlabelled * _shares(used_labels)
+    )
     random = np.random.default_rng(seed)
     low, high = _drawn(used_labels, random)
     low_precision = _precision(low, used_labels.pairs)
@@ -381,11 +397,15 @@ def _counted(
             "edges must ascend, and there must be one count, at least 0, between two of them"
         )
     if not ((similarity >= edges[0]) & (similarity <= edges[-1])).all():
-        raise ValueError(f"similarity must be in {edges[0]:g}..{edges[-1]:g}, the edges")
+        raise ValueError(
+            f"similarity must be in {edges[0]:g}..{edges[-1]:g}, the edges"
+        )
     bands = band_of(similarity, edges)
     size = len(counts)
     labels = Labels(
-        counts, np.bincount(bands[same], minlength=size), np.bincount(bands[~same], minlength=size)
+        counts,
+        np.bincount(bands[same], minlength=size),
+        np.bincount(bands[~same], minlength=size),
     )
     if (labels.known > counts).any():
         raise ValueError("more pairs of a band are labelled than counts has")
@@ -394,40 +414,58 @@ def _counted(
 
 def _shares(labels: Labels) -> Float64Array:
     """Return the posterior means of the shares of "same", which do not fall from band to band."""
-    return np.asarray(_rising(((labels.same + PRIOR) / labels.weights)[None], labels.weights)[0])
+    return np.asarray(
+        _rising(((labels.same + PRIOR) / labels.weights)[None], labels.weights)[0]
+    )
 
 
-def _drawn(labels: Labels, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
+def _drawn(
+    labels: Labels, random: np.random.Generator
+) -> tuple[Float64Array, Float64Array]:
     """Return draws of the least and greatest number of "same" pairs by band, (DRAWS, bands)."""
     least = np.where(labels.same == 0, 0.0, _posterior(labels, random, -SHIFT))
     most = np.where(labels.different == 0, 1.0, _posterior(labels, random, SHIFT))
     return _filled(labels, least, random), _filled(labels, most, random)
 
 
-def _posterior(labels: Labels, random: np.random.Generator, shift: float = 0.0) -> Float64Array:
+def _posterior(
+    labels: Labels, random: np.random.Generator, shift: float = 0.0
+) -> Float64Array:
     """Return draws of the share of "same" of each band, shape (DRAWS, bands)."""
     ends = labels.same + PRIOR + shift, labels.different + PRIOR - shift
     return random.beta(*ends, (DRAWS, len(labels.pairs)))
 
 
-def _filled(labels: Labels, shares: Float64Array, random: np.random.Generator) -> Float64Array:
+def _filled(
+    labels: Labels, shares: Float64Array, random: np.random.Generator
+) -> Float64Array:
     """Return numbers of "same" pairs: the labelled ones, and others by chance."""
-    return (labels.same + random.binomial(labels.pairs - labels.known, shares)).astype(np.float64)
+    return (labels.same + random.binomial(labels.pairs - labels.known, shares)).astype(
+        np.float64
+    )
 
 
 def _best_f1(labels: Labels, random: np.random.Generator) -> tuple[int, int]:
     """Return the first and last band where F1 may be largest, from draws of ascending shares."""
     shares = _rising(_posterior(labels, random), labels.weights)
     places = _chosen(_rates(labels.pairs, _filled(labels, shares, random)), None)
-    low, high = np.quantile(places, TAILS, method="closest_observation").astype(np.int64).tolist()
+    low, high = (
+        np.quantile(places, TAILS, method="closest_observation")
+        .astype(np.int64)
+        .tolist()
+    )
     return low, high
 
 
 def _reaching(precisions: list[Interval], least: float) -> tuple[int, int]:
     """Return the first band whose precision may be `least`, and the first where it surely is."""
     last = len(precisions) - 1
-    first = next((place for place, (_, high) in enumerate(precisions) if high >= least), last)
-    return first, next((place for place, (low, _) in enumerate(precisions) if low >= least), last)
+    first = next(
+        (place for place, (_, high) in enumerate(precisions) if high >= least), last
+    )
+    return first, next(
+        (place for place, (low, _) in enumerate(precisions) if low >= least), last
+    )
 
 
 def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
@@ -436,7 +474,9 @@ def _rising(values: Float64Array, weights: Float64Array) -> Float64Array:
     It is the largest, over starts, of the least mean over ends.
     """
     n = values.shape[1]
-    sums = np.cumsum(np.pad(values * weights, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
+    sums = np.cumsum(
+        np.pad(values * weights, ((0, 0), (1, 0))), axis=1, dtype=np.float64
+    )
     sizes = np.cumsum(np.pad(weights, (1, 0)), dtype=np.float64)
     fitted = np.full(values.shape, -np.inf, np.float64)
     for start in range(n):
@@ -453,7 +493,11 @@ def _rates(pairs: Int64Array, same: Float64Array) -> _Rates:
     above = _above(pairs)
     true = _above(same)
     return _Rates(
-        above, true[..., 0], true / above, _recall(same, same), 2 * true / (above + true[..., :1])
+        above,
+        true[..., 0],
+        true / above,
+        _recall(same, same),
+        2 * true / (above + true[..., :1]),
     )
 
 
@@ -467,7 +511,9 @@ def _chosen(rates: _Rates, precision: float | None) -> Int64Array:
 
 def _above(numbers: Numbers) -> Numbers:
     """Return the sums from each band on."""
-    sums: Numbers = np.cumsum(numbers[..., ::-1], axis=-1, dtype=numbers.dtype)[..., ::-1]
+    sums: Numbers = np.cumsum(numbers[..., ::-1], axis=-1, dtype=numbers.dtype)[
+        ..., ::-1
+    ]
     return sums
 
 
@@ -485,7 +531,9 @@ def _recall(same: Float64Array, below: Float64Array) -> Float64Array:
     return np.divide(true, totals, out=np.zeros_like(true), where=totals > 0)
 
 
-def _intervals(low: Float64Array, high: Float64Array, estimates: Float64Array) -> list[Interval]:
+def _intervals(
+    low: Float64Array, high: Float64Array, estimates: Float64Array
+) -> list[Interval]:
     """Return the intervals of rates from draws of the bounds; they hold the estimates too."""
     lows = np.minimum(np.quantile(low, TAILS[0], axis=0), estimates)
     highs = np.maximum(np.quantile(high, TAILS[1], axis=0), estimates)

@@ -86,7 +86,9 @@ class Tally:
         self._fine = np.zeros(h * (FINE + 1))
         self._similar = np.zeros(h * (FINE + 1))
         self.seen: Int64Array = np.zeros(h, np.int64)
-        self.by_row: Float64Array | None = None if among is None else np.zeros(len(sample.rates))
+        self.by_row: Float64Array | None = (
+            None if among is None else np.zeros(len(sample.rates))
+        )
 
     def add(self, pairs: Near) -> None:
         """Count pairs."""
@@ -95,12 +97,16 @@ class Tally:
         if self.by_row is not None:
             np.add.at(self.by_row, pairs.row, weight)
         m, h = self.weights.shape
-        bins = np.minimum(np.searchsorted(self.edges, pairs.similarity, side="right") - 1, h - 1)
+        bins = np.minimum(
+            np.searchsorted(self.edges, pairs.similarity, side="right") - 1, h - 1
+        )
         cell = pairs.place * h + bins
         self.weights += np.bincount(cell, weight, m * h).reshape(m, h)
         for number in range(len(self._plans)):
             found_weight = weight * pairs.found[:, number]
-            self.found[:, :, number] += np.bincount(cell, found_weight, m * h).reshape(m, h)
+            self.found[:, :, number] += np.bincount(cell, found_weight, m * h).reshape(
+                m, h
+            )
         fine = bins * (FINE + 1) + (pairs.similarity * FINE).astype(np.int64)
         self._fine += np.bincount(fine, weight, len(self._fine))
         self._similar += np.bincount(fine, weight * pairs.similarity, len(self._fine))
@@ -145,12 +151,16 @@ class SampleJoin:
     threads : int
     """
 
-    def __init__(self, rows: KeyedRows, sample: Int64Array, least: float, threads: int) -> None:
+    def __init__(
+        self, rows: KeyedRows, sample: Int64Array, least: float, threads: int
+    ) -> None:
         self._rule = rule_of("jaccard", least, "probing")
         self._sample = sample
         tokens = tokens_of(rows, sample, threads).distinct()
         self._segment = PrefixSegment.of(tokens, self._rule, 1)
-        bits = min(MOST_BITS, max(LEAST_BITS, (PLACES * len(tokens.tokens)).bit_length()))
+        bits = min(
+            MOST_BITS, max(LEAST_BITS, (PLACES * len(tokens.tokens)).bit_length())
+        )
         self._shift = np.uint64(64 - bits)
         self._held = np.zeros(1 << bits, np.bool_)
         self._held[(tokens.tokens * ODD >> self._shift).view(np.int64)] = True
@@ -174,9 +184,15 @@ class SampleJoin:
         if not len(rows):
             return rows.astype(np.int64)
         # Take is fast with int64 only.
-        is_sampled = self._held.take((queries.tokens * ODD >> self._shift).view(np.int64))
-        sampled_counts = np.add.reduceat(is_sampled, queries.offsets[rows], dtype=np.int32)
-        return rows[sampled_counts >= self._least * queries.counts[rows]].astype(np.int64)
+        is_sampled = self._held.take(
+            (queries.tokens * ODD >> self._shift).view(np.int64)
+        )
+        sampled_counts = np.add.reduceat(
+            is_sampled, queries.offsets[rows], dtype=np.int32
+        )
+        return rows[sampled_counts >= self._least * queries.counts[rows]].astype(
+            np.int64
+        )
 
 
 def finder(
@@ -193,7 +209,9 @@ def finder(
             words = np.packbits(equal, axis=1)
             for number, plan in enumerate(plans):
                 bands = words[: plan.slots].reshape(plan.bands, plan.rows_per_band, -1)
-                any_band = np.bitwise_or.reduce(np.bitwise_and.reduce(bands, axis=1), axis=0)
+                any_band = np.bitwise_or.reduce(
+                    np.bitwise_and.reduce(bands, axis=1), axis=0
+                )
                 is_found[part, number] = np.unpackbits(any_band, count=equal.shape[1])
         return is_found
 

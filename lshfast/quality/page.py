@@ -66,7 +66,9 @@ def page_of(result: Any, *, title: str, command: str = "", texts: bool = True) -
 
 def _histogram(result: Any) -> Any:
     """Return the pairs of the whole collection by similarity."""
-    columns = [Bin(one.low, one.high, round(one.pairs.value)) for one in result.histogram]
+    columns = [
+        Bin(one.low, one.high, round(one.pairs.value)) for one in result.histogram
+    ]
     low = columns[0].low if columns else 0.0
     return histogram(
         columns,
@@ -80,12 +82,18 @@ def _histogram(result: Any) -> Any:
 def _share(estimate: Estimate) -> ShownEstimate:
     if isnan(estimate.value):
         return ShownEstimate("unknown", "")
-    interval = "" if estimate.low == estimate.high else f"{estimate.low:.4f} to {estimate.high:.4f}"
+    interval = (
+        ""
+        if estimate.low == estimate.high
+        else f"{estimate.low:.4f} to {estimate.high:.4f}"
+    )
     return ShownEstimate(f"{estimate.value:.4f}", interval)
 
 
 def _count(estimate: Estimate) -> ShownEstimate:
     interval = (
-        "" if estimate.low == estimate.high else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+        ""
+        if estimate.low == estimate.high
+        else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
     )
     return ShownEstimate(f"{estimate.value:,.0f}", interval)

@@ -128,16 +128,25 @@ class PointCheck(Account):
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
         if self.copies:
-            copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            copies = (
+                f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            )
         else:
             copies = ""
-        yield figure("read", self.read, copies, empty_note(self.empty, self.measure), rejected)
+        yield figure(
+            "read", self.read, copies, empty_note(self.empty, self.measure), rejected
+        )
         if self.complete:
             figures = "all of them: the figures are exact"
         else:
             figures = "each compared with all; intervals: 95 %"
         different = self.accepted - self.copies - self.empty
-        yield figure("sampled", self.sampled, f"of {counted(different, 'different row')}", figures)
+        yield figure(
+            "sampled",
+            self.sampled,
+            f"of {counted(different, 'different row')}",
+            figures,
+        )
         yield figure(
             "pairs",
             _count(self.pairs),
@@ -148,13 +157,17 @@ class PointCheck(Account):
         if isnan(self.recall.value):
             yield figure("recall", "unknown", "no pair within the bound was seen")
         elif not self.bands:
-            yield figure("recall", f"{self.recall.value:.4f}", "every similar pair is found")
+            yield figure(
+                "recall", f"{self.recall.value:.4f}", "every similar pair is found"
+            )
         else:
             plan = (
                 f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f} at the "
                 "bound"
             )
-            yield figure("recall", f"{self.recall.value:.4f}", _share(self.recall), plan)
+            yield figure(
+                "recall", f"{self.recall.value:.4f}", _share(self.recall), plan
+            )
         for one in self.by_nearness:
             if one.pairs.value and self.bands:
                 between = f"of the pairs from {one.low:.4g} to {one.high:.4g}"
@@ -185,7 +198,11 @@ def _share(share: Estimate) -> str:
 
 
 def check_points(
-    rows: PointRows, plan: PointPlan, sample: int, clock: Clock, progress: Progress | None = None
+    rows: PointRows,
+    plan: PointPlan,
+    sample: int,
+    clock: Clock,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return the figures of a `PointCheck`, without those of all accounts."""
     with clock.stage("sample"):
@@ -193,7 +210,9 @@ def check_points(
         members = np.flatnonzero(copies == np.arange(len(rows), dtype=np.int64))
         check = _PointChecker(rows, plan, members)
         rates = check.rates(sample)
-        drawn = members[np.random.default_rng([plan.seed, len(rows)]).random(len(members)) < rates]
+        drawn = members[
+            np.random.default_rng([plan.seed, len(rows)]).random(len(members)) < rates
+        ]
         rates = rates[np.searchsorted(members, drawn)]
     with clock.stage("compare", rows.words.nbytes):
         near_pairs = _Near.of(check, drawn, progress)
@@ -221,7 +240,9 @@ class _Near:
     rows: int
 
     @classmethod
-    def of(cls, check: _PointChecker, drawn: Int64Array, progress: Progress | None) -> _Near:
+    def of(
+        cls, check: _PointChecker, drawn: Int64Array, progress: Progress | None
+    ) -> _Near:
         places = [np.empty(0, np.int64)]
         nearness = [np.empty(0)]
         found_parts = [np.empty(0, np.bool_)]
@@ -230,7 +251,11 @@ class _Near:
             nearness.append(value)
             found_parts.append(check.finds(drawn[place], other))
             if progress:
-                progress("verify", min(count * CHUNK_ROWS, len(check.members)), len(check.members))
+                progress(
+                    "verify",
+                    min(count * CHUNK_ROWS, len(check.members)),
+                    len(check.members),
+                )
         return cls(
             np.concatenate(places),
             np.concatenate(nearness),
@@ -280,7 +305,9 @@ class _PointChecker:
         plan = self._plan
         if plan.complete:
             plan = replace(plan, recall=0.95)
-        other = self._rows.buckets(replace(plan, seed=(plan.seed + 977) % 2**64), self.members)
+        other = self._rows.buckets(
+            replace(plan, seed=(plan.seed + 977) % 2**64), self.members
+        )
         join = BucketJoin(
             self._rows.held,
             self.members,
@@ -295,7 +322,9 @@ class _PointChecker:
         pairs = join.rows_of(join.stars())
         return np.unique(np.concatenate([pairs["i"], pairs["j"]]))
 
-    def within(self, drawn: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
+    def within(
+        self, drawn: Int64Array
+    ) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
         """Yield place in the sample, other row and nearness of each pair within the bound."""
         if not len(self.members):
             return
@@ -318,7 +347,9 @@ class _PointChecker:
                 nearness = (reported - bound) / (best - bound)
             yield place[within_bound], other[within_bound], nearness
 
-    def _likely(self, drawn: Int64Array) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
+    def _likely(
+        self, drawn: Int64Array
+    ) -> Callable[[Int64Array], tuple[Int64Array, Int64Array]]:
         """Return a function from rows to the (sample places, places) of possible pairs."""
         plan = self._plan
         format = self._rows.format
@@ -326,20 +357,28 @@ class _PointChecker:
             sample = np.ascontiguousarray(self._words[drawn if format else drawn[:0]])
             limit = plan.value_of(format)
 
-            def values_of(number: int, rows: Int64Array, other_words: UInt64Array) -> Float64Array:
+            def values_of(
+                number: int, rows: Int64Array, other_words: UInt64Array
+            ) -> Float64Array:
                 if format is None:
-                    return self._rows.values(np.full(len(rows), drawn[number], np.int64), rows)
+                    return self._rows.values(
+                        np.full(len(rows), drawn[number], np.int64), rows
+                    )
                 values = np.empty(len(rows))
                 row = sample[number : number + 1]
                 kernels.distances(row, other_words, *format.measure.kernel, values)
                 return values
 
             def one_by_one(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-                other_words = np.ascontiguousarray(self._words[rows if format else rows[:0]])
+                other_words = np.ascontiguousarray(
+                    self._words[rows if format else rows[:0]]
+                )
                 place = [rows[:0]]
                 at = [rows[:0]]
                 for number in range(len(drawn)):
-                    at.append(np.flatnonzero(values_of(number, rows, other_words) <= limit))
+                    at.append(
+                        np.flatnonzero(values_of(number, rows, other_words) <= limit)
+                    )
                     place.append(np.full(len(at[-1]), number, np.int64))
                 return np.concatenate(place), np.concatenate(at)
 
@@ -363,12 +402,16 @@ class _PointChecker:
 
         return by_products
 
-    def _single(self, rows: Int64Array, format: PointFormat) -> tuple[np.ndarray, Float64Array]:
+    def _single(
+        self, rows: Int64Array, format: PointFormat
+    ) -> tuple[np.ndarray, Float64Array]:
         """Return points of unit length in single precision, and their lengths."""
         points = np.asarray(format.points_of(self._words[rows]), np.float64)
         release(self._words)
         norms = np.sqrt(np.einsum("ij,ij->i", points, points))
-        return (points / np.where(norms > 0, norms, 1)[:, np.newaxis]).astype(np.float32), norms
+        return (points / np.where(norms > 0, norms, 1)[:, np.newaxis]).astype(
+            np.float32
+        ), norms
 
     def finds(self, left: Int64Array, right: Int64Array) -> BoolArray:
         """Return which pairs of rows the plan finds: they share a bucket, and pass the screen."""
@@ -380,10 +423,14 @@ class _PointChecker:
             shares_bucket |= buckets.keys(band, left) == buckets.keys(band, right)
         if buckets.codes.shape[1]:
             pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
-            shares_bucket &= code_kernels.distances(buckets.codes, pairs) <= buckets.most
+            shares_bucket &= (
+                code_kernels.distances(buckets.codes, pairs) <= buckets.most
+            )
         return shares_bucket
 
-    def figures(self, near_pairs: _Near, rates: Float64Array, complete: bool) -> dict[str, object]:
+    def figures(
+        self, near_pairs: _Near, rates: Float64Array, complete: bool
+    ) -> dict[str, object]:
         """Return the estimates. A pair counts half for each of its rows."""
         plan = self._plan
         buckets = self._buckets
@@ -406,7 +453,9 @@ class _PointChecker:
         edges = plan.bound + (best - plan.bound) * np.linspace(0, 1, STEPS + 1)
         steps = np.clip(np.floor(near_pairs.nearness * STEPS), 0, STEPS - 1)
         bins = [
-            NearBin(float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step))
+            NearBin(
+                float(edges[step]), float(edges[step + 1]), *pairs_of(steps == step)
+            )
             for step in range(STEPS)
         ]
         return {

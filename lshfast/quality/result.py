@@ -209,7 +209,9 @@ class CheckResult(Account):
         """Yield the lines of a table."""
         rejected = f"{self.rejected:,} rejected" if self.rejected else ""
         if self.copies:
-            copies = f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            copies = (
+                f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
+            )
         else:
             copies = ""
         yield figure("read", self.read, copies, empty_note(self.empty), rejected)
@@ -218,22 +220,38 @@ class CheckResult(Account):
         else:
             figures = "each compared with all rows; intervals: 95 %"
         yield figure(
-            "sampled", self.sampled, f"of {counted(self.distinct, 'different row')}", figures
+            "sampled",
+            self.sampled,
+            f"of {counted(self.distinct, 'different row')}",
+            figures,
         )
         yield figure(
-            "pairs", _count(self.pairs), f"at {self.threshold:g} or above", _range(self.pairs)
+            "pairs",
+            _count(self.pairs),
+            f"at {self.threshold:g} or above",
+            _range(self.pairs),
         )
-        yield figure("rows", _count(self.near_rows), "with such a pair", _range(self.near_rows))
+        yield figure(
+            "rows", _count(self.near_rows), "with such a pair", _range(self.near_rows)
+        )
         if isnan(self.recall.value):
-            yield figure("recall", "unknown", "no pair at or above the threshold was seen")
+            yield figure(
+                "recall", "unknown", "no pair at or above the threshold was seen"
+            )
         else:
-            plan = f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
-            yield figure("recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan)
+            plan = (
+                f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
+            )
+            yield figure(
+                "recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan
+            )
             if self.recall.high < self.promised / 2:
                 note = "far below the promise: among rows that a run kept, only its misses remain"
                 yield figure("", "", note)
             note = "of the rows with such a pair share a bucket with one"
-            yield figure("", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall))
+            yield figure(
+                "", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall)
+            )
         for one in self.by_similarity:
             if one.pairs.value:
                 yield figure(
@@ -334,7 +352,9 @@ class CheckResult(Account):
         True
         """
         check_page(path)
-        write_page(path, self.page(title=title, command=command, texts=texts), overwrite)
+        write_page(
+            path, self.page(title=title, command=command, texts=texts), overwrite
+        )
 
     def page(self, *, title: str, command: str = "", texts: bool = True) -> str:
         """Return the page of `to_html`."""

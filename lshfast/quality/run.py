@@ -38,7 +38,12 @@ RECALLS = (0.8, 0.9, 0.95, 0.99, 0.999)
 SHIFTS = (-0.2, -0.1, 0.0, 0.1)
 
 # Other shingles, and about how many rows are compared with the sample by these.
-SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 1), ("word", 3), ("word", 5), ("char", 9))
+SHINGLES: tuple[tuple[Unit, int], ...] = (
+    ("word", 1),
+    ("word", 3),
+    ("word", 5),
+    ("char", 9),
+)
 OTHER_ROWS = 5000
 
 # Sets smaller than this have few different similarities, so gaps between them mean nothing.
@@ -123,7 +128,9 @@ class _Check:
             other_rows = max(OTHER_ROWS, options.sample)
             self._among = draw(n, self._members, row_degrees, other_rows, seed + 1)
         self._choices = _choices(plan, options.recall)
-        self._plans = list(dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)]))
+        self._plans = list(
+            dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)])
+        )
 
     def figures(self, progress: Progress | None) -> dict[str, Any]:
         """Join the sample with all rows, and return the figures."""
@@ -142,7 +149,9 @@ class _Check:
             far = self._far(float(edges[0]))
         estimates = self._of(tally, plan.threshold, plan.bands)
         candidates, precision = self._precision(tally, far, plan.threshold, plan.bands)
-        rows, row_recall = rows_with_pairs(tally, sample, slice(tally.bin_at(plan.threshold), None))
+        rows, row_recall = rows_with_pairs(
+            tally, sample, slice(tally.bin_at(plan.threshold), None)
+        )
         histogram = self._bins(tally, range(len(edges) - 1))
         return {
             "copies": len(sketches) - int(sketches.empty.sum()) - len(self._members),
@@ -189,16 +198,22 @@ class _Check:
 
         def work(rows: Int64Array) -> tuple[int, Near, list[Near]]:
             column = _held(sketches.rows.column.take(rows))
-            place, row, similarity = join.near(rows, column.tokens(sketches.rows.key.tokens))
+            place, row, similarity = join.near(
+                rows, column.tokens(sketches.rows.key.tokens)
+            )
             pairs = Near(place, row, similarity, find(sample.rows[place], row))
             sampled_rows = np.flatnonzero(is_sampled[rows]) if other_joins else rows[:0]
             by_others = []
             for other in other_joins:
-                by_others.append(_near_by(other, column.take(sampled_rows), rows[sampled_rows]))
+                by_others.append(
+                    _near_by(other, column.take(sampled_rows), rows[sampled_rows])
+                )
             return len(rows), pairs, by_others
 
         rows_done = 0
-        for count, pairs, by_others in sketches.rows.in_pieces(work, self._members, plan.threads):
+        for count, pairs, by_others in sketches.rows.in_pieces(
+            work, self._members, plan.threads
+        ):
             for other, other_pairs in zip(other_joins, by_others, strict=True):
                 other.tally.add(other_pairs)
             yield pairs
@@ -218,8 +233,12 @@ class _Check:
         for unit, size in SHINGLES:
             shingles = check_shingles(unit, size)
             if shingles[:2] != plan.shingles[:2]:
-                rows_of_shingles = KeyedRows(ShingledTexts(rows.column.texts, shingles), rows.key)
-                join = SampleJoin(rows_of_shingles, self._sample.rows, plan.threshold, plan.threads)
+                rows_of_shingles = KeyedRows(
+                    ShingledTexts(rows.column.texts, shingles), rows.key
+                )
+                join = SampleJoin(
+                    rows_of_shingles, self._sample.rows, plan.threshold, plan.threads
+                )
                 tally = Tally(self._sample, edges, [plan.bands], self._among)
                 joins.append(_Others(shingles, rows_of_shingles, join, tally))
         return joins
@@ -231,13 +250,21 @@ class _Check:
         if len(self._members) < 2:
             return [Far()] * len(self._plans)
         sides = Sides.draw(self._members, rng)
-        keys = sketches.keys if len(self._members) == len(sketches) else sketches.keys[sides.many]
-        first = far_candidates(sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng)
+        keys = (
+            sketches.keys
+            if len(self._members) == len(sketches)
+            else sketches.keys[sides.many]
+        )
+        first = far_candidates(
+            sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng
+        )
         sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
         few = sketches.signatures[sides.few]
         many = sketches.signatures[sides.many]
         other_bands = [
-            far_candidates(sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng)
+            far_candidates(
+                sides, bands.keys(few), bands.keys(many), sketches.rows, limit, rng
+            )
             for bands in self._plans[1:]
         ]
         return [first, *other_bands]
@@ -262,11 +289,15 @@ class _Check:
         rates = sample.rates[sample.rows]
         near_counts = tally.found[:, :, number].sum(axis=1)
         right = tally.found[:, tally.bin_at(threshold) :, number].sum(axis=1)
-        share = share_of(right, near_counts, rates, int(tally.seen.sum()), sample.complete)
+        share = share_of(
+            right, near_counts, rates, int(tally.seen.sum()), sample.complete
+        )
         near_total = float(near_counts.sum())
         far_pairs = far[number]
         variance = far_pairs.pairs * far_pairs.scale
-        far_total = total_of(far_pairs.pairs, variance, far_pairs.scale, far_pairs.complete)
+        far_total = total_of(
+            far_pairs.pairs, variance, far_pairs.scale, far_pairs.complete
+        )
 
         def among(part: float, far_count: float) -> float:
             total = near_total + far_count
@@ -282,7 +313,9 @@ class _Check:
             high = 0.0 if is_known else 1.0
         return self._candidates(tally, far, bands), Estimate(value, low, high)
 
-    def _bins(self, tally: Tally, bins: range, step: int = 1) -> tuple[SimilarityBin, ...]:
+    def _bins(
+        self, tally: Tally, bins: range, step: int = 1
+    ) -> tuple[SimilarityBin, ...]:
         similarity_bins = []
         for at in range(bins.start, bins.stop, step):
             end = min(at + step, bins.stop)
@@ -311,7 +344,9 @@ class _Check:
             total = float(row_weights.sum())
             variance = max(total, variance_of(row_weights, rates))
             counts.append(total_of(total, variance, sample.unit, False))
-        return valley(np.append(edges, 1.0) if len(edges) == len(counts) else edges, counts)
+        return valley(
+            np.append(edges, 1.0) if len(edges) == len(counts) else edges, counts
+        )
 
     def _alternatives(self, tally: Tally, far: Sequence[Far]) -> Iterator[Alternative]:
         for name, threshold, bands in self._choices:
@@ -350,7 +385,9 @@ class _Check:
             8 * bands.bands * len(self._sketches),
         )
 
-    def _of_other_shingles(self, other_joins: Sequence[_Others]) -> Iterator[Alternative]:
+    def _of_other_shingles(
+        self, other_joins: Sequence[_Others]
+    ) -> Iterator[Alternative]:
         plan = self._plan
         sample = self._sample
         among = self._among
@@ -380,7 +417,9 @@ class _Check:
             )
 
     def _examples(self, excerpts: Chosen) -> tuple[Example, ...]:
-        return examples_of(excerpts.pairs(), self._sketches.rows.column, self._options.key_of)
+        return examples_of(
+            excerpts.pairs(), self._sketches.rows.column, self._options.key_of
+        )
 
 
 def edges_of(threshold: float) -> Float64Array:
@@ -422,7 +461,9 @@ def _sketched(rows: KeyedRows, row_numbers: Int64Array, plan: Plan) -> UInt64Arr
     """Return the signatures of some rows."""
 
     def work(part: Int64Array) -> UInt64Array:
-        return plan.hasher.sketch(rows.column.take(part).tokens(plan.hasher.seed), threads=1)
+        return plan.hasher.sketch(
+            rows.column.take(part).tokens(plan.hasher.seed), threads=1
+        )
 
     return np.concatenate(list(rows.in_pieces(work, row_numbers, plan.threads)))
 

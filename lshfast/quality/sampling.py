@@ -86,17 +86,24 @@ def degrees(
     total = np.zeros(len(members), np.float64)
     for first in range(0, choice.bands, BANDS_AT_ONCE):
         bands = Bands(min(BANDS_AT_ONCE, choice.bands - first), choice.rows_per_band)
-        slots = slice(first * bands.rows_per_band, first * bands.rows_per_band + bands.slots)
+        slots = slice(
+            first * bands.rows_per_band, first * bands.rows_per_band + bands.slots
+        )
         keys = np.empty((n, bands.bands), np.uint64)
 
         def fill(
-            start: int, slots: slice = slots, bands: Bands = bands, keys: UInt64Array = keys
+            start: int,
+            slots: slice = slots,
+            bands: Bands = bands,
+            keys: UInt64Array = keys,
         ) -> None:
             rows = slice(start, start + ROWS_AT_ONCE)
             row_slots = np.ascontiguousarray(signatures[rows, slots])
             kernels.band_keys(row_slots, bands.bands, bands.rows_per_band, keys[rows])
 
-        def others_of(band: int, keys: UInt64Array = keys) -> tuple[Int64Array, Int64Array]:
+        def others_of(
+            band: int, keys: UInt64Array = keys
+        ) -> tuple[Int64Array, Int64Array]:
             """Return which members are in a bucket with others, and how many others."""
             buckets = np.full((len(members), 1), -1, np.int32)
             count = kernels.number_buckets(
@@ -108,7 +115,9 @@ def degrees(
 
         for _ in ordered_map(fill, range(0, n, ROWS_AT_ONCE), threads):
             pass
-        for rows_of_buckets, counts in ordered_map(others_of, range(bands.bands), threads):
+        for rows_of_buckets, counts in ordered_map(
+            others_of, range(bands.bands), threads
+        ):
             total[rows_of_buckets] += counts
     return total / (choice.bands * threshold**choice.rows_per_band)
 
@@ -126,11 +135,17 @@ def draw(
     share_of_singles = (wanted - len(members) + single_rows) / max(1, single_rows)
     base = max(UNIFORM * wanted / len(members), share_of_singles)
     factor = _factor(roots[roots > 0], base, wanted, len(members))
-    member_rates = _with_fewer_of_crowds(np.minimum(1.0, base + factor * roots), row_degrees, base)
+    member_rates = _with_fewer_of_crowds(
+        np.minimum(1.0, base + factor * roots), row_degrees, base
+    )
     rates[members] = member_rates
-    drawn = np.random.default_rng([seed, len(members)]).random(len(members)) < member_rates
+    drawn = (
+        np.random.default_rng([seed, len(members)]).random(len(members)) < member_rates
+    )
     pair = min(1.0, base + factor * np.sqrt(0.5))
-    return RowSample(members[drawn], rates, 1 / (2 * pair), bool((member_rates == 1).all()))
+    return RowSample(
+        members[drawn], rates, 1 / (2 * pair), bool((member_rates == 1).all())
+    )
 
 
 def _with_fewer_of_crowds(

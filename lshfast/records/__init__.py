@@ -31,7 +31,12 @@ from lshfast._common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.records.candidates.names import parse_rule
     from lshfast.records.candidates.nearest import NearestBlocks
-    from lshfast.records.candidates.rules import EveryPair, KeyBlocks, LshBlocks, SortBlocks
+    from lshfast.records.candidates.rules import (
+        EveryPair,
+        KeyBlocks,
+        LshBlocks,
+        SortBlocks,
+    )
     from lshfast.records.comparison.synonyms import Synonyms
     from lshfast.records.linking import dedup_records, match_records
     from lshfast.records.links.assignment import assigned

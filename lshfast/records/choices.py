@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-Assignment: TypeAlias = Literal["one-to-one", "many-to-one", "one-to-many", "many-to-many"]
+Assignment: TypeAlias = Literal[
+    "one-to-one", "many-to-one", "one-to-many", "many-to-many"
+]
 DateOrder: TypeAlias = Literal["dmy", "mdy", "ymd"]
 Scoring: TypeAlias = Literal["weights", "points"]
 

@@ -60,7 +60,9 @@ ASSIGN = Option(
     Assignment,
     daily=True,
 )
-ONE_TO_ONE = Option("one_to_one", False, "A record has at most one duplicate.", bool, daily=True)
+ONE_TO_ONE = Option(
+    "one_to_one", False, "A record has at most one duplicate.", bool, daily=True
+)
 CLUSTERS_OF_NEW = replace(
     OPTIONS["clusters"],
     help="The records of A are new: add them to the groups of the records of B, which this file "
@@ -275,7 +277,9 @@ def match(options: Options, console: Console) -> None:
     weights, and the blocking rules.
     """
     inputs = _inputs_of(options)
-    _link(inputs, _outputs_of(options, inputs, console), options, options.assign, console)
+    _link(
+        inputs, _outputs_of(options, inputs, console), options, options.assign, console
+    )
 
 
 def dedup(options: Options, console: Console) -> None:
@@ -299,7 +303,9 @@ def _inputs_of(options: Options) -> RecordInputs:
     return RecordInputs(**values | {"labels": options.labels or []})
 
 
-def _outputs_of(options: Options, inputs: RecordInputs, console: Console) -> RecordOutputs:
+def _outputs_of(
+    options: Options, inputs: RecordInputs, console: Console
+) -> RecordOutputs:
     """Return the outputs that both commands have."""
     from lshfast._engine.clusters.file import cluster_output
     from lshfast.records.job import RecordOutputs
@@ -329,7 +335,9 @@ class TableStyle(NamedTuple):
 
     @classmethod
     def of(cls, options: Options, inputs: RecordInputs) -> TableStyle:
-        return cls(inputs, options.defuse_formulas, options.output_delimiter, options.bom)
+        return cls(
+            inputs, options.defuse_formulas, options.output_delimiter, options.bom
+        )
 
     def output(
         self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False
@@ -337,7 +345,9 @@ class TableStyle(NamedTuple):
         """Return an output with its options, None for none."""
         from lshfast._engine.inputs import Inputs, output_of
 
-        source = Inputs([self.inputs.a], glob=self.inputs.glob, format=self.inputs.format)
+        source = Inputs(
+            [self.inputs.a], glob=self.inputs.glob, format=self.inputs.format
+        )
         output = output_of(path, source, kind, defuse or self.defuse)
         return None if output is None else output.styled(self.delimiter, self.bom)
 

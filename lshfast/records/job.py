@@ -77,7 +77,9 @@ class RecordInputs:
                 max_columns=self.max_columns,
                 progress=report,
             )
-            for path, column, encoding in zip([self.a, self.b], ids, encodings, strict=True)
+            for path, column, encoding in zip(
+                [self.a, self.b], ids, encodings, strict=True
+            )
             if path is not None
         ]
 
@@ -122,10 +124,15 @@ class LinkAccount(Account):
     def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
             parts = " + ".join(
-                f"{count:,} {name}" for count, name in zip(counts, self.PARTS, strict=True)
+                f"{count:,} {name}"
+                for count, name in zip(counts, self.PARTS, strict=True)
             )
-            yield figure("records", sum(counts), f"{path}: {parts} = {sum(counts):,} read")
-        yield from (line for line in self.summary.figures() if line.name not in left_out)
+            yield figure(
+                "records", sum(counts), f"{path}: {parts} = {sum(counts):,} read"
+            )
+        yield from (
+            line for line in self.summary.figures() if line.name not in left_out
+        )
         if self.clusters is not None:
             yield figure("clusters", self.clusters.clusters, self.clusters.note)
 
@@ -184,7 +191,11 @@ def link_files(
         outputs.clusters.check(files, [*job.paths, *outputs.pictures])
     if marks:
         options = replace(options, labels=[*options.labels, *marks])
-    with nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters:
+    with (
+        nullcontext()
+        if outputs.clusters is None
+        else outputs.clusters.opened() as clusters
+    ):
         result = link_tables(a, b, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
         with job.writing():
@@ -229,7 +240,11 @@ def _account_of(
         LinkAccount,
         linked=sum(summary.linked),
         unlinked=sum(summary.unlinked),
-        tables=[*zip(_names(inputs), summary.linked, summary.unlinked, rejected, strict=False)],
+        tables=[
+            *zip(
+                _names(inputs), summary.linked, summary.unlinked, rejected, strict=False
+            )
+        ],
         summary=summary,
         clusters=clusters,
         advice="; ".join(advice),
@@ -251,7 +266,9 @@ def read_labels(path: str) -> WholeTable:
 
 def marks_of(path: str, table: WholeTable) -> tuple[MarkedPair, ...]:
     """Return the pairs that are marked in a file of labels; errors name its line."""
-    return marked_pairs(table.columns, printable(path), [str(place) for place in table.ids])
+    return marked_pairs(
+        table.columns, printable(path), [str(place) for place in table.ids]
+    )
 
 
 def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate:
@@ -274,7 +291,9 @@ def _clusters_after(clusters: OpenClusters, result: LinkResult) -> ClusterUpdate
             "records must be new"
         )
     links = [second.ids[row] for row in result.j.tolist()]
-    return clusters.update(keys, np.arange(len(keys), dtype=np.int64), (result.i, links))
+    return clusters.update(
+        keys, np.arange(len(keys), dtype=np.int64), (result.i, links)
+    )
 
 
 def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
@@ -294,7 +313,9 @@ def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
         return make()
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [[word for word in line if word.strip()] for line in csv.reader(file)]
+            lines = [
+                [word for word in line if word.strip()] for line in csv.reader(file)
+            ]
     except UnicodeDecodeError:
         raise DataError(path, None, "not UTF-8") from None
     except csv.Error as error:
@@ -306,10 +327,14 @@ def _names(inputs: RecordInputs) -> list[str]:
     return [path for path in (inputs.a, inputs.b) if path is not None]
 
 
-def _check(job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
+def _check(
+    job: Job, inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions
+) -> None:
     job.check()
     outputs.check(job)
     if (outputs.rates or outputs.plot) and options.held_out is None:
-        raise ValueError("the rate of true matches needs a field that is held out of the scores")
+        raise ValueError(
+            "the rate of true matches needs a field that is held out of the scores"
+        )
     if outputs.groups is not None and inputs.b is not None:
         raise ValueError("groups are those of one table, not of two")

@@ -90,9 +90,12 @@ class RecordOutputs:
                 "keep_record (--keep-record) needs merged (--merged), whose records it chooses"
             )
         styled = any(
-            isinstance(path, Output) and (path.delimiter or path.bom) for path in job.paths
+            isinstance(path, Output) and (path.delimiter or path.bom)
+            for path in job.paths
         )
-        if styled and not any(output_format(path)[0] in ("csv", "tsv") for path in job.paths):
+        if styled and not any(
+            output_format(path)[0] in ("csv", "tsv") for path in job.paths
+        ):
             raise ValueError(
                 "output_delimiter (--output-delimiter) and bom (--bom) need an output named .csv"
             )
@@ -114,11 +117,15 @@ def write_outputs(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
         job.write(outputs.links, link_columns(result), kinds)
     if outputs.groups is not None:
         job.write(
-            outputs.groups, group_columns(result), dict.fromkeys(("id", "group"), kinds["id_a"])
+            outputs.groups,
+            group_columns(result),
+            dict.fromkeys(("id", "group"), kinds["id_a"]),
         )
     if outputs.review is not None:
         review = result.review(outputs.reviewed)
-        texts = [name for name in review if name == "answer" or name.startswith(("a.", "b."))]
+        texts = [
+            name for name in review if name == "answer" or name.startswith(("a.", "b."))
+        ]
         job.write(outputs.review, review, kinds | dict.fromkeys(texts, "string"))
     if outputs.merged is not None:
         _write_merged(job, result, outputs.merged, outputs.keep_rule)
@@ -129,7 +136,9 @@ def write_outputs(job: Job, result: LinkResult, outputs: RecordOutputs) -> None:
         unit = "score (points)" if result.weights is None else "score (bits)"
         axes = plot_rates(result.rates, threshold=result.summary.threshold, unit=unit)
         with atomic_file(outputs.plot, outputs.overwrite) as stream:
-            axes.figure.canvas.print_figure(stream, format=Path(outputs.plot).suffix[1:].lower())
+            axes.figure.canvas.print_figure(
+                stream, format=Path(outputs.plot).suffix[1:].lower()
+            )
 
 
 def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:
@@ -155,9 +164,14 @@ def _write_merged(job: Job, result: LinkResult, path: str, keep_rule: str) -> No
     """Write one list of all records, with the types that the format can hold."""
     format = output_format(path)[0]
     merged = {
-        name: written_values(values, format) for name, values in result.merged(keep_rule).items()
+        name: written_values(values, format)
+        for name, values in result.merged(keep_rule).items()
     }
-    empty = [name for name, values in merged.items() if all(value is None for value in values)]
+    empty = [
+        name
+        for name, values in merged.items()
+        if all(value is None for value in values)
+    ]
     ids = {"id": _id_kinds(result)["id_a"]} if result.single else _id_kinds(result)
     kinds = dict.fromkeys(empty, "string") | {
         name: kind for name, kind in ids.items() if name in merged
@@ -175,7 +189,11 @@ def written_values(values: list[Any], format: Format) -> list[Any]:
         return values
     types = {type(value) for value in values if value is not None}
     if list in types:
-        return values if format == "parquet" else ["; ".join(map(str, ids)) for ids in values]
+        return (
+            values
+            if format == "parquet"
+            else ["; ".join(map(str, ids)) for ids in values]
+        )
     are_numbers = types <= {int, float} and all(map(_is_storable, values))
     if are_numbers or types in ({str}, {bool}):
         return values

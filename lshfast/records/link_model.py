@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lshfast._common.types import Int64Array
-from lshfast.records.candidates.defaults import compares_all, default_rules, mixture_rules
+from lshfast.records.candidates.defaults import (
+    compares_all,
+    default_rules,
+    mixture_rules,
+)
 from lshfast.records.candidates.nearest import NearestBlocks
 from lshfast.records.candidates.reach import ChosenRules, Reach, with_reach
 from lshfast.records.candidates.rules import EveryPair
@@ -46,7 +50,9 @@ FEW_TEXT_MATCHES = 0.005
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
 MOST_TELLING = 8  # fields whose patterns are counted, for the same
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
-FEWEST_ROWS = 100  # of a table of texts, of which patterns show whether it has duplicates
+FEWEST_ROWS = (
+    100  # of a table of texts, of which patterns show whether it has duplicates
+)
 ALIKE = 0.5  # similarity of whole records, for the same
 
 
@@ -92,9 +98,15 @@ def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> b
     """
     rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     network = model.learnt
-    if not isinstance(network, Network) or options.rules is not None or rows > MOST_ROWS:
+    if (
+        not isinstance(network, Network)
+        or options.rules is not None
+        or rows > MOST_ROWS
+    ):
         return False
-    return network.weights.matches >= FEWEST_EXPECTED and network.reached < LEAST_REACHED
+    return (
+        network.weights.matches >= FEWEST_EXPECTED and network.reached < LEAST_REACHED
+    )
 
 
 def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
@@ -110,7 +122,9 @@ def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
 def some_pairs(candidates: CandidatePairs, index: Int64Array) -> BlockedPairs:
     """Return some candidates, by their index, as those that are compared."""
     order = np.sort(index)
-    compared = replace(candidates, places=candidates.places[order], masks=candidates.masks[order])
+    compared = replace(
+        candidates, places=candidates.places[order], masks=candidates.masks[order]
+    )
     return BlockedPairs(compared, compared, None, ChosenRules([NearestBlocks()]))
 
 
@@ -214,17 +228,25 @@ def learn_by_ranks(
     if seeds is not None and len(labels):
         seeds = seeds.with_marks(training.places, labels, linkage.sizes[1])
     if linkage.b is not None and seeds is not None:
-        learnt = calibrate(linkage, task.comparers, seeds, frequencies=options.frequencies)
+        learnt = calibrate(
+            linkage, task.comparers, seeds, frequencies=options.frequencies
+        )
         return LearntModel(learnt, task.comparers, seeds=seeds, assign=assign)
     differing: tuple[str, ...] = ()
     if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         by_patterns = learn_by_some_patterns(task, training, options)
         assert isinstance(by_patterns.learnt, Network)
-        if by_patterns.learnt.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
+        if by_patterns.learnt.weights.matches < max(
+            1.0, FEW_TEXT_MATCHES * len(linkage.a)
+        ):
             return replace(by_patterns, assign=assign)
         differing = by_patterns.differing
-    weights = estimate_weights(linkage, task.comparers, training, frequencies=options.frequencies)
-    return LearntModel(weights, task.comparers, seeds=seeds, assign=assign, differing=differing)
+    weights = estimate_weights(
+        linkage, task.comparers, training, frequencies=options.frequencies
+    )
+    return LearntModel(
+        weights, task.comparers, seeds=seeds, assign=assign, differing=differing
+    )
 
 
 def learn_by_some_patterns(
@@ -235,7 +257,9 @@ def learn_by_some_patterns(
     """
     linkage = task.linkage
     sample = training.places[:: len(training.places) // MOST_COUNTED + 1]
-    information = [-information_of(linkage, comparer.coded) for comparer in task.comparers]
+    information = [
+        -information_of(linkage, comparer.coded) for comparer in task.comparers
+    ]
     telling = [
         task.comparers[place]
         for place in sorted(np.argsort(information, kind="stable")[:MOST_TELLING])

@@ -15,7 +15,11 @@ from lshfast._common.visible import visible
 from lshfast.records.candidates.given import weights_of_rules
 from lshfast.records.candidates.nearest import NearestBlocks
 from lshfast.records.candidates.reach import is_whole
-from lshfast.records.candidates.union import CandidatePairs, candidate_pairs, links_by_rule
+from lshfast.records.candidates.union import (
+    CandidatePairs,
+    candidate_pairs,
+    links_by_rule,
+)
 from lshfast.records.choices import Assignment
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.link_model import (
@@ -160,7 +164,9 @@ class LinkRun:
             with self.times.stage("block"):
                 self.candidates = with_nearest(self.task, self.candidates)
             with self.times.stage("estimate"):
-                self.model = learn(self.task, self.candidates, self.options, self.labels)
+                self.model = learn(
+                    self.task, self.candidates, self.options, self.labels
+                )
 
     def assign(self) -> None:
         """Score the candidates, and choose links and, unless it is given, how many a record has."""
@@ -187,7 +193,11 @@ class LinkRun:
 
     def link_by_rules(self) -> None:
         """Link by the keys of given rules alone if nothing else links records."""
-        if len(self.links.i) or self.options.rules is None or self.scores.weights is None:
+        if (
+            len(self.links.i)
+            or self.options.rules is None
+            or self.scores.weights is None
+        ):
             return
         with self.times.stage("estimate"):
             weights = weights_of_rules(
@@ -218,7 +228,11 @@ class LinkRun:
         with self.times.stage("estimate"):
             near = near_records(self.linkage, nearest)
             families = has_links and join_families(words, near, self.links)
-            copies = copies_of(self.linkage, words, near) if families or not has_links else None
+            copies = (
+                copies_of(self.linkage, words, near)
+                if families or not has_links
+                else None
+            )
         if copies is not None:
             self.seeds_used = 0
             self._calibrate(copies.seeds)
@@ -274,14 +288,21 @@ class LinkRun:
     def _link(self) -> None:
         with self.times.stage("assign"):
             self.links = links_of(
-                self.linkage, self.candidates.compared, self.scores, self.options, self.labels
+                self.linkage,
+                self.candidates.compared,
+                self.scores,
+                self.options,
+                self.labels,
             )
 
     def _calibrate(self, seeds: FoundSeeds) -> None:
         """Learn weights from seeds."""
         with self.times.stage("estimate"):
             learnt = calibrate(
-                self.linkage, self.task.comparers, seeds, frequencies=self.options.frequencies
+                self.linkage,
+                self.task.comparers,
+                seeds,
+                frequencies=self.options.frequencies,
             )
         self.model = replace(self.model, learnt=learnt)
 
@@ -299,14 +320,19 @@ class LinkRun:
         if self.within_one_table:
             linked = distinct(np.append(links.i, links.j), len(linkage.a)), 0
         else:
-            linked = distinct(links.i, len(linkage.a)), distinct(links.j, linkage.sizes[1])
+            linked = (
+                distinct(links.i, len(linkage.a)),
+                distinct(links.j, linkage.sizes[1]),
+            )
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
             precision = expected_precision(links.probabilities, weights)
         steps = []
         if weights is not None:
             assign = self.options.assignment(self.within_one_table)
-            steps = steps_of(linkage, compared, self.scores, weights, assign, self.labels)
+            steps = steps_of(
+                linkage, compared, self.scores, weights, assign, self.labels
+            )
         return LinkSummary(
             records=(len(linkage.a), 0 if linkage.b is None else len(linkage.b)),
             linked=linked,
@@ -362,7 +388,11 @@ class LinkRun:
     def _lacks_seeds(self) -> bool:
         """Return whether seeds were sought and not found, although there are enough links."""
         model = self.model
-        if isinstance(model.learnt, Network) or model.seeds is not None or model.by_rules:
+        if (
+            isinstance(model.learnt, Network)
+            or model.seeds is not None
+            or model.by_rules
+        ):
             return False
         if not seeds_are_sought(
             self.linkage, self.candidates.training, self.options.assignment(False)
@@ -388,14 +418,18 @@ def may_have_copies(
 def near_records(linkage: Linkage, candidates: CandidatePairs) -> NearPairsOfRecords:
     """Return candidates with the similarities of their whole records."""
     i, j = linkage.rows_of(candidates.places)
-    return NearPairsOfRecords(i, j, linkage.record_texts.compared(i, j)[1], len(linkage.a))
+    return NearPairsOfRecords(
+        i, j, linkage.record_texts.compared(i, j)[1], len(linkage.a)
+    )
 
 
 def without_pairs(scores: CandidateScores) -> CandidateScores:
     """Return scores of no pairs, from which no matches are expected."""
     assert scores.weights is not None
     weights = replace(scores.weights, matches=0.0)
-    return replace(scores, weights=weights, index=scores.index[:0], scores=scores.scores[:0])
+    return replace(
+        scores, weights=weights, index=scores.index[:0], scores=scores.scores[:0]
+    )
 
 
 def no_copies_text(fields: Sequence[CodedField]) -> str:
@@ -436,7 +470,9 @@ def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
     if not len(sizes) or sizes[-1] < LARGE_GROUP:
         return
     smaller = sizes[:-1]
-    slope = 1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
+    slope = (
+        1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
+    )
     expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
     everything = (
         sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels)
@@ -460,7 +496,9 @@ def supported(
     """
     assert scores.weights is not None
     least = scores.weights.bits_of(PROBABILITY)
-    links = links_above(task.linkage, candidates.compared, scores, "many-to-many", least)
+    links = links_above(
+        task.linkage, candidates.compared, scores, "many-to-many", least
+    )
     return seeds.support(links.i, links.j, task.comparers, scores.weights)
 
 

@@ -63,7 +63,9 @@ class LinkTask:
     @cached_property
     def comparers(self) -> list[FieldComparer]:
         """The comparers of the scored fields."""
-        make = partial(FieldComparer, synonyms=self.synonyms, threads=self.linkage.threads)
+        make = partial(
+            FieldComparer, synonyms=self.synonyms, threads=self.linkage.threads
+        )
         comparers = list(ordered_map(make, self.scored, self.linkage.threads))
         if self.mixed:
             connect_exchanged(comparers)
@@ -76,8 +78,12 @@ def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> L
     threads = thread_count(options.threads)
     seed = int(options.seed)
     a, b, chosen = with_address_parts(a, b, chosen)
-    missing = MissingValues.of(options.missing, [*a.columns, *([] if b is None else b.columns)])
-    coded = {field.field.name: field for field in code_fields(a, b, chosen, missing, threads)}
+    missing = MissingValues.of(
+        options.missing, [*a.columns, *([] if b is None else b.columns)]
+    )
+    coded = {
+        field.field.name: field for field in code_fields(a, b, chosen, missing, threads)
+    }
     held_out_field = None if held_out is None else code_field(held_out, a, b, missing)
     markers = {
         name: {marker.value: marker.rows for marker in field.markers}
@@ -88,7 +94,9 @@ def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> L
     doubts = value_warnings(read, "a" if b is None else "ab")
     left_out: list[LeftOut] = []
     if options.fields is None:
-        left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
+        left_out = keys_left_out(
+            Linkage(a, b, coded), named_fields(options.rules or ())
+        )
     for column in left_out:
         del coded[column.name]
     linkage = Linkage(a, b, coded, seed, threads)
@@ -123,7 +131,9 @@ def chosen_fields(
     """Return the fields to compare and the field that is held out, after checking that their
     columns exist.
     """
-    held_out = None if options.held_out is None else checked_fields([options.held_out])[0]
+    held_out = (
+        None if options.held_out is None else checked_fields([options.held_out])[0]
+    )
     if options.fields is None:
         both = [name for name in a.names if b is None or name in b.names]
         chosen = [Field(name) for name in both]
@@ -144,7 +154,11 @@ def chosen_fields(
             b.column(one.column_of(1))
     if not chosen:
         shown = visible(
-            " and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None)
+            " and ".join(
+                ", ".join(table.names) or "none"
+                for table in (a, b)
+                if table is not None
+            )
         )
         raise ValueError(
             f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others"

@@ -160,9 +160,15 @@ def match_records(
     if id_column is not None and not isinstance(id_column, (str, tuple)):
         raise TypeError(f"id_column must be a name or two names, not {id_column!r}")
     if isinstance(id_column, tuple) and len(id_column) != 2:
-        raise ValueError(f"id_column must be a name or two names, not {len(id_column)} names")
-    first, second = id_column if isinstance(id_column, tuple) else (id_column, id_column)
-    return link_tables(as_table(a, first, "a"), as_table(b, second, "b"), options, progress)
+        raise ValueError(
+            f"id_column must be a name or two names, not {len(id_column)} names"
+        )
+    first, second = (
+        id_column if isinstance(id_column, tuple) else (id_column, id_column)
+    )
+    return link_tables(
+        as_table(a, first, "a"), as_table(b, second, "b"), options, progress
+    )
 
 
 def dedup_records(
@@ -241,7 +247,10 @@ def as_table(source: Any, id_column: str | None, name: str) -> RecordTable:
 
 
 def link_tables(
-    a: RecordTable, b: RecordTable | None, options: LinkOptions, progress: Progress | None = None
+    a: RecordTable,
+    b: RecordTable | None,
+    options: LinkOptions,
+    progress: Progress | None = None,
 ) -> LinkResult:
     """Link two tables, or one with itself; see `match_records` and `dedup_records`."""
     run = LinkRun.begin(a, b, options, progress)

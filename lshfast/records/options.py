@@ -46,7 +46,11 @@ class LinkOptions:
     @property
     def addresses(self) -> list[Field]:
         """The fields that are addresses, whose parts are compared."""
-        return [field for field in map(as_field, self.fields or ()) if field.kind == "address"]
+        return [
+            field
+            for field in map(as_field, self.fields or ())
+            if field.kind == "address"
+        ]
 
     def __post_init__(self) -> None:
         if self.scoring not in get_args(Scoring):
@@ -67,7 +71,9 @@ class LinkOptions:
         if self.threshold is not None:
             value = check_number("threshold", self.threshold)
             if self.scoring == "weights" and not 0 < value < 1:
-                raise ValueError(f"threshold must be a probability in (0, 1), not {self.threshold}")
+                raise ValueError(
+                    f"threshold must be a probability in (0, 1), not {self.threshold}"
+                )
             if not np.isfinite(value):
                 raise ValueError(f"threshold must be finite, not {self.threshold}")
         object.__setattr__(self, "labels", marked_pairs(self.labels))

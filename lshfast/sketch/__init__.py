@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     from lshfast.sketch.one_permutation import OnePermutation
     from lshfast.sketch.signs import SignSketcher
     from lshfast.sketch.simhash import SimHasher
-    from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets, sketch_multisets
+    from lshfast.sketch.weighted import (
+        WeightedMinHasher,
+        WeightedSets,
+        sketch_multisets,
+    )
 
 __all__ = [
     "BBits",

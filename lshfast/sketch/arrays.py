@@ -39,7 +39,9 @@ class SketchArray(np.ndarray[Any, np.dtype[Any]]):
     def __array_finalize__(self, made_from: Any) -> None:
         self.hasher = getattr(made_from, "hasher", None)
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(
+        self, array: Any, context: Any = None, return_scalar: bool = False
+    ) -> Any:
         plain = np.asarray(array)
         return plain[()] if return_scalar else plain
 
@@ -88,8 +90,12 @@ def checked(
     ValueError
         If the width differs, or a different sketcher made the array.
     """
-    if isinstance(values, TokenSets):  # numpy would make an array of them if they have one size
-        raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not TokenSets: sketch them first")
+    if isinstance(
+        values, TokenSets
+    ):  # numpy would make an array of them if they have one size
+        raise TypeError(
+            f"{name} must be {kind}{np.dtype(dtype)}, not TokenSets: sketch them first"
+        )
     array = array_of(values, name)
     if array.dtype != dtype:
         raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not {array.dtype}")

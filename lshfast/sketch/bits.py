@@ -81,7 +81,10 @@ class BBits:
     ... )
     >>> packed.shape, packed.dtype
     ((4, 32), dtype('uint64'))
-    >>> bool(abs(packer.similarity(packed[0], packed[1]) - 0.6) < 4 * packer.standard_error(0.6))
+    >>> bool(
+    ...     abs(packer.similarity(packed[0], packed[1]) - 0.6)
+    ...     < 4 * packer.standard_error(0.6)
+    ... )
     True
     >>> packer.top(packed[0], packed, 2)[0].tolist()
     [0, 1]
@@ -98,7 +101,9 @@ class BBits:
         if isinstance(self.bits, bool) or not isinstance(self.bits, (int, np.integer)):
             raise TypeError(f"bits must be an int, not {self.bits!r}")
         if self.bits not in WIDTHS:
-            raise ValueError(f"bits must be one of {', '.join(map(str, WIDTHS))}, not {self.bits}")
+            raise ValueError(
+                f"bits must be one of {', '.join(map(str, WIDTHS))}, not {self.bits}"
+            )
         object.__setattr__(self, "bits", int(self.bits))
         if not isinstance(self.hasher, MinHasher):
             raise TypeError(f"hasher must be a MinHasher, not {self.hasher!r}")
@@ -113,7 +118,9 @@ class BBits:
         """Probability that the bits of two different slots are equal, C = 2**-b."""
         return 0.5**self.bits
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint64]:
+    def sketch(
+        self, sets: TokenSets, *, threads: int | None = None
+    ) -> Matrix[np.uint64]:
         """Compute the packed signatures of sets; the full signatures are not stored.
 
         Parameters
@@ -153,7 +160,9 @@ class BBits:
         for_each_piece(work, np.ones(len(sets), np.int64), PIECE_SETS, threads)
         return made_by(self, packed)
 
-    def pack(self, signatures: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
+    def pack(
+        self, signatures: npt.ArrayLike, *, threads: int | None = None
+    ) -> UInt64Array:
         """Pack signatures.
 
         Parameters
@@ -185,13 +194,17 @@ class BBits:
         (128, 2048)
         """
         array = check_signatures(signatures, self.hasher)
-        rows = np.require(array, requirements=("C", "A")).reshape(-1, self.hasher.num_perm)
+        rows = np.require(array, requirements=("C", "A")).reshape(
+            -1, self.hasher.num_perm
+        )
         packed = np.empty((len(rows), self.words), np.uint64)
 
         def work(part: slice) -> None:
             kernels.pack(rows[part], self.bits, packed[part])
 
-        for_each_piece(work, np.full(len(rows), rows.shape[1], np.int64), PIECE_SLOTS, threads)
+        for_each_piece(
+            work, np.full(len(rows), rows.shape[1], np.int64), PIECE_SLOTS, threads
+        )
         return made_by(self, packed.reshape(*array.shape[:-1], self.words))
 
     @overload
@@ -202,7 +215,9 @@ class BBits:
     def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
+    def similarity(
+        self, a: npt.ArrayLike, b: npt.ArrayLike
+    ) -> np.float64 | Float64Array:
         """Estimate the Jaccard similarity of packed signatures, row by row.
 
         Parameters
@@ -339,7 +354,9 @@ class BBits:
         0.005859375
         """
         p = self.chance + (1 - self.chance) * numbers_of(similarity, "similarity", 0, 1)
-        return np.asarray(p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2))[()]
+        return np.asarray(
+            p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2)
+        )[()]
 
     @overload
     def standard_error(self, similarity: float) -> np.float64: ...
@@ -407,9 +424,17 @@ class BBits:
 
     def _estimates(self, equal: Int32Array) -> Float64Array:
         share = equal / self.hasher.num_perm
-        return np.asarray(np.where(equal < 0, 0.0, (share - self.chance) / (1 - self.chance)))[()]
+        return np.asarray(
+            np.where(equal < 0, 0.0, (share - self.chance) / (1 - self.chance))
+        )[()]
 
     def _packed(self, packed: npt.ArrayLike, name: str) -> UInt64Array:
         return checked(
-            packed, name, self, np.uint64, self.words, "packed signatures of ", "words a signature"
+            packed,
+            name,
+            self,
+            np.uint64,
+            self.words,
+            "packed signatures of ",
+            "words a signature",
         )

@@ -18,7 +18,14 @@ import numpy.typing as npt
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast._common.container import is_sealed, sealed
 from lshfast._common.threads import for_each_piece, ordered_map, thread_count
-from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt8Array, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    Float64Array,
+    Matrix,
+    UInt8Array,
+    UInt64Array,
+    Vector,
+)
 from lshfast.kernels import cardinality as kernels
 from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted
@@ -64,13 +71,17 @@ class Overlap(NamedTuple):
 
 
 @overload
-def estimate_sizes(signatures: AnyShape[np.uint64], hasher: MinHasher | None = None) -> Any: ...
+def estimate_sizes(
+    signatures: AnyShape[np.uint64], hasher: MinHasher | None = None
+) -> Any: ...
 @overload
 def estimate_sizes(
     signatures: Vector[np.uint64], hasher: MinHasher | None = None
 ) -> np.float64: ...
 @overload
-def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> Float64Array: ...
+def estimate_sizes(
+    signatures: npt.ArrayLike, hasher: MinHasher | None = None
+) -> Float64Array: ...
 def estimate_sizes(
     signatures: npt.ArrayLike, hasher: MinHasher | None = None
 ) -> np.float64 | Float64Array:
@@ -107,15 +118,22 @@ def estimate_sizes(
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.sketch.cardinality import estimate_sizes
-    >>> signatures = MinHasher(num_perm=1024).sketch(TokenSets.from_sets([range(5000), []]))
-    >>> bool(abs(estimate_sizes(signatures)[0] - 5000) < 500), float(estimate_sizes(signatures)[1])
+    >>> signatures = MinHasher(num_perm=1024).sketch(
+    ...     TokenSets.from_sets([range(5000), []])
+    ... )
+    >>> (
+    ...     bool(abs(estimate_sizes(signatures)[0] - 5000) < 500),
+    ...     float(estimate_sizes(signatures)[1]),
+    ... )
     (True, 0.0)
     """
     hasher = _hasher_of(hasher, signatures)
     array = check_signatures(signatures, hasher)
     rows = np.ascontiguousarray(np.atleast_2d(array))
     out = np.empty(len(rows))
-    estimate = kernels.fast_estimates if hasher.scheme == "fast" else kernels.classic_estimates
+    estimate = (
+        kernels.fast_estimates if hasher.scheme == "fast" else kernels.classic_estimates
+    )
     estimate(rows, out)
     return out.reshape(array.shape[:-1])[()]
 
@@ -151,7 +169,10 @@ def size_error(n: float, hasher: MinHasher) -> float:
     --------
     >>> from lshfast import MinHasher
     >>> from lshfast.sketch.cardinality import size_error
-    >>> [round(size_error(100, MinHasher(scheme=scheme)), 1) for scheme in ("classic", "fast")]
+    >>> [
+    ...     round(size_error(100, MinHasher(scheme=scheme)), 1)
+    ...     for scheme in ("classic", "fast")
+    ... ]
     [8.9, 6.4]
     """
     if not isinstance(hasher, MinHasher):
@@ -165,7 +186,9 @@ def size_error(n: float, hasher: MinHasher) -> float:
         )
     if n == 0:
         return 0.0
-    variance = kernels.fast_variance(n, hasher.num_perm) if hasher.scheme == "fast" else 1.0
+    variance = (
+        kernels.fast_variance(n, hasher.num_perm) if hasher.scheme == "fast" else 1.0
+    )
     return float(n * math.sqrt(variance / (hasher.num_perm - 2 * variance)))
 
 
@@ -226,8 +249,16 @@ def estimate_overlap(
     left = check_signatures(a, hasher, "a")
     right = check_signatures(b, hasher, "b")
     shape = fitted(left, right)
-    n = estimate_sizes(left, hasher) if sizes_a is None else _sizes(sizes_a, "sizes_a", shape)
-    x = estimate_sizes(right, hasher) if sizes_b is None else _sizes(sizes_b, "sizes_b", shape)
+    n = (
+        estimate_sizes(left, hasher)
+        if sizes_a is None
+        else _sizes(sizes_a, "sizes_a", shape)
+    )
+    x = (
+        estimate_sizes(right, hasher)
+        if sizes_b is None
+        else _sizes(sizes_b, "sizes_b", shape)
+    )
     agreements = np.count_nonzero(left == right, axis=-1) * (left[..., 0] != EMPTY)
     common = agreements * (n + x) / (hasher.num_perm + agreements)
     both = np.minimum(common, np.minimum(n, x))
@@ -262,7 +293,9 @@ def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overla
     with np.errstate(divide="ignore", invalid="ignore"):
         similarity = np.where(both > 0, np.fmin(both / union, 1), 0.0)
         containment = np.where(both > 0, np.fmin(both / a, 1), 0.0)
-    return Overlap(np.asarray(both)[()], np.asarray(union)[()], similarity[()], containment[()])
+    return Overlap(
+        np.asarray(both)[()], np.asarray(union)[()], similarity[()], containment[()]
+    )
 
 
 # ---- registers ----
@@ -322,7 +355,9 @@ class DistinctCounter:
     >>> from lshfast import TokenSets
     >>> from lshfast.sketch.cardinality import DistinctCounter
     >>> counter = DistinctCounter()
-    >>> registers = counter.sketch(TokenSets.from_sets([range(0, 60000), range(40000, 100000), []]))
+    >>> registers = counter.sketch(
+    ...     TokenSets.from_sets([range(0, 60000), range(40000, 100000), []])
+    ... )
     >>> counter.count(registers).round(-4).tolist()
     [60000.0, 60000.0, 0.0]
     >>> total = counter.merge(registers[0], registers[1])
@@ -336,7 +371,9 @@ class DistinctCounter:
     _constant: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", check_int("p", self.p, kernels.MIN_P, kernels.MAX_P))
+        object.__setattr__(
+            self, "p", check_int("p", self.p, kernels.MIN_P, kernels.MAX_P)
+        )
         object.__setattr__(self, "_constant", kernels.constant(self.seed))
 
     @property
@@ -375,7 +412,9 @@ class DistinctCounter:
         shape = (2**self.p,) if n is None else (check_int("n", n, 0, 2**32), 2**self.p)
         return made_by(self, np.zeros(shape, np.uint8), Registers)
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint8]:
+    def sketch(
+        self, sets: TokenSets, *, threads: int | None = None
+    ) -> Matrix[np.uint8]:
         """Compute the registers of sets.
 
         Parameters
@@ -414,7 +453,11 @@ class DistinctCounter:
         return made_by(self, registers, Registers)
 
     def update(
-        self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None
+        self,
+        registers: UInt8Array,
+        tokens: npt.ArrayLike,
+        *,
+        threads: int | None = None,
     ) -> None:
         """Add tokens to the registers of one set, in place.
 
@@ -500,7 +543,9 @@ class DistinctCounter:
         --------
         >>> from lshfast import DistinctCounter, TokenSets
         >>> counter = DistinctCounter()
-        >>> a, b, both = counter.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
+        >>> a, b, both = counter.sketch(
+        ...     TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]])
+        ... )
         >>> bool((counter.merge(a, b) == both).all())
         True
         """
@@ -537,12 +582,16 @@ class DistinctCounter:
         --------
         >>> from lshfast import DistinctCounter, TokenSets
         >>> counter = DistinctCounter()
-        >>> counter.count(counter.sketch(TokenSets.from_sets([range(3000), []]))).round(-2).tolist()
+        >>> counter.count(counter.sketch(TokenSets.from_sets([range(3000), []]))).round(
+        ...     -2
+        ... ).tolist()
         [3000.0, 0.0]
         """
         array = self._check(registers, "registers")
         out = np.empty(array.shape[:-1])
-        kernels.register_estimates(np.ascontiguousarray(np.atleast_2d(array)), 64, out.reshape(-1))
+        kernels.register_estimates(
+            np.ascontiguousarray(np.atleast_2d(array)), 64, out.reshape(-1)
+        )
         return out[()]
 
     def overlap(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Overlap:
@@ -574,7 +623,9 @@ class DistinctCounter:
         --------
         >>> from lshfast import DistinctCounter, TokenSets
         >>> counter = DistinctCounter()
-        >>> a, b = counter.sketch(TokenSets.from_sets([range(0, 6000), range(3000, 9000)]))
+        >>> a, b = counter.sketch(
+        ...     TokenSets.from_sets([range(0, 6000), range(3000, 9000)])
+        ... )
         >>> found = counter.overlap(a, b)
         >>> float(found.union.round(-3)), float(found.containment.round(1))
         (9000.0, 0.5)
@@ -684,13 +735,22 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
         raise ValueError("not registers that lshfast wrote: the first bytes are wrong")
     _, version, p, seed, rows = _HEADER.unpack_from(view)
     if version != _VERSION:
-        raise ValueError(f"registers of version {version}, where this library reads {_VERSION}")
-    if not kernels.MIN_P <= p <= kernels.MAX_P or len(view) != _HEADER.size + (rows << p) + 8:
+        raise ValueError(
+            f"registers of version {version}, where this library reads {_VERSION}"
+        )
+    if (
+        not kernels.MIN_P <= p <= kernels.MAX_P
+        or len(view) != _HEADER.size + (rows << p) + 8
+    ):
         raise ValueError(
             f"registers are damaged: {len(view)} bytes do not hold {rows} sets with p = {p}"
         )
     if not is_sealed(view):
         raise ValueError("registers are damaged: their checksum is wrong")
     counter = DistinctCounter(p, seed)
-    array = np.frombuffer(view, np.uint8, rows << p, _HEADER.size).reshape(rows, 2**p).copy()
+    array = (
+        np.frombuffer(view, np.uint8, rows << p, _HEADER.size)
+        .reshape(rows, 2**p)
+        .copy()
+    )
     return made_by(counter, counter._check(array, "registers"), Registers)

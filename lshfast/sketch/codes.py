@@ -76,7 +76,9 @@ class CodeSketcher:
         >>> hasher.is_empty(hasher.sketch(TokenSets.from_sets([["a"], []]))).tolist()
         [False, True]
         """
-        empty: BoolArray = np.asarray((self._codes(codes, "codes") == EMPTY).all(axis=-1))[()]
+        empty: BoolArray = np.asarray(
+            (self._codes(codes, "codes") == EMPTY).all(axis=-1)
+        )[()]
         return empty
 
     @overload
@@ -132,7 +134,9 @@ class CodeSketcher:
     def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
+    def similarity(
+        self, a: npt.ArrayLike, b: npt.ArrayLike
+    ) -> np.float64 | Float64Array:
         """Compute the share of equal bits, an estimate of 1 - angle / pi, row by row.
 
         Parameters
@@ -194,7 +198,9 @@ class CodeSketcher:
         1.5708
         """
         distance = self.distance(a, b)
-        return np.asarray(np.where(distance > self.bits, np.nan, np.pi * distance / self.bits))[()]
+        return np.asarray(
+            np.where(distance > self.bits, np.nan, np.pi * distance / self.bits)
+        )[()]
 
     @overload
     def cosine(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
@@ -311,7 +317,9 @@ class CodeSketcher:
 def as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:
     """Return integers as a contiguous int64 array, or raise ValueError if one is too large."""
     if array.dtype.kind == "u" and array.max(initial=0) > INT64.max:
-        raise ValueError(f"{name} must be in -2**63..2**63 - 1, and one is {array.max()}")
+        raise ValueError(
+            f"{name} must be in -2**63..2**63 - 1, and one is {array.max()}"
+        )
     return np.ascontiguousarray(array, np.int64)
 
 
@@ -336,5 +344,7 @@ def packed(bits: BoolArray, words: int) -> UInt64Array:
 def unpacked(words: UInt64Array, bits: int) -> npt.NDArray[np.int8]:
     """Return the first bits of words, (..., w), as +1 and -1."""
     octets = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
-    single_bits = np.unpackbits(octets, axis=-1, count=bits, bitorder="little").astype(np.int8)
+    single_bits = np.unpackbits(octets, axis=-1, count=bits, bitorder="little").astype(
+        np.int8
+    )
     return np.asarray(2 * single_bits - 1, np.int8)

@@ -15,7 +15,9 @@ from lshfast.kernels import bits as kernels
 Kernel: TypeAlias = Callable[..., None]
 
 
-def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> list[Int32Array]:
+def compared(
+    kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int
+) -> list[Int32Array]:
     """Compare two arrays of rows, (..., width); their leading dimensions are broadcast.
 
     Parameters
@@ -43,7 +45,9 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
     return out
 
 
-def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], action: str = "compared") -> tuple[int, ...]:
+def fitted(
+    a: npt.NDArray[Any], b: npt.NDArray[Any], action: str = "compared"
+) -> tuple[int, ...]:
     """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError."""
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
@@ -56,7 +60,9 @@ def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], action: str = "compared") -
         ) from None
 
 
-def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Array]) -> None:
+def _compare(
+    kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Array]
+) -> None:
     width = a.shape[-1]
     if b.size == width:
         a, b = b, a
@@ -66,7 +72,12 @@ def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Arra
     for i in range(len(out[0])):
         left = _element(a, i, out[0].ndim)
         right = _element(b, i, out[0].ndim)
-        _compare(kernel, left, right, [each[i : i + 1].reshape(each.shape[1:]) for each in out])
+        _compare(
+            kernel,
+            left,
+            right,
+            [each[i : i + 1].reshape(each.shape[1:]) for each in out],
+        )
 
 
 def _element(side: UInt64Array, i: int, dimensions: int) -> UInt64Array:
@@ -86,7 +97,9 @@ def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.sketch.compare import equal_slots
-    >>> signatures = MinHasher(16).sketch(TokenSets.from_sets([["a"], ["b"], ["a"], []]))
+    >>> signatures = MinHasher(16).sketch(
+    ...     TokenSets.from_sets([["a"], ["b"], ["a"], []])
+    ... )
     >>> equal_slots(signatures[0], signatures).tolist()
     [16, 0, 16, 0]
     """

@@ -42,7 +42,9 @@ def check_signatures(
     ValueError
         If they have a different number of slots, or a different sketcher made them.
     """
-    if type(signatures) is np.ndarray and kernels.is_signature(signatures, hasher.num_perm):
+    if type(signatures) is np.ndarray and kernels.is_signature(
+        signatures, hasher.num_perm
+    ):
         return signatures
     plain = type(signatures) is np.ndarray
     if not plain:
@@ -76,7 +78,9 @@ def _refuse_hasher(other: Any, hasher: MinHasher, name: str) -> None:
         needed = getattr(hasher, parameter)
         value = getattr(other, parameter, None)
         if needed != value:
-            raise ValueError(f"{name} are of {parameter} {value!r}; {needed!r} is needed here")
+            raise ValueError(
+                f"{name} are of {parameter} {value!r}; {needed!r} is needed here"
+            )
     raise ValueError(f"{name} are of {other}, not of {hasher}")
 
 
@@ -90,7 +94,11 @@ def kind_of_values(values: Any) -> str:
         return "texts"
     if isinstance(values, np.ndarray) or (array.dtype.kind in "biuf" and array.size):
         return str(array.dtype)
-    return f"an empty {type(values).__name__}" if array.shape[:1] == (0,) else type(values).__name__
+    return (
+        f"an empty {type(values).__name__}"
+        if array.shape[:1] == (0,)
+        else type(values).__name__
+    )
 
 
 @dataclass(frozen=True)
@@ -147,16 +155,27 @@ class MinHasher(SlotSketcher[TokenSets]):
     num_perm: int = 128
     scheme: Scheme = "fast"
     seed: SeedField = SEED
-    _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
+    _constants: tuple[UInt64Array, UInt64Array] = field(
+        init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         num_perm = check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
         object.__setattr__(self, "num_perm", num_perm)
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
-        draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants
+        draw = (
+            kernels.fast_constants
+            if self.scheme == "fast"
+            else kernels.classic_constants
+        )
         object.__setattr__(self, "_constants", draw(self.seed, self.num_perm))
 
     def _fill(self, sets: TokenSets, rows: slice, signatures: UInt64Array) -> None:
         kernel = kernels.fast if self.scheme == "fast" else kernels.classic
-        kernel(sets.offsets[rows.start : rows.stop + 1], sets.tokens, *self._constants, signatures)
+        kernel(
+            sets.offsets[rows.start : rows.stop + 1],
+            sets.tokens,
+            *self._constants,
+            signatures,
+        )

@@ -64,7 +64,9 @@ class OnePermutation(SlotSketcher[TokenSets]):
     >>> from lshfast import TokenSets
     >>> from lshfast.sketch import OnePermutation
     >>> sketcher = OnePermutation(num_perm=256)
-    >>> signatures = sketcher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100), []]))
+    >>> signatures = sketcher.sketch(
+    ...     TokenSets.from_sets([range(0, 80), range(20, 100), []])
+    ... )
     >>> [bool(0.5 < s < 0.7) for s in sketcher.similarity(signatures[0], signatures)]
     [False, True, False]
     >>> sketcher.similarity(signatures[2], signatures).tolist()
@@ -82,7 +84,9 @@ class OnePermutation(SlotSketcher[TokenSets]):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM))
+        object.__setattr__(
+            self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM)
+        )
         object.__setattr__(self, "_constant", kernels.group_constant(self.seed))
 
     def _shares(self, a: UInt64Array, b: UInt64Array) -> Float64Array:

@@ -73,7 +73,9 @@ class SignSketcher(CodeSketcher):
     Examples
     --------
     >>> from lshfast.sketch import SignSketcher
-    >>> sketcher = SignSketcher.of_vectors([[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
+    >>> sketcher = SignSketcher.of_vectors(
+    ...     [[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]]
+    ... )
     >>> sketcher.dots([[3, 4, 5, 6], [4, 3, 2, 1]]).tolist()
     [[10, 2, -4], [4, -2, 4]]
     >>> codes = sketcher.sketch([[3, 4, 5, 6], [4, 3, 2, 1]])
@@ -92,9 +94,13 @@ class SignSketcher(CodeSketcher):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
-        object.__setattr__(self, "bits", check_int("bits", self.bits, 1, kernels.MAX_BITS))
+        object.__setattr__(
+            self, "bits", check_int("bits", self.bits, 1, kernels.MAX_BITS)
+        )
         if self.zero not in ZEROS:
-            raise ValueError(f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}")
+            raise ValueError(
+                f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}"
+            )
         if self._given is None:
             tokens = np.arange(self.dim, dtype=np.uint64)
             constants = kernels.constants(self.seed, self.words).tolist()
@@ -106,10 +112,15 @@ class SignSketcher(CodeSketcher):
         object.__setattr__(self, "_masks", masks)
 
     def __repr__(self) -> str:
-        drawn = (
-            f"SignSketcher(dim={self.dim}, bits={self.bits}, seed={self.seed}, zero={self.zero!r})"
+        settings = (
+            f"dim={self.dim}, bits={self.bits}, seed={self.seed}, zero={self.zero!r}"
         )
-        return drawn if self._given is None else f"{drawn} of vectors {checksum(self._given):016x}"
+        drawn = f"SignSketcher({settings})"
+        return (
+            drawn
+            if self._given is None
+            else f"{drawn} of vectors {checksum(self._given):016x}"
+        )
 
     @classmethod
     def of_vectors(
@@ -152,7 +163,9 @@ class SignSketcher(CodeSketcher):
         wrong_places = np.argwhere(np.abs(array) != 1)
         if len(wrong_places):
             place = tuple(wrong_places[0].tolist())
-            raise ValueError(f"vectors must be of +1 and -1, and {place} is {array[place]}")
+            raise ValueError(
+                f"vectors must be of +1 and -1, and {place} is {array[place]}"
+            )
         bits, dim = array.shape
         check_int("bits", bits, 1, kernels.MAX_BITS)
         masks = packed(array.T > 0, -(-bits // 64)).astype("<u8")
@@ -216,11 +229,16 @@ class SignSketcher(CodeSketcher):
             dots[part] = self._dots(rows[part])
 
         for_each_piece(
-            work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads
+            work,
+            np.full(len(rows), self.dim + self.bits, np.int64),
+            PIECE_TOKENS,
+            threads,
         )
         return dots.reshape(*array.shape[:-1], self.bits)
 
-    def sketch(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
+    def sketch(
+        self, vectors: npt.ArrayLike, *, threads: int | None = None
+    ) -> UInt64Array:
         """Compute the codes of vectors; bit i is the sign of the dot product with vector i.
 
         Parameters
@@ -253,7 +271,10 @@ class SignSketcher(CodeSketcher):
             codes[part] = self._settled(self._dots(rows[part]), self.zero, self.seed)
 
         for_each_piece(
-            work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads
+            work,
+            np.full(len(rows), self.dim + self.bits, np.int64),
+            PIECE_TOKENS,
+            threads,
         )
         return made_by(self, codes.reshape(*array.shape[:-1], self.words))
 

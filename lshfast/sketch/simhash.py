@@ -93,13 +93,19 @@ class SimHasher(CodeSketcher):
     _constants: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bits", check_int("bits", self.bits, 64, kernels.MAX_BITS))
+        object.__setattr__(
+            self, "bits", check_int("bits", self.bits, 64, kernels.MAX_BITS)
+        )
         if self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.words))
 
     def sketch(
-        self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
+        self,
+        sets: TokenSets,
+        weights: npt.ArrayLike | None = None,
+        *,
+        threads: int | None = None,
     ) -> Matrix[np.uint64]:
         """Compute the codes of sets.
 
@@ -152,7 +158,11 @@ class SimHasher(CodeSketcher):
         return made_by(self, codes)
 
     def counters(
-        self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
+        self,
+        sets: TokenSets,
+        weights: npt.ArrayLike | None = None,
+        *,
+        threads: int | None = None,
     ) -> Matrix[np.int64]:
         """Compute the counters of sets, from which `codes_of` computes codes.
 
@@ -184,7 +194,9 @@ class SimHasher(CodeSketcher):
 
         def work(rows: slice) -> None:
             offsets = sets.offsets[rows.start : rows.stop + 1]
-            kernels.counters(offsets, sets.tokens, weighed, self._constants, counters[rows])
+            kernels.counters(
+                offsets, sets.tokens, weighed, self._constants, counters[rows]
+            )
 
         for_each_piece(work, sets.counts + self.bits, PIECE_TOKENS, threads)
         return made_by(self, counters)
@@ -217,7 +229,9 @@ class SimHasher(CodeSketcher):
         True
         """
         dots = self._counters(counters, "counters")
-        codes = self._settled(dots.reshape(int(np.prod(dots.shape[:-1])), self.bits), "minus", 0)
+        codes = self._settled(
+            dots.reshape(int(np.prod(dots.shape[:-1])), self.bits), "minus", 0
+        )
         return made_by(self, codes.reshape(*dots.shape[:-1], self.words))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
@@ -245,8 +259,13 @@ class SimHasher(CodeSketcher):
         --------
         >>> from lshfast import SimHasher, TokenSets
         >>> hasher = SimHasher()
-        >>> a, b, both = hasher.counters(TokenSets.from_sets([["x", "y"], ["y"], ["x", "y", "y"]]))
-        >>> bool((hasher.merge(a, b) == both).all()), bool((hasher.subtract(both, b) == a).all())
+        >>> a, b, both = hasher.counters(
+        ...     TokenSets.from_sets([["x", "y"], ["y"], ["x", "y", "y"]])
+        ... )
+        >>> (
+        ...     bool((hasher.merge(a, b) == both).all()),
+        ...     bool((hasher.subtract(both, b) == a).all()),
+        ... )
         (True, True)
         """
         a = self._counters(a, "a")
@@ -277,7 +296,9 @@ class SimHasher(CodeSketcher):
         --------
         >>> from lshfast import SimHasher, TokenSets
         >>> hasher = SimHasher()
-        >>> a, b, rest = hasher.counters(TokenSets.from_sets([["x", "y"], ["y"], ["x"]]))
+        >>> a, b, rest = hasher.counters(
+        ...     TokenSets.from_sets([["x", "y"], ["y"], ["x"]])
+        ... )
         >>> bool((hasher.subtract(a, b) == rest).all())
         True
         """
@@ -295,7 +316,9 @@ class SimHasher(CodeSketcher):
         """
         wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
         if len(wrapped):
-            raise ValueError(f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}")
+            raise ValueError(
+                f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}"
+            )
         return made_by(self, result)
 
     def _counters(self, counters: npt.ArrayLike, name: str) -> Int64Array:

@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.threads import for_each_piece
-from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    Float64Array,
+    Int64Array,
+    Matrix,
+    UInt64Array,
+    Vector,
+)
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import equal_slots, fitted
 from lshfast.tokens import TokenSets
@@ -103,7 +110,9 @@ class SlotSketcher(Generic[Sets]):
         --------
         >>> from lshfast import MinHasher, TokenSets
         >>> sketcher = MinHasher(16)
-        >>> a, b, both = sketcher.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
+        >>> a, b, both = sketcher.sketch(
+        ...     TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]])
+        ... )
         >>> bool((sketcher.merge(a, b) == both).all())
         True
         """
@@ -120,7 +129,9 @@ class SlotSketcher(Generic[Sets]):
     def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
+    def similarity(
+        self, a: npt.ArrayLike, b: npt.ArrayLike
+    ) -> np.float64 | Float64Array:
         """Estimate the similarity of signatures, row by row, by the share of equal slots.
 
         For sets it is the Jaccard similarity, for weighted sets sum min / sum max of the weights. A
@@ -172,5 +183,11 @@ class SlotSketcher(Generic[Sets]):
     def _own(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
         """Return signatures of this sketcher, (..., num_perm), as a plain array."""
         return checked(
-            signatures, name, self, np.uint64, self.num_perm, "signatures of ", "slots a signature"
+            signatures,
+            name,
+            self,
+            np.uint64,
+            self.num_perm,
+            "signatures of ",
+            "slots a signature",
         )

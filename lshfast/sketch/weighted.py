@@ -97,11 +97,15 @@ class WeightedSets:
     def __delattr__(self, name: str) -> None:
         raise AttributeError("WeightedSets is immutable")
 
-    def __reduce__(self) -> tuple[type[WeightedSets], tuple[Int64Array, UInt64Array, Float64Array]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[WeightedSets], tuple[Int64Array, UInt64Array, Float64Array]]:
         return WeightedSets, (self.offsets, self.tokens, self.weights)
 
     @classmethod
-    def from_sets(cls, rows: Iterable[Mapping[Any, float]], *, seed: int = 1) -> WeightedSets:
+    def from_sets(
+        cls, rows: Iterable[Mapping[Any, float]], *, seed: int = 1
+    ) -> WeightedSets:
         """Hash rows of elements with weights into tokens.
 
         Parameters
@@ -141,7 +145,9 @@ class WeightedSets:
                 )
         sets = TokenSets.from_sets([list(row) for row in mappings], seed=seed)
         return cls(
-            sets.offsets, sets.tokens, [weight for row in mappings for weight in row.values()]
+            sets.offsets,
+            sets.tokens,
+            [weight for row in mappings for weight in row.values()],
         )
 
     @classmethod
@@ -311,7 +317,9 @@ def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
     if len(wrong_places):
         place = int(wrong_places[0])
         where = _place(sets.offsets - first, place)
-        raise ValueError(f"weights must be finite and at least 0, not {row_weights[place]}{where}")
+        raise ValueError(
+            f"weights must be finite and at least 0, not {row_weights[place]}{where}"
+        )
     return array
 
 
@@ -342,12 +350,16 @@ def _add_up(
     rows = rows[order]
     tokens = tokens[order]
     weights = weights[order]
-    is_first = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
+    is_first = np.concatenate(
+        [[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])]
+    )
     sums = np.zeros(np.count_nonzero(is_first))
     with np.errstate(over="ignore"):
         np.add.at(sums, np.cumsum(is_first, dtype=np.int64) - 1, weights)
     new_offsets = np.zeros(len(offsets), np.int64)
-    np.cumsum(np.bincount(rows[is_first], minlength=len(offsets) - 1), out=new_offsets[1:])
+    np.cumsum(
+        np.bincount(rows[is_first], minlength=len(offsets) - 1), out=new_offsets[1:]
+    )
     overflows = np.flatnonzero(np.isinf(sums))
     if len(overflows):
         token = tokens[is_first][overflows[0]]
@@ -427,7 +439,9 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
         object.__setattr__(self, "num_perm", num_perm)
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
-        object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
+        object.__setattr__(
+            self, "_constants", kernels.constants(self.seed, self.num_perm)
+        )
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
         """Merge signatures row by row.
@@ -489,13 +503,21 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
         constant, slots = self._constants
         offsets = sets.offsets[rows.start : rows.stop + 1]
         if self.scheme == "shells":
-            kernels.shells(offsets, sets.tokens, sets.weights, constant, self._points, signatures)
+            kernels.shells(
+                offsets, sets.tokens, sets.weights, constant, self._points, signatures
+            )
         else:
-            kernels.icws(offsets, sets.tokens, sets.weights, constant, slots, signatures)
+            kernels.icws(
+                offsets, sets.tokens, sets.weights, constant, slots, signatures
+            )
 
 
 def sketch_multisets(
-    hasher: MinHasher, sets: WeightedSets, *, most: int = MOST_PAIRS, threads: int | None = None
+    hasher: MinHasher,
+    sets: WeightedSets,
+    *,
+    most: int = MOST_PAIRS,
+    threads: int | None = None,
 ) -> UInt64Array:
     """Compute MinHash signatures of multisets, by the pairs of `WeightedSets.pairs`.
 
@@ -538,7 +560,9 @@ def sketch_multisets(
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> from lshfast.sketch.weighted import WeightedSets, sketch_multisets
-    >>> bags = WeightedSets.counted(TokenSets.from_sets([["a", "a", "a", "b"], ["a", "b", "b"]]))
+    >>> bags = WeightedSets.counted(
+    ...     TokenSets.from_sets([["a", "a", "a", "b"], ["a", "b", "b"]])
+    ... )
     >>> hasher = MinHasher(1024)
     >>> a, b = sketch_multisets(hasher, bags)
     >>> bool(abs(hasher.similarity(a, b) - 2 / 5) < 0.05)

@@ -221,7 +221,9 @@ def dedup_frame(
     source = source_of(df, text, id, keep, files)
     name = df.select(id).columns[0]
     if name in RESULT:
-        raise ValueError(f"id: the result has a column {name!r} of its own; rename that of the ids")
+        raise ValueError(
+            f"id: the result has a column {name!r} of its own; rename that of the ids"
+        )
     guard.check(df)
     result, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
     try:
@@ -287,7 +289,11 @@ def pairs(
     >>> from pyspark.sql import SparkSession  # doctest: +SKIP
     >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
     >>> pages = spark.createDataFrame(
-    ...     [(1, "one two three four"), (2, "two three four five"), (3, "One two three four.")],
+    ...     [
+    ...         (1, "one two three four"),
+    ...         (2, "two three four five"),
+    ...         (3, "One two three four."),
+    ...     ],
     ...     ["id", "text"],
     ... )  # doctest: +SKIP
     >>> lshfast.spark.pairs(pages, threshold=0.3, size=2).orderBy(

@@ -111,14 +111,19 @@ def counted_by(
         seconds = time.perf_counter() - start
         stages = {**summary.stages, "by": Stage(seconds, 0)}
         summary = replace(
-            summary, by=counts.summary(), stages=stages, seconds=summary.seconds + seconds
+            summary,
+            by=counts.summary(),
+            stages=stages,
+            seconds=summary.seconds + seconds,
         )
 
     def groups_of(place: int | None) -> list[tuple[Any, int]]:
         return _largest_groups(rows, None if place is None else (texts[place],))
 
     try:
-        check_removed(guard.max_removed, summary.read, summary.removed, counts, groups_of)
+        check_removed(
+            guard.max_removed, summary.read, summary.removed, counts, groups_of
+        )
     except TooManyRemovedError as error:
         if guard.refused is not None:
             guard.refused(result, summary, error)
@@ -132,10 +137,14 @@ def _values(df: DataFrame, id: str, by: str, floats: bool) -> DataFrame:
 
     text: Column = F.substring(F.col(by).cast("string"), 1, MOST_CHARACTERS)
     missing = ["", "NaN"] if floats else [""]
-    return df.select(F.col(id).alias("id"), F.when(~text.isin(missing), text).alias(VALUE))
+    return df.select(
+        F.col(id).alias("id"), F.when(~text.isin(missing), text).alias(VALUE)
+    )
 
 
-def _counts(rows: DataFrame, by: str, floats: bool) -> tuple[CountsByValue, list[str | None]]:
+def _counts(
+    rows: DataFrame, by: str, floats: bool
+) -> tuple[CountsByValue, list[str | None]]:
     """Count the rows of each value; return also the text that each place has in Spark."""
     from pyspark.sql import functions as F
 
@@ -158,18 +167,27 @@ def _counts(rows: DataFrame, by: str, floats: bool) -> tuple[CountsByValue, list
         rows_read[place] += row["read"]
         removed[place] += row["removed"]
     end = len(codes.names) + MISSING - OTHER + 1
-    return CountsByValue.of_totals(by, codes.names, rows_read[:end], removed[:end]), texts
+    return CountsByValue.of_totals(
+        by, codes.names, rows_read[:end], removed[:end]
+    ), texts
 
 
-def _largest_groups(rows: DataFrame, value: tuple[str | None] | None) -> list[tuple[Any, int]]:
+def _largest_groups(
+    rows: DataFrame, value: tuple[str | None] | None
+) -> list[tuple[Any, int]]:
     """Return the largest groups among the removed rows, or among those with a value."""
     from pyspark.sql import functions as F
 
     removed = rows.where(~F.col("keep"))
     if value is not None:
         (text,) = value
-        removed = removed.where(F.col(VALUE).isNull() if text is None else F.col(VALUE) == text)
+        removed = removed.where(
+            F.col(VALUE).isNull() if text is None else F.col(VALUE) == text
+        )
     sizes = (
-        removed.groupBy("kept_key").count().orderBy(F.desc("count"), "kept_key").limit(MOST_GROUPS)
+        removed.groupBy("kept_key")
+        .count()
+        .orderBy(F.desc("count"), "kept_key")
+        .limit(MOST_GROUPS)
     )
     return [(row["kept_key"], row["count"]) for row in sizes.collect()]

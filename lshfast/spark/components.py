@@ -36,7 +36,9 @@ def components_of_buckets(texts: DataFrame, bands: int) -> Components:
     """Return the components of two or more texts, given their bucket keys (node, keys)."""
     table: Any = texts.select("node", "keys").toArrow()
     parts = [
-        array_of_binary(chunk, np.uint64) for chunk in table.column("keys").chunks if len(chunk)
+        array_of_binary(chunk, np.uint64)
+        for chunk in table.column("keys").chunks
+        if len(chunk)
     ]
     keys = np.concatenate([np.empty((0, bands), np.uint64), *parts])
     buckets, counts = number_buckets(keys, np.arange(len(keys), dtype=np.int64), 1)
@@ -48,7 +50,9 @@ def components_of_buckets(texts: DataFrame, bands: int) -> Components:
     )
     meeting = np.flatnonzero(sizes[members] > 1)
     nodes = table.column("node").to_numpy()
-    return _from_driver(texts.sparkSession, nodes[meeting], nodes[first[members[meeting]]])
+    return _from_driver(
+        texts.sparkSession, nodes[meeting], nodes[first[members[meeting]]]
+    )
 
 
 def components_of_edges(edges: DataFrame, driver_records: int) -> Components:
@@ -65,11 +69,15 @@ def components_of_edges(edges: DataFrame, driver_records: int) -> Components:
 def components_on_driver(edges: DataFrame) -> Components:
     """Collect edges, and find their components."""
     table: Any = edges.toArrow()
-    nodes, labels = components_of_ends(*(table.column(name).to_numpy() for name in ("u", "v")))
+    nodes, labels = components_of_ends(
+        *(table.column(name).to_numpy() for name in ("u", "v"))
+    )
     return _from_driver(edges.sparkSession, nodes, labels)
 
 
-def _from_driver(session: SparkSession, nodes: Int64Array, labels: Int64Array) -> Components:
+def _from_driver(
+    session: SparkSession, nodes: Int64Array, labels: Int64Array
+) -> Components:
     pa = optional("pyarrow", "spark")
     return Components(
         session.createDataFrame(pa.table({"node": nodes, "label": labels})), len(nodes)
@@ -94,8 +102,12 @@ def components_on_cluster(edges: DataFrame) -> DataFrame:
         if figures == before:
             break
         before = figures
-    centres = edges.select(F.col("v").alias("node"), F.col("v").alias("label")).distinct()
-    return edges.select(F.col("u").alias("node"), F.col("v").alias("label")).union(centres)
+    centres = edges.select(
+        F.col("v").alias("node"), F.col("v").alias("label")
+    ).distinct()
+    return edges.select(F.col("u").alias("node"), F.col("v").alias("label")).union(
+        centres
+    )
 
 
 def _large_star(edges: DataFrame) -> DataFrame:

@@ -19,7 +19,12 @@ from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.dedup import page_of
 from lshfast._engine.pages.evidence import Evidence
-from lshfast._engine.pages.run_pages import PageOutput, check_page_output, named, refusal_of
+from lshfast._engine.pages.run_pages import (
+    PageOutput,
+    check_page_output,
+    named,
+    refusal_of,
+)
 from lshfast._io import DataError
 from lshfast._io.pages.page import write_page
 from lshfast.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, plan_of, source_of
@@ -62,7 +67,9 @@ class SparkOutputs:
     @property
     def paths(self) -> list[str]:
         """The folders."""
-        return [path for path in (self.rows, self.removed, self.pairs) if path is not None]
+        return [
+            path for path in (self.rows, self.removed, self.pairs) if path is not None
+        ]
 
 
 @dataclass(frozen=True)
@@ -143,17 +150,28 @@ def run_files(
         frame = source.frame
         names = source.names
         plan_options: Any = (
-            optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
+            optional("pyspark.sql.functions", "spark").col(names["value"])
+            if order
+            else policy
         )
         source_of_rows = Inputs(inputs, column=column, id_column=id_column)
         stored = StoredOptions.of(arguments | {"keep": keep}, source_of_rows)
         paged = outputs.page is not None
         refused = (
-            partial(_write_page_of_removed, source, outputs, stored.options) if paged else None
+            partial(_write_page_of_removed, source, outputs, stored.options)
+            if paged
+            else None
         )
         guard = Guard(names.get("by"), max_removed, by or "", refused)
         result, summary = dedup_frame(
-            frame, names["text"], names["id"], plan_options, guard, None, arguments, files=paged
+            frame,
+            names["text"],
+            names["id"],
+            plan_options,
+            guard,
+            None,
+            arguments,
+            files=paged,
         )
         start = time.perf_counter()
         _write(source, result, outputs, SIMILARITY_NAMES[summary.measure], stored)
@@ -197,15 +215,25 @@ def run_pairs(
     plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
     with _opened(inputs, outputs, column, id_column, "", None, master) as source:
         arguments = {
-            name: value for name, value in plan.arguments.items() if name in OPTIONS_OF_PAIRS
+            name: value
+            for name, value in plan.arguments.items()
+            if name in OPTIONS_OF_PAIRS
         }
         rows = source_of(
-            source.frame, source.names["text"], source.names["id"], "first", page is not None
+            source.frame,
+            source.names["text"],
+            source.names["id"],
+            "first",
+            page is not None,
         )
         run = Run(rows, plan, draw_content_key(), Limits())
         similar_pairs, summary = run.pairs()
         start = time.perf_counter()
-        names = {"id_i": "key_i", "id_j": "key_j", "similarity": SIMILARITY_NAMES[summary.measure]}
+        names = {
+            "id_i": "key_i",
+            "id_j": "key_j",
+            "similarity": SIMILARITY_NAMES[summary.measure],
+        }
         _save(similar_pairs.withColumnsRenamed(names), output, outputs)
         if page is not None:
             evidence = evidence_of_similar(
@@ -213,7 +241,13 @@ def run_pairs(
             )
             title = f"Similar pairs in {named(inputs)}"
             _write_page(
-                page, outputs.overwrite, title, evidence, summary, arguments, removing=False
+                page,
+                outputs.overwrite,
+                title,
+                evidence,
+                summary,
+                arguments,
+                removing=False,
             )
     return _finished(similar_pairs, summary, start)
 
@@ -237,14 +271,18 @@ def _opened(
 ) -> Iterator[SparkInputs]:
     """Check outputs and inputs, and read the inputs; `order` names a column, or is empty."""
     if id_column is None:
-        raise ValueError("id_column is needed, because rows in files of Spark have no number")
+        raise ValueError(
+            "id_column is needed, because rows in files of Spark have no number"
+        )
     formats = {_format(path) for path in inputs}
     if len(formats) != 1:
         raise ValueError("the inputs must be all Parquet, or all JSON Lines")
     lines = formats == {"lines"}
     for path in outputs.paths:
         if not path.endswith((".parquet", ".jsonl")):
-            raise ValueError(f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl")
+            raise ValueError(
+                f"{path}: an output of Spark is a folder NAME.parquet or NAME.jsonl"
+            )
     if outputs.rows is not None and lines and not outputs.rows.endswith(".jsonl"):
         raise ValueError(
             f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl"
@@ -255,11 +293,17 @@ def _opened(
     if not outputs.overwrite:
         for path in outputs.paths:
             if exists(session, path):
-                raise FileExistsError(f"{path}: the output exists already; overwrite replaces it")
+                raise FileExistsError(
+                    f"{path}: the output exists already; overwrite replaces it"
+                )
     with _errors_of_data(inputs):
-        columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
+        columns = {"id": id_column, "text": column} | (
+            {"value": order} if order else {}
+        )
         columns |= {} if by is None else {"by": by}
-        frame = _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
+        frame = (
+            _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
+        )
         check_places(session, frame, outputs.paths)
         yield SparkInputs(
             inputs, frame, {name: name for name in columns} if lines else columns, lines
@@ -275,7 +319,9 @@ def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
     except BadTextError as error:
         raise DataError(names, None, str(error)) from error
     except Exception as error:  # Spark raises this one in several types
-        reason = next((reason for mark, reason in REASONS.items() if mark in str(error)), None)
+        reason = next(
+            (reason for mark, reason in REASONS.items() if mark in str(error)), None
+        )
         if reason is None:
             raise
         raise DataError(names, None, reason) from error
@@ -287,10 +333,14 @@ def _format(path: str) -> str:
         return "parquet"
     if path.endswith(LINES):
         return "lines"
-    raise ValueError(f"{path}: Spark reads .parquet and folders of it, and {', '.join(LINES)}")
+    raise ValueError(
+        f"{path}: Spark reads .parquet and folders of it, and {', '.join(LINES)}"
+    )
 
 
-def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]) -> DataFrame:
+def _lines(
+    session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
+) -> DataFrame:
     """Return each JSON line with some columns, whose types the first line sets."""
     from pyspark.sql import functions as F
 
@@ -303,7 +353,9 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
     try:
         row: Any = {} if first is None else json.loads(first[LINE])
     except ValueError as error:
-        raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
+        raise DataError(
+            ", ".join(inputs), None, f"the first line is not JSON: {error}"
+        ) from None
     kinds = {}
     for name, column in columns.items():
         if name == "by":  # the texts of values, which may be missing
@@ -317,7 +369,11 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
     schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
     parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
     return parsed.select(
-        LINE, *(F.col("row").getField(column).alias(name) for name, column in columns.items())
+        LINE,
+        *(
+            F.col("row").getField(column).alias(name)
+            for name, column in columns.items()
+        ),
     )
 
 
@@ -344,7 +400,9 @@ def _write(
     frame = source.frame
     if outputs.rows is not None:
         keys = result.where("keep").select(F.col(result.columns[0]).alias("kept_key"))
-        kept_rows = frame.join(keys, frame[source.names["id"]] == keys["kept_key"], "left_semi")
+        kept_rows = frame.join(
+            keys, frame[source.names["id"]] == keys["kept_key"], "left_semi"
+        )
         if source.lines:  # as they are
             kept_rows.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
         else:
@@ -356,7 +414,9 @@ def _write(
             F.col("similarity").alias(similarity),
         ]
         _save(result.where("not keep").select(*columns), outputs.removed, outputs)
-        write_text(frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
+        write_text(
+            frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json()
+        )
 
 
 def _write_page_of_removed(
@@ -407,9 +467,9 @@ def _write_page(
 
 def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
     """Write rows as a folder of Parquet or of JSON Lines."""
-    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(
-        path
-    )
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(
+        _mode(outputs)
+    ).save(path)
 
 
 def _mode(outputs: SparkOutputs) -> str:

@@ -69,10 +69,18 @@ def evidence_of_removed(
         of_size = sizes.groupBy("count").agg(F.count("*").alias("groups"))
         group_sizes = {row["count"]: row["groups"] for row in of_size.collect()}
         counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
-        inputs = [InputRows(name, *counts.get(url, (0, 0))) for url, name in names.items()]
+        inputs = [
+            InputRows(name, *counts.get(url, (0, 0))) for url, name in names.items()
+        ]
         groups = dict(_largest_groups(removed, sizes))
         return _evidence(
-            removed.drop("group"), one_each, group_sizes, groups, texts, inputs, removing=True
+            removed.drop("group"),
+            one_each,
+            group_sizes,
+            groups,
+            texts,
+            inputs,
+            removing=True,
         )
 
 
@@ -92,7 +100,13 @@ def evidence_of_similar(
     inputs = [InputRows(name, rows_read.get(url, 0), 0) for url, name in names.items()]
     with configured(similar_pairs.sparkSession):
         return _evidence(
-            pairs, pairs.select(F.struct("*").alias("pair")), {}, {}, texts, inputs, removing=False
+            pairs,
+            pairs.select(F.struct("*").alias("pair")),
+            {},
+            {},
+            texts,
+            inputs,
+            removing=False,
         )
 
 
@@ -104,25 +118,36 @@ def _largest_groups(
     from pyspark.sql import functions as F
 
     largest = (
-        sizes.where("count > 2").orderBy(F.desc("count"), "group").limit(LARGE_GROUPS).collect()
+        sizes.where("count > 2")
+        .orderBy(F.desc("count"), "group")
+        .limit(LARGE_GROUPS)
+        .collect()
     )
     if not largest:
         return
     order = F.row_number().over(Window.partitionBy("group").orderBy("id")) - 1
-    members = removed.where(F.col("group").isin([row["group"] for row in largest])).withColumn(
-        "place", order
+    members = removed.where(
+        F.col("group").isin([row["group"] for row in largest])
+    ).withColumn("place", order)
+    places_by_group = {
+        row["group"]: places_in_group(row["count"] - 1) for row in largest
+    }
+    all_places = sorted(
+        {place for places in places_by_group.values() for place in places}
     )
-    places_by_group = {row["group"]: places_in_group(row["count"] - 1) for row in largest}
-    all_places = sorted({place for places in places_by_group.values() for place in places})
-    shown_members = members.where(F.col("place").isin(all_places)).orderBy("place").collect()
+    shown_members = (
+        members.where(F.col("place").isin(all_places)).orderBy("place").collect()
+    )
     for row in largest:
         rows_of_group = [
             one
             for one in shown_members
-            if one["group"] == row["group"] and one["place"] in places_by_group[row["group"]]
+            if one["group"] == row["group"]
+            and one["place"] in places_by_group[row["group"]]
         ]
         pairs = [
-            SimilarRows(one["similarity"], one["id"], one["kept_key"]) for one in rows_of_group
+            SimilarRows(one["similarity"], one["id"], one["kept_key"])
+            for one in rows_of_group
         ]
         yield of_large_group(row["count"], row["group"]), pairs
 
@@ -140,15 +165,23 @@ def _evidence(
     """Return the evidence of pairs of rows, the least similar first, and of groups."""
     from pyspark.sql import functions as F
 
-    column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias("column")
+    column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias(
+        "column"
+    )
     first = F.min(F.struct(*pairs.columns)).alias("pair")
     columns = (
-        pairs.groupBy(column).agg(F.count("*").alias("rows"), first).orderBy("column").collect()
+        pairs.groupBy(column)
+        .agg(F.count("*").alias("rows"), first)
+        .orderBy("column")
+        .collect()
     )
     counts = np.zeros(COLUMNS + 1, np.int64)
     for row in columns:
         counts[row["column"]] = row["rows"]
-    least = [SimilarRows(*row["pair"]) for row in candidates.orderBy("pair").limit(LEAST).collect()]
+    least = [
+        SimilarRows(*row["pair"])
+        for row in candidates.orderBy("pair").limit(LEAST).collect()
+    ]
     pairs_of_columns = [
         SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()
     ]
@@ -177,7 +210,9 @@ def _example(pair: SimilarRows, texts: Mapping[Any, str] | None) -> ExamplePair:
     other_spans: list[Span] = []
     if texts is not None:
         row_spans, other_spans = compare(texts[pair.id], texts[pair.other])
-    return ExamplePair(str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans)
+    return ExamplePair(
+        str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans
+    )
 
 
 def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[Any, str]:
@@ -185,7 +220,9 @@ def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[Any, str]:
     from pyspark.sql import functions as F
 
     shown_rows = frame.where(F.col("id").isin(list(ids)))
-    rows = shown_rows.select("id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")).collect()
+    rows = shown_rows.select(
+        "id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")
+    ).collect()
     return {row["id"]: _decoded(row["text"]) for row in rows}
 
 

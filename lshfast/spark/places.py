@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def check_places(session: SparkSession, frame: DataFrame, outputs: Sequence[str]) -> None:
+def check_places(
+    session: SparkSession, frame: DataFrame, outputs: Sequence[str]
+) -> None:
     """Raise ValueError if an output holds an input, which it would replace, or an output."""
     places = {path: _place(session, path) for path in outputs}
     for one, other in combinations(outputs, 2):

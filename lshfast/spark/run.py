@@ -27,7 +27,11 @@ from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.plan import Plan
 from lshfast.join.jaccard import least_agreement
 from lshfast.shingling import CommonShingles
-from lshfast.spark.components import Components, components_of_buckets, components_of_edges
+from lshfast.spark.components import (
+    Components,
+    components_of_buckets,
+    components_of_edges,
+)
 from lshfast.spark.session import configured
 from lshfast.spark.tasks import (
     ChainTask,
@@ -160,7 +164,8 @@ class Run:
             sketched, sets, row_figures = self._matched()
             for name in self.source.files:
                 self.read_of_files = {
-                    row[name]: row["count"] for row in sketched.groupBy(name).count().collect()
+                    row[name]: row["count"]
+                    for row in sketched.groupBy(name).count().collect()
                 }
             with self._stage("verify"):
                 similar_pairs = self._similar(sets)
@@ -204,11 +209,16 @@ class Run:
 
         numbers = draw_hash_numbers()
         texts = self.source.frame.select("id", "text")
-        parts = texts.mapInArrow(CountTask(self.plan, numbers), "token long, texts long")
-        counts = self._persisted(parts.groupBy("token").agg(F.sum("texts").alias("texts")))
+        parts = texts.mapInArrow(
+            CountTask(self.plan, numbers), "token long, texts long"
+        )
+        counts = self._persisted(
+            parts.groupBy("token").agg(F.sum("texts").alias("texts"))
+        )
         rows = counts.where("token is null").first()
         common = counts.where(
-            F.col("token").isNotNull() & (F.col("texts") > share * (rows["texts"] if rows else 0))
+            F.col("token").isNotNull()
+            & (F.col("texts") > share * (rows["texts"] if rows else 0))
         )
         tokens = np.array(
             [row["token"] for row in common.select("token").collect()], np.int64
@@ -288,7 +298,9 @@ class Run:
                 f"id must not be null, as it is in {figures['read'] - figures['ids']} of the rows"
             )
         if figures["different"] < figures["ids"]:
-            twice = sketched.groupBy("id").count().where("count > 1").orderBy("id").first()
+            twice = (
+                sketched.groupBy("id").count().where("count > 1").orderBy("id").first()
+            )
             assert twice is not None
             raise ValueError(
                 f"the values of id must be different, and {twice['id']!r} occurs {twice['count']} "
@@ -311,7 +323,8 @@ class Run:
             text_components = components_of_buckets(different, self.plan.bands.bands)
         else:
             text_components = components_of_edges(
-                self._edges(different.select("node", "keys")), self.limits.driver_records
+                self._edges(different.select("node", "keys")),
+                self.limits.driver_records,
             )
         # Others have no least agreement.
         screened = self.plan.verify != "none" and self.plan.measure == "jaccard"
@@ -330,7 +343,9 @@ class Run:
         """Return edges that connect the rows of each bucket, or the similar ones of them."""
         schema = "key long, node long" + (", codes binary" if screen else "")
         records = (
-            rows.mapInArrow(RecordTask(), schema).repartition("key").sortWithinPartitions("key")
+            rows.mapInArrow(RecordTask(), schema)
+            .repartition("key")
+            .sortWithinPartitions("key")
         )
         return records.mapInArrow(screen or ChainTask(), "u long, v long")
 
@@ -339,7 +354,9 @@ class Run:
         from pyspark.sql import functions as F
 
         sizes = text_components.labels.groupBy("label").count()
-        large = self._persisted(sizes.where(F.col("count") > self.limits.set_rows).select("label"))
+        large = self._persisted(
+            sizes.where(F.col("count") > self.limits.set_rows).select("label")
+        )
         if large.isEmpty():
             return text_components
         nodes = text_components.labels.join(large, "label", "left_semi").select("node")
@@ -355,7 +372,8 @@ class Run:
             .mapInArrow(task, schema)
         )
         edges = self._edges(
-            texts.select(F.col("low").alias("node"), "keys", "codes"), ScreenTask(self._least())
+            texts.select(F.col("low").alias("node"), "keys", "codes"),
+            ScreenTask(self._least()),
         )
         divided = components_of_edges(edges, self.limits.driver_records)
         labels = (
@@ -376,11 +394,12 @@ class Run:
     def _found(self, sets: DataFrame) -> DataFrame:
         """Return the removed texts, and the figures of each batch in a row without id."""
         kind = self.source.type_of("id")
-        schema = (
-            f"id {kind}, kept {kind}, similarity double, candidates long, pairs long, copies long"
-        )
+        counts = "candidates long, pairs long, copies long"
+        schema = f"id {kind}, kept {kind}, similarity double, {counts}"
         return self._persisted(
-            self._texts_of(sets).mapInArrow(EngineTask(self.plan, self.source.keep), schema)
+            self._texts_of(sets).mapInArrow(
+                EngineTask(self.plan, self.source.keep), schema
+            )
         )
 
     def _texts_of(self, sets: DataFrame) -> DataFrame:
@@ -399,17 +418,23 @@ class Run:
         """Return all similar pairs of different texts; rows without ids count candidates."""
         kind = self.source.type_of("id")
         schema = f"id_i {kind}, id_j {kind}, similarity double, copy boolean, candidates long"
-        return self._persisted(self._texts_of(sets).mapInArrow(PairTask(self.plan), schema))
+        return self._persisted(
+            self._texts_of(sets).mapInArrow(PairTask(self.plan), schema)
+        )
 
     def _figures_of_pairs(self, similar_pairs: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
 
         candidates = F.coalesce(F.sum("candidates"), F.lit(0)).alias("candidates")
         return dict(
-            similar_pairs.agg(candidates, F.count_if("copy").alias("copies")).collect()[0].asDict()
+            similar_pairs.agg(candidates, F.count_if("copy").alias("copies"))
+            .collect()[0]
+            .asDict()
         )
 
-    def _with_equal_texts(self, sketched: DataFrame, similar_pairs: DataFrame) -> DataFrame:
+    def _with_equal_texts(
+        self, sketched: DataFrame, similar_pairs: DataFrame
+    ) -> DataFrame:
         """Add the pairs of rows with equal texts; the result stays persisted after the run.
 
         The row that represents equal texts can itself be a copy: its tokens are those of an earlier
@@ -420,9 +445,15 @@ class Run:
         earlier = similar_pairs.where("copy").select(
             F.col("id_j").alias("first"), F.col("id_i").alias("earlier")
         )
-        equal = sketched.where("id != first").select("id", "first").join(earlier, "first", "left")
+        equal = (
+            sketched.where("id != first")
+            .select("id", "first")
+            .join(earlier, "first", "left")
+        )
         first = F.coalesce("earlier", "first").alias("id_i")
-        copies = equal.select(first, F.col("id").alias("id_j"), F.lit(1.0).alias("similarity"))
+        copies = equal.select(
+            first, F.col("id").alias("id_j"), F.lit(1.0).alias("similarity")
+        )
         different = similar_pairs.where("id_j is not null").select(
             "id_i", "id_j", "similarity", "copy"
         )
@@ -464,6 +495,9 @@ class Run:
             "largest": F.max("rows"),
         }
         row = sizes.agg(
-            *(F.coalesce(value, F.lit(0)).alias(name) for name, value in figures.items())
+            *(
+                F.coalesce(value, F.lit(0)).alias(name)
+                for name, value in figures.items()
+            )
         ).collect()[0]
         return dict(row.asDict())

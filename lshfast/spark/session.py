@@ -27,8 +27,12 @@ CONFIGURATION = {
 
 def session_of(master: str | None) -> SparkSession:
     """Return the session of this process, or start one."""
-    builder: Any = optional("pyspark.sql", "spark").SparkSession.builder.appName("lshfast")
-    session: SparkSession = (builder if master is None else builder.master(master)).getOrCreate()
+    builder: Any = optional("pyspark.sql", "spark").SparkSession.builder.appName(
+        "lshfast"
+    )
+    session: SparkSession = (
+        builder if master is None else builder.master(master)
+    ).getOrCreate()
     return session
 
 

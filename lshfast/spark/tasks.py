@@ -71,7 +71,9 @@ def naming_text(ids: Any) -> Iterator[None]:
     try:
         yield
     except TextError as error:
-        raise ValueError(f"the text with id {ids[error.row].as_py()!r} {error.reason}") from None
+        raise ValueError(
+            f"the text with id {ids[error.row].as_py()!r} {error.reason}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,19 @@ class CountTask(WorkerTask):
             texts = Texts(batch.column("text"))
             for rows in pieces(texts.lengths, PIECE_BYTES):
                 with naming_text(batch.column("id")[rows.start : rows.stop]):
-                    token_sets = self.plan.shingles.tokens_of(texts.take(rows), key).distinct()
+                    token_sets = self.plan.shingles.tokens_of(
+                        texts.take(rows), key
+                    ).distinct()
                 tokens, counts = np.unique(token_sets.tokens, return_counts=True)
-                token = pa.concat_arrays([pa.array(signed(tokens)), pa.nulls(1, pa.int64())])
+                token = pa.concat_arrays(
+                    [pa.array(signed(tokens)), pa.nulls(1, pa.int64())]
+                )
                 yield pa.RecordBatch.from_pydict(
                     {
                         "token": token,
-                        "texts": pa.array(np.append(counts, len(token_sets)), pa.int64()),
+                        "texts": pa.array(
+                            np.append(counts, len(token_sets)), pa.int64()
+                        ),
                     }
                 )
 
@@ -130,7 +138,9 @@ class SketchTask(WorkerTask):
                 ):
                     part = batch.slice(at, len(arrays["length"]))
                     columns = {
-                        name: part.column(name) for name in part.schema.names if name != "text"
+                        name: part.column(name)
+                        for name in part.schema.names
+                        if name != "text"
                     }
                     yield pa.RecordBatch.from_pydict(columns | arrays)
                     at += part.num_rows
@@ -157,7 +167,9 @@ def _binary(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
     pa = optional("pyarrow", "spark")
     width = rows.shape[1] * rows.itemsize
     offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)
-    valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+    valid = (
+        None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+    )
     buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(rows))]
     return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
 
@@ -217,7 +229,11 @@ class ChainTask(WorkerTask):
         last = np.empty((2, 0), np.int64)
         for batch in batches:
             key, node = np.concatenate(
-                [last, [batch.column("key").to_numpy(), batch.column("node").to_numpy()]], axis=1
+                [
+                    last,
+                    [batch.column("key").to_numpy(), batch.column("node").to_numpy()],
+                ],
+                axis=1,
             )
             same = key[1:] == key[:-1]
             yield _edges(node[:-1][same], node[1:][same])
@@ -243,19 +259,29 @@ class ScreenTask(WorkerTask):
         crowded = False
         for batch in batches:
             codes = array_of_binary(batch.column("codes"), np.uint8)
-            rows = [batch.column("key").to_numpy(), batch.column("node").to_numpy(), codes]
+            rows = [
+                batch.column("key").to_numpy(),
+                batch.column("node").to_numpy(),
+                codes,
+            ]
             if last_rows is not None:
-                rows = [np.concatenate(pair) for pair in zip(last_rows, rows, strict=True)]
+                rows = [
+                    np.concatenate(pair) for pair in zip(last_rows, rows, strict=True)
+                ]
             key, node, codes = rows
             if not len(node):
                 continue
             starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
             stops = np.append(starts[1:], len(node))
             edges = [np.empty((2, 0), np.int64)]
-            for start, stop in zip(starts[:-1].tolist(), stops[:-1].tolist(), strict=True):
+            for start, stop in zip(
+                starts[:-1].tolist(), stops[:-1].tolist(), strict=True
+            ):
                 if stop - start > 1:
                     edges.append(
-                        self._connected(node[start:stop], codes[start:stop], crowded and not start)
+                        self._connected(
+                            node[start:stop], codes[start:stop], crowded and not start
+                        )
                     )
             last = int(starts[-1])
             crowded = (crowded and not last) or len(node) - last > self.most
@@ -278,7 +304,8 @@ class ScreenTask(WorkerTask):
             for row in range(len(codes))
         ]
         i = np.repeat(
-            np.arange(len(codes), dtype=np.int64), [len(equal_rows) for equal_rows in equal]
+            np.arange(len(codes), dtype=np.int64),
+            [len(equal_rows) for equal_rows in equal],
         )
         j = np.concatenate(equal).astype(np.int64) + i + 1
         return np.stack([nodes, nodes[sets.components(i, j, len(nodes))]])
@@ -343,7 +370,9 @@ class EngineTask(SetTask):
         ids = table.column("id")
         kinds = ids.type
         columns = {
-            "id": pa.chunked_array([pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]),
+            "id": pa.chunked_array(
+                [pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]
+            ),
             "kept": pa.chunked_array(
                 [pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]
             ),

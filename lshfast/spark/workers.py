@@ -32,7 +32,10 @@ class WorkerTask:
     """A task for the workers; a worker with another version of lshfast refuses it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return received_task, (code_version(), pickle.dumps((type(self), self.__dict__)))
+        return received_task, (
+            code_version(),
+            pickle.dumps((type(self), self.__dict__)),
+        )
 
 
 def received_task(version: str, content: bytes) -> Any:
@@ -63,8 +66,14 @@ def local_interpreter(session: SparkSession) -> Iterator[None]:
     Spark would start the python3 of PATH, which has no lshfast where the environment is not
     activated.
     """
-    context: Any = getattr(session, "sparkContext", None)  # there is none with Spark Connect
-    if context is None or not context.master.startswith("local") or "PYSPARK_PYTHON" in os.environ:
+    context: Any = getattr(
+        session, "sparkContext", None
+    )  # there is none with Spark Connect
+    if (
+        context is None
+        or not context.master.startswith("local")
+        or "PYSPARK_PYTHON" in os.environ
+    ):
         yield
         return
     before = context.pythonExec
@@ -108,7 +117,9 @@ def check_workers(session: SparkSession) -> None:
         yield platform.node(), sys.executable, version, reason
 
     looks = min(max(context.defaultParallelism, 1), MOST_LOOKS)
-    for answer in set(context.parallelize(range(looks), looks).mapPartitions(describe).collect()):
+    for answer in set(
+        context.parallelize(range(looks), looks).mapPartitions(describe).collect()
+    ):
         worker = Worker(*answer)
         name = f"the Python of the workers on {worker.host}, {worker.interpreter},"
         if worker.version is None:
@@ -152,7 +163,9 @@ def errors_of_tasks() -> Iterator[None]:
             ) from error
         other_version = VERSION_ERROR.search(message)
         if other_version:
-            raise FormatError(f"a worker is of another version: {other_version[1]}") from error
+            raise FormatError(
+                f"a worker is of another version: {other_version[1]}"
+            ) from error
         missing = IMPORT_ERROR.search(message)
         if missing:
             raise FormatError(

@@ -136,7 +136,9 @@ def plan(
     >>> import pathlib, tempfile
     >>> from lshfast import stages
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for number, text in enumerate(["a rose is a rose", "A rose is a rose!", "is it?"]):
+    >>> for number, text in enumerate(
+    ...     ["a rose is a rose", "A rose is a rose!", "is it?"]
+    ... ):
     ...     _ = (folder / f"{number}.jsonl").write_text(f'{{"text": "{text}"}}\\n')
     >>> stages.plan(folder, folder / "work", folder / "kept", shards=3, size=2)
     >>> for stage in stages.STAGES:
@@ -301,7 +303,9 @@ def write_page(
     See `plan`.
     """
     write_page_of_run(
-        read_stage_plan(os.fspath(work)), PageOutput(os.fspath(path), texts, command), overwrite
+        read_stage_plan(os.fspath(work)),
+        PageOutput(os.fspath(path), texts, command),
+        overwrite,
     )
 
 

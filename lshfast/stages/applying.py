@@ -38,7 +38,9 @@ def apply(plan: StagePlan, shard: int) -> None:
         keep[list(kept_keys)] = False
         removed_rows = np.flatnonzero(~keep)
         name = SIMILARITY_NAMES[plan.engine.measure]
-        kinds = dict.fromkeys(("key", "kept_key", "duplicate_of"), kind) | {name: "double"}
+        kinds = dict.fromkeys(("key", "kept_key", "duplicate_of"), kind) | {
+            name: "double"
+        }
         if removed is not None:
             table: Columns = {
                 "key": [corpus.key(row) for row in removed_rows.tolist()],
@@ -61,10 +63,14 @@ def apply(plan: StagePlan, shard: int) -> None:
         writer.figures = {"kept": int(keep.sum()), "removed": len(removed_rows)}
 
 
-def _write_removed(plan: StagePlan, path: str, table: Columns, kinds: Mapping[str, str]) -> None:
+def _write_removed(
+    plan: StagePlan, path: str, table: Columns, kinds: Mapping[str, str]
+) -> None:
     """Write the table of the removed rows of a shard, and with it the options of the run."""
     reading = {name: plan.content.get(name) for name in READING}
-    stored = StoredOptions(plan.engine.arguments | {"keep": plan.content["keep"]}, reading)
+    stored = StoredOptions(
+        plan.engine.arguments | {"keep": plan.content["keep"]}, reading
+    )
     write_tables(path, [table], True, kinds, {KEY: stored.as_json()})
     write_beside(path, stored, True)
 
@@ -80,10 +86,16 @@ def _annotations(
     def keys(places: Int64Array) -> list[str | int]:
         return [kept_keys[row] for row in removed[places].tolist()]
 
-    columns: list[Callable[[Int64Array], Any]] = [keys, lambda places: similarity[removed[places]]]
+    columns: list[Callable[[Int64Array], Any]] = [
+        keys,
+        lambda places: similarity[removed[places]],
+    ]
     columns = columns if plan.content["added"] else []
     named_columns = zip(plan.content["added"], columns, strict=True)
-    return {name: SparseColumn(removed, column, len(similarity)) for name, column in named_columns}
+    return {
+        name: SparseColumn(removed, column, len(similarity))
+        for name, column in named_columns
+    }
 
 
 def _removed(

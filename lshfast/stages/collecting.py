@@ -40,13 +40,17 @@ def collect(plan: StagePlan, shard: int) -> None:
         lengths = np.where(part_rows["read"] != 0, nbytes[rows], NO_TEXT)
         for places in _portions(part_rows["parts"], order, lengths):
             keys = [str(corpus.key(row)).encode() for row in rows[places].tolist()]
-            compared = np.searchsorted(rows_to_read, rows[places][lengths[places] != NO_TEXT])
+            compared = np.searchsorted(
+                rows_to_read, rows[places][lengths[places] != NO_TEXT]
+            )
             writer.add(
                 int(part_rows["parts"][places[0]]),
                 rows=part_rows["rows"][places],
                 chosen=part_rows["chosen"][places],
                 **({"codes": codes[places]} if plan.codes else {}),
-                ranks=part_rows["ranks"][places if len(part_rows["ranks"]) else places[:0]],
+                ranks=part_rows["ranks"][
+                    places if len(part_rows["ranks"]) else places[:0]
+                ],
                 lengths=lengths[places],
                 key_lengths=np.array([len(key) for key in keys], np.int64),
                 keys=np.frombuffer(b"".join(keys), np.uint8),
@@ -61,7 +65,9 @@ def collect(plan: StagePlan, shard: int) -> None:
         }
 
 
-def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) -> Arrays:
+def _wanted(
+    plan: StagePlan, shard: int, first_row: int, rows: int, parts: int
+) -> Arrays:
     """Return what the group task has found for a shard."""
     with TaskFile(plan, "group", 0) as file:
         arrays = file.only(shard)
@@ -70,7 +76,11 @@ def _wanted(plan: StagePlan, shard: int, first_row: int, rows: int, parts: int) 
         columns = ["rows", "parts", "chosen", "read", *plan.ranks]
         if len({len(arrays[name]) for name in columns}) > 1:
             raise file.fault("its columns have different lengths")
-        for numbers, end in ((rows_of_shard, rows), (sampled, rows), (arrays["parts"], parts)):
+        for numbers, end in (
+            (rows_of_shard, rows),
+            (sampled, rows),
+            (arrays["parts"], parts),
+        ):
             if len(numbers) and (numbers.min() < 0 or numbers.max() >= end):
                 raise file.fault(f"it has numbers that are not in 0..{end - 1}")
         if (np.diff(rows_of_shard) <= 0).any() or (np.diff(sampled) <= 0).any():
@@ -94,11 +104,15 @@ def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
         return spooled.texts(nbytes[rows])
 
 
-def _portions(parts: Int64Array, order: Int64Array, lengths: Int64Array) -> Iterator[Int64Array]:
+def _portions(
+    parts: Int64Array, order: Int64Array, lengths: Int64Array
+) -> Iterator[Int64Array]:
     """Yield rows of one part at a time, in about RANGE_BYTES of text, in the order of parts."""
     begin = waiting_bytes = 0
     for at, place in enumerate(order.tolist()):
-        if at > begin and (parts[place] != parts[order[begin]] or waiting_bytes >= RANGE_BYTES):
+        if at > begin and (
+            parts[place] != parts[order[begin]] or waiting_bytes >= RANGE_BYTES
+        ):
             yield order[begin:at]
             begin = at
             waiting_bytes = 0

@@ -33,12 +33,14 @@ def count(plan: StagePlan, shard: int) -> None:
     corpus = plan.corpus(shard)
     with writing(plan, "count", shard) as writer:
         with faults_of(corpus), quick_switches():
-            places = count_places(text_batches(corpus), plan.engine, plan.common_numbers, Clock())
+            places = count_places(
+                text_batches(corpus), plan.engine, plan.common_numbers, Clock()
+            )
         writer.add(
             0,
-            places=np.flatnonzero(above_share(places.table, _share_of(plan), places.texts)).astype(
-                np.uint32
-            ),
+            places=np.flatnonzero(
+                above_share(places.table, _share_of(plan), places.texts)
+            ).astype(np.uint32),
         )
         writer.figures = {"texts": places.texts}
 
@@ -50,7 +52,9 @@ def recount(plan: StagePlan, shard: int) -> None:
         with TaskFile(plan, "count", other) as file:
             for part in file.ranges(0):
                 if (part["places"] >= len(likely)).any():
-                    raise file.fault(f"it has numbers that are not in 0..{len(likely) - 1}")
+                    raise file.fault(
+                        f"it has numbers that are not in 0..{len(likely) - 1}"
+                    )
                 likely[part["places"]] = True
     corpus = plan.corpus(shard)
     with writing(plan, "recount", shard) as writer:
@@ -69,7 +73,9 @@ def _share_of(plan: StagePlan) -> float:
 
 def texts_of(plan: StagePlan) -> int:
     """Return the number of texts of all shards."""
-    return sum(int(figures_of(plan, "count", shard)["texts"]) for shard in range(plan.shards))
+    return sum(
+        int(figures_of(plan, "count", shard)["texts"]) for shard in range(plan.shards)
+    )
 
 
 def engine_of(plan: StagePlan) -> Plan:
@@ -86,5 +92,7 @@ def engine_of(plan: StagePlan) -> Plan:
             parts.append((arrays["tokens"], arrays["counts"]))
     tokens, counts = summed(parts)
     return plan.engine.ignoring(
-        CommonShingles(plan.common_numbers, tokens[above_share(counts, share, texts_of(plan))])
+        CommonShingles(
+            plan.common_numbers, tokens[above_share(counts, share, texts_of(plan))]
+        )
     )

@@ -107,7 +107,9 @@ def group(plan: StagePlan, task: int) -> None:
         }
 
 
-def _links(plan: StagePlan, first_row: Int64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
+def _links(
+    plan: StagePlan, first_row: Int64Array
+) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Yield the links of all join tasks, with the numbers of rows in the run."""
     counts = np.diff(first_row)
     for task in range(plan.tasks):
@@ -121,7 +123,10 @@ def _links(plan: StagePlan, first_row: Int64Array) -> Iterator[tuple[Int64Array,
                 ).any():
                     raise file.fault("it has links of rows that are not there")
                 numbers = first_row[shards] + local
-                yield np.ascontiguousarray(numbers[:, 0]), np.ascontiguousarray(numbers[:, 1])
+                yield (
+                    np.ascontiguousarray(numbers[:, 0]),
+                    np.ascontiguousarray(numbers[:, 1]),
+                )
 
 
 @dataclass(frozen=True)
@@ -172,14 +177,18 @@ def _parts_of(
     first = marks.first()
     places = np.arange(len(members), dtype=np.int64)
     del words, marks
-    compared_rows = compared_copies(first, plan.keep, None if plan.order_column is None else ranks)
+    compared_rows = compared_copies(
+        first, plan.keep, None if plan.order_column is None else ranks
+    )
     _, component = np.unique(labels, return_inverse=True)
     texts = np.bincount(component[compared_rows == places], minlength=1)
     is_read = (compared_rows == places) & (texts[component] > 1)
     costs = KEY_BYTES + np.where(is_read, nbytes + plan.budget.row_bytes, 0)
     total = int(costs.sum())
     memory = plan.budget.work(0, int(nbytes[is_read].max(initial=0)))
-    numbers = divide(component, costs, min(memory, -(-total // plan.tasks))).astype(np.int64)
+    numbers = divide(component, costs, min(memory, -(-total // plan.tasks))).astype(
+        np.int64
+    )
     ends = (
         np.cumsum(np.bincount(numbers, weights=costs), dtype=np.float64)
         if len(numbers)
@@ -192,11 +201,15 @@ def _parts_of(
     return RowsOfParts(numbers, members[compared_rows], is_read, bounds, memory)
 
 
-def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]) -> str | None:
+def _checked_ids(
+    plan: StagePlan, first_row: Int64Array, types: list[str | None]
+) -> str | None:
     """Return the type of the ids; DataError if two are equal or of different types."""
     if plan.content["id_column"] is None:
         return None
-    first_type = next((shard_type for shard_type in types if shard_type is not None), None)
+    first_type = next(
+        (shard_type for shard_type in types if shard_type is not None), None
+    )
     for shard, shard_type in enumerate(types):
         if shard_type not in (first_type, None):
             corpus = restored_corpus(plan, shard, False)
@@ -230,7 +243,9 @@ def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> Data
     """Return the error of an id with this mark that several rows have."""
     places: list[tuple[int, int]] = []
     for shard in range(plan.shards):
-        rows_of_id = np.flatnonzero((_id_marks(plan, shard, first_row) == mark).all(axis=1))
+        rows_of_id = np.flatnonzero(
+            (_id_marks(plan, shard, first_row) == mark).all(axis=1)
+        )
         places += [(shard, row) for row in rows_of_id.tolist()]
     (by, before), (at, row) = places[:2]
     name, line = restored_corpus(plan, by, False).place(before)

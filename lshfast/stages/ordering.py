@@ -36,10 +36,15 @@ def check_kinds(plan: StagePlan, kinds: Sequence[str | None]) -> None:
 
 
 def ranks_of_rows(
-    plan: StagePlan, first_row: Int64Array, kinds: Sequence[str | None], rows: Int64Array
+    plan: StagePlan,
+    first_row: Int64Array,
+    kinds: Sequence[str | None],
+    rows: Int64Array,
 ) -> Int64Array:
     """Return a value for each of some rows of the run, ascending, by which they are preferred."""
-    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="lshfast-", ignore_cleanup_errors=True
+    ) as folder:
         strings = StringFile(os.path.join(folder, "orders.strings"))
         numbers: list[npt.NDArray[Any]] = [
             np.empty(0, np.float64 if "float" in kinds else np.int64)
@@ -48,7 +53,9 @@ def ranks_of_rows(
             low, high = np.searchsorted(rows, first_row[shard : shard + 2])
             if low == high:
                 continue
-            values = _Values(plan, shard, kind or "int").at(rows[low:high] - first_row[shard])
+            values = _Values(plan, shard, kind or "int").at(
+                rows[low:high] - first_row[shard]
+            )
             if isinstance(values, np.ndarray):
                 numbers.append(values)
             else:
@@ -72,12 +79,17 @@ class _Values:
         if self._strings is None:
             return self._numbers[rows]
         try:
-            return [self._strings[row].decode(errors="surrogatepass") for row in rows.tolist()]
+            return [
+                self._strings[row].decode(errors="surrogatepass")
+                for row in rows.tolist()
+            ]
         except ValueError as error:
             raise self._fault(f"its order values are damaged: {error}") from None
 
 
-def _values_of(file: TaskFile, arrays: Arrays, kind: str) -> tuple[npt.NDArray[Any], Texts | None]:
+def _values_of(
+    file: TaskFile, arrays: Arrays, kind: str
+) -> tuple[npt.NDArray[Any], Texts | None]:
     """Check the values of a shard, and return them: numbers, or strings."""
     words: UInt64Array = arrays["orders"]
     if len(words) != file.figures["rows"]:

@@ -24,7 +24,12 @@ from lshfast._engine.pages.evidence import (
     spread,
 )
 from lshfast._engine.pages.rows import texts_by_row
-from lshfast._engine.pages.run_pages import PageOutput, check_page_output, named, refusal_of
+from lshfast._engine.pages.run_pages import (
+    PageOutput,
+    check_page_output,
+    named,
+    refusal_of,
+)
 from lshfast._io.pages.differences import compare
 from lshfast._io.pages.page import write_page
 from lshfast.stages.page_notes import removed_of_files
@@ -46,12 +51,16 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
         If the file exists and `overwrite` is false.
     """
     files = [
-        file for shard in range(plan.shards) for file in plan.corpus(shard, checked=False).files
+        file
+        for shard in range(plan.shards)
+        for file in plan.corpus(shard, checked=False).files
     ]
     check_page_output(output, [file.location for file in files], overwrite)
     summary = status_of(plan).summary
     if summary is None:
-        raise ValueError("the page of a run needs all tasks of verify, and some are not done")
+        raise ValueError(
+            "the page of a run needs all tasks of verify, and some are not done"
+        )
     names = [file.name for file in files]
     notes = [figures_of(plan, "verify", task)["page"] for task in range(plan.tasks)]
     page = page_of(
@@ -93,13 +102,20 @@ def _evidence(
 ) -> Evidence:
     """Return what the page shows; texts only if they are shown."""
     least = sorted(
-        (Compared(*pair) for note in notes for pair in note["least"]), key=lambda pair: pair[::-1]
+        (Compared(*pair) for note in notes for pair in note["least"]),
+        key=lambda pair: pair[::-1],
     )[:LEAST]
     of_column: dict[int, Compared] = {}
-    for pair in sorted(Compared(*pair) for note in notes for pair in note["whole_range"]):
-        of_column.setdefault(int(columns_of(np.array([pair.similarity], np.float64))[0]), pair)
+    for pair in sorted(
+        Compared(*pair) for note in notes for pair in note["whole_range"]
+    ):
+        of_column.setdefault(
+            int(columns_of(np.array([pair.similarity], np.float64))[0]), pair
+        )
     columns = sorted(of_column)
-    pairs_of_columns = [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+    pairs_of_columns = [
+        of_column[columns[place]] for place in spread(len(columns)).tolist()
+    ]
     largest = sorted(
         (group for note in notes for group in note["largest"]),
         key=lambda group: (-group[0], group[1]),
@@ -110,7 +126,11 @@ def _evidence(
     ]
     shown_rows = {
         row
-        for pairs in (least, pairs_of_columns, *(shown_pairs for *_, shown_pairs in groups))
+        for pairs in (
+            least,
+            pairs_of_columns,
+            *(shown_pairs for *_, shown_pairs in groups),
+        )
         for pair in pairs
         for row in pair[:2]
     }
@@ -120,7 +140,8 @@ def _evidence(
         WHOLE_RANGE[True]: [pair for pair in pairs_of_columns if pair not in least],
     }
     pairs_by_reason |= {
-        of_large_group(size, keys[first]): shown_pairs for size, first, shown_pairs in groups
+        of_large_group(size, keys[first]): shown_pairs
+        for size, first, shown_pairs in groups
     }
 
     def example(pair: Compared) -> ExamplePair:
@@ -156,7 +177,13 @@ def _rows(
             keys |= {row: str(corpus.key(row - first)) for row in rows_of_shard}
             if shown:
                 rows = np.array(
-                    sorted(row - first for row in shown_rows.intersection(rows_of_shard)), np.int64
+                    sorted(
+                        row - first for row in shown_rows.intersection(rows_of_shard)
+                    ),
+                    np.int64,
                 )
-                texts |= {row + first: text for row, text in texts_by_row(corpus, rows).items()}
+                texts |= {
+                    row + first: text
+                    for row, text in texts_by_row(corpus, rows).items()
+                }
     return keys, texts

@@ -20,7 +20,9 @@ from lshfast.stages.task_files import TaskWriter
 from lshfast.stages.task_reader import TaskFile
 
 
-def noted(rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array) -> dict[str, Any]:
+def noted(
+    rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array
+) -> dict[str, Any]:
     """Return what a verify task notes of its removed rows and of its groups, as values of JSON.
 
     Parameters
@@ -39,7 +41,11 @@ def noted(rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array) -> 
     """
 
     def pairs(places: Int64Array) -> list[tuple[int, int, float]]:
-        columns = rows[places].tolist(), kept_rows[places].tolist(), similarity[places].tolist()
+        columns = (
+            rows[places].tolist(),
+            kept_rows[places].tolist(),
+            similarity[places].tolist(),
+        )
         return list(zip(*columns, strict=True))
 
     order = np.lexsort((rows, similarity))
@@ -49,7 +55,9 @@ def noted(rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array) -> 
     _, first = np.unique(columns_of(similarity[by_row]), return_index=True)
     whole_range = by_row[first]
     order = np.lexsort((rows, kept_rows))
-    keepers, starts, removed = np.unique(kept_rows[order], return_index=True, return_counts=True)
+    keepers, starts, removed = np.unique(
+        kept_rows[order], return_index=True, return_counts=True
+    )
     first = np.minimum(keepers, rows[order[starts]])
     largest = np.lexsort((first, -removed))[:LARGE_GROUPS]
     return {
@@ -83,7 +91,11 @@ def removed_of_files(plan: StagePlan, files: int) -> Int64Array:
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
             counts = file.only(_number(plan))["rows"]
-            if len(counts) % 2 or (counts[::2] < 0).any() or (counts[::2] >= files).any():
+            if (
+                len(counts) % 2
+                or (counts[::2] < 0).any()
+                or (counts[::2] >= files).any()
+            ):
                 raise file.fault("it has counts of files that are not there")
             removed[counts[::2]] += counts[1::2]
     return removed

@@ -23,13 +23,25 @@ from lshfast._io.files import File, file_format
 from lshfast._io.listing import left_out_of
 from lshfast._io.output import output_format
 from lshfast._io.sources import LocalFile, RemoteFile, is_url, source_of
-from lshfast.stages.stage_plan import MOST_SHARDS, PLAN_FILE, StagePlan, write_stage_plan
+from lshfast.stages.stage_plan import (
+    MOST_SHARDS,
+    PLAN_FILE,
+    StagePlan,
+    write_stage_plan,
+)
 
 # The formats of inputs: those that outputs have too.
 FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 
 # The options of reading that all tasks have to agree on.
-OF_INPUTS = "column", "id_column", "encoding", "max_row_bytes", "delimiter", "max_columns"
+OF_INPUTS = (
+    "column",
+    "id_column",
+    "encoding",
+    "max_row_bytes",
+    "delimiter",
+    "max_columns",
+)
 
 # Without a number of shards, each has about so many bytes of input.
 SHARD_BYTES = 1 << 30
@@ -61,13 +73,26 @@ def make_stage_plan(
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
     if output_kind not in (None, *FORMATS):
-        raise ValueError(f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}")
+        raise ValueError(
+            f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}"
+        )
     added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
-    outputs = {"output": output, "pairs": pairs, "removed": removed, "rejected": rejected}
+    outputs = {
+        "output": output,
+        "pairs": pairs,
+        "removed": removed,
+        "rejected": rejected,
+    }
     for path in (work, *outputs.values()):
         if path is not None and is_url(path):
-            raise ValueError(f"{printable(path)}: folders of stages are local, not URLs")
-    places = {name: os.path.abspath(path) for name, path in outputs.items() if path is not None}
+            raise ValueError(
+                f"{printable(path)}: folders of stages are local, not URLs"
+            )
+    places = {
+        name: os.path.abspath(path)
+        for name, path in outputs.items()
+        if path is not None
+    }
     folders = [os.path.abspath(work), *places.values()]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
@@ -76,10 +101,15 @@ def make_stage_plan(
     files = inputs.open().files
     format = _format_of(files)
     kinds: dict[str, OutputFormat | None] = {"output": output_kind, "rejected": "jsonl"}
-    suffixes = {name: _suffix(folder, kinds.get(name), format) for name, folder in places.items()}
+    suffixes = {
+        name: _suffix(folder, kinds.get(name), format)
+        for name, folder in places.items()
+    }
     rows = f"rows.{suffixes['output']}"
     inputs.listed[:] = files
-    corpus = inputs.open(order_column=order_column, added=added, output=output_format(rows)[0])
+    corpus = inputs.open(
+        order_column=order_column, added=added, output=output_format(rows)[0]
+    )
     check_rows(corpus, rows, added)
     sizes = [file.size for file in corpus.files]
     bounds = _bounds(sizes, shards)
@@ -92,7 +122,10 @@ def make_stage_plan(
         "memory": memory,
         **{name: getattr(inputs, name) for name in OF_INPUTS},
         "format": format,
-        "files": [[_place(file), file.name, file.codec, state_of(file)] for file in corpus.files],
+        "files": [
+            [_place(file), file.name, file.codec, state_of(file)]
+            for file in corpus.files
+        ],
         "shards": bounds,
         "tasks": len(bounds) - 1 if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
@@ -147,9 +180,15 @@ def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
     ends = np.cumsum(sizes, dtype=np.int64)
     total = int(ends[-1])
     files = len(sizes)
-    count = min(files, MOST_SHARDS, max(1, -(-total // SHARD_BYTES))) if shards is None else shards
+    count = (
+        min(files, MOST_SHARDS, max(1, -(-total // SHARD_BYTES)))
+        if shards is None
+        else shards
+    )
     if count > files:
-        raise ValueError(f"shards must be at most {files}, the number of input files, not {count}")
+        raise ValueError(
+            f"shards must be at most {files}, the number of input files, not {count}"
+        )
     bounds = [0]
     for shard in range(1, count):
         nearest = (

@@ -58,7 +58,9 @@ def sketch(plan: StagePlan, shard: int) -> None:
         ids = corpus.ids
         id_marks = np.empty(0, np.uint64)
         if ids is not None:
-            id_marks = two_tokens_of_texts(Texts([str(identity) for identity in ids]), *secret)
+            id_marks = two_tokens_of_texts(
+                Texts([str(identity) for identity in ids]), *secret
+            )
         for name in ("orders", "by"):  # they have ranges of their own
             values.pop(name, None)
         state = np.frombuffer(json.dumps(values).encode(), np.uint8)
@@ -82,7 +84,9 @@ def sketch(plan: StagePlan, shard: int) -> None:
         add_values(writer, corpus.by)
 
 
-def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | None) -> str | None:
+def _add_orders(
+    writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | None
+) -> str | None:
     """Write the order values of a shard, if there are any, and return their kind.
 
     Numbers are 64-bit integers or doubles; of strings, the lengths are written, and their bytes.
@@ -94,7 +98,9 @@ def _add_orders(writer: TaskWriter, orders: npt.NDArray[Any] | Sequence[str] | N
         return "int" if orders.dtype.kind == "i" else "float"
     strings = [value.encode(errors="surrogatepass") for value in orders]
     lengths = np.fromiter(map(len, strings), np.uint64, len(strings))
-    writer.add(OF_ORDERS, orders=lengths, values=np.frombuffer(b"".join(strings), np.uint8))
+    writer.add(
+        OF_ORDERS, orders=lengths, values=np.frombuffer(b"".join(strings), np.uint8)
+    )
     return "str"
 
 
@@ -118,28 +124,41 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
         except (ValueError, KeyError, TypeError) as error:
             raise file.fault(f"its ids or rejected rows are damaged: {error}") from None
         bounds = np.append(starts, len(lines))
-        if len(starts) != len(corpus.files) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
+        if (
+            len(starts) != len(corpus.files)
+            or bounds[0] != 0
+            or (np.diff(bounds) < 0).any()
+        ):
             raise file.fault("its rows do not belong to the files of the shard")
         if type(ids) is not list or len(ids) != (
             len(lines) if plan.content["id_column"] is not None else 0
         ):
             raise file.fault("it has not one id for each row")
         rising = np.diff(lines) > 0
-        rising[bounds[(bounds > 0) & (bounds < len(lines))] - 1] = True  # from one file to the next
+        rising[bounds[(bounds > 0) & (bounds < len(lines))] - 1] = (
+            True  # from one file to the next
+        )
         if len(lines) != file.figures["rows"] or (lines < 0).any() or not rising.all():
             raise file.fault("it has not one line for each row")
-    corpus.restore({"lines": lines, "starts": starts, "orders": np.empty(0, np.int64)}, values)
+    corpus.restore(
+        {"lines": lines, "starts": starts, "orders": np.empty(0, np.int64)}, values
+    )
     return corpus
 
 
-def rows_of_sketch(plan: StagePlan, shard: int) -> Iterator[tuple[int, RowMarks, UInt64Array]]:
+def rows_of_sketch(
+    plan: StagePlan, shard: int
+) -> Iterator[tuple[int, RowMarks, UInt64Array]]:
     """Yield the first row, the marks and the keys (m, b) of portions of the rows of a shard."""
     row = 0
     bands = plan.engine.bands.bands
     with TaskFile(plan, "sketch", shard) as file:
         for portion in file.ranges(OF_ROWS):
             rows = len(portion["prints"]) // WIDTH
-            if len(portion["prints"]) != WIDTH * rows or len(portion["keys"]) != rows * bands:
+            if (
+                len(portion["prints"]) != WIDTH * rows
+                or len(portion["keys"]) != rows * bands
+            ):
                 raise file.fault("its columns have different numbers of rows")
             yield (
                 row,
@@ -167,7 +186,9 @@ def band(plan: StagePlan, shard: int) -> None:
             cuts = [0, *np.searchsorted(batch[:, 0], ends).tolist(), len(batch)]
             for task, low in enumerate(cuts[:-1]):
                 for at in range(low, cuts[task + 1], RANGE_BYTES // RECORD_BYTES):
-                    part = batch[at : min(at + RANGE_BYTES // RECORD_BYTES, cuts[task + 1])]
+                    part = batch[
+                        at : min(at + RANGE_BYTES // RECORD_BYTES, cuts[task + 1])
+                    ]
                     writer.add(task, records=part)
         writer.figures = {"rows": rows}
 
@@ -184,14 +205,20 @@ def _add_records(runs: SortedRuns, keys: UInt64Array, first_row: int) -> None:
 
 def key_bounds(tasks: int) -> UInt64Array:
     """Return the first key of each join task, and the largest number at the end."""
-    return np.array([*(-(-(task << 64) // tasks) for task in range(tasks)), 2**64 - 1], np.uint64)
+    return np.array(
+        [*(-(-(task << 64) // tasks) for task in range(tasks)), 2**64 - 1], np.uint64
+    )
 
 
 @contextmanager
 def sorted_runs(plan: StagePlan) -> Iterator[SortedRuns]:
     """Yield the room to sort records; above half of a task's memory they go to temporary files."""
-    records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES))
-    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+    records = max(
+        BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES)
+    )
+    with tempfile.TemporaryDirectory(
+        prefix="lshfast-", ignore_cleanup_errors=True
+    ) as folder:
         buffer, scratch = np.empty((2, records, 2), np.uint64)
         with SortedRuns(folder, "records", buffer, scratch) as runs:
             del buffer, scratch

@@ -49,7 +49,8 @@ class StagePlan:
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
         return replace(
-            described_plan(self.content["parameters"], self.content["threads"]), capped=True
+            described_plan(self.content["parameters"], self.content["threads"]),
+            capped=True,
         )
 
     @cached_property
@@ -94,7 +95,9 @@ class StagePlan:
     def max_removed(self) -> float | None:
         """The largest share of rows that may be removed."""
         return (
-            None if self.content.get("max_removed") is None else float(self.content["max_removed"])
+            None
+            if self.content.get("max_removed") is None
+            else float(self.content["max_removed"])
         )
 
     @property
@@ -158,14 +161,28 @@ class StagePlan:
                 source = source_of(place)
                 size, version = source.state() if checked else (state[0], state[1])
             except OSError as error:
-                raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
-            file = File(source.path, name, content["format"], codec, source, size, version, layout)
+                raise DataError(
+                    name, None, f"cannot be read: {reason_of(error)}"
+                ) from error
+            file = File(
+                source.path,
+                name,
+                content["format"],
+                codec,
+                source,
+                size,
+                version,
+                layout,
+            )
             if checked and state_of(file) != state:
-                raise file.fault(None, "has changed since the plan of this run was made")
+                raise file.fault(
+                    None, "has changed since the plan of this run was made"
+                )
             files.append(file)
         corpus = Corpus(layout, files)
         corpus.limit_rows(
-            self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit"
+            self.budget.longest_row(0),
+            "more memory (--memory of the plan) raises this limit",
         )
         return corpus
 
@@ -202,5 +219,7 @@ def read_stage_plan(work: str) -> StagePlan:
         raise ValueError(
             f"{printable(work)}: there is no plan in this folder: `lshfast stage plan` makes it"
         ) from None
-    check_code_version(content.get("version"), f"{printable(path)}: the maker of this plan")
+    check_code_version(
+        content.get("version"), f"{printable(path)}: the maker of this plan"
+    )
     return StagePlan(work, content, _MANIFEST.sum_of(content))

@@ -50,8 +50,12 @@ def status_of(plan: StagePlan) -> StagesStatus:
         stage: [task for task in range(number) if is_done(plan, stage, task)]
         for stage, number in numbers.items()
     }
-    over = all(len(done_tasks[stage]) == numbers[stage] for stage in STAGES if stage != "apply")
-    return StagesStatus(numbers, done_tasks, _summary(plan, done_tasks) if over else None)
+    over = all(
+        len(done_tasks[stage]) == numbers[stage] for stage in STAGES if stage != "apply"
+    )
+    return StagesStatus(
+        numbers, done_tasks, _summary(plan, done_tasks) if over else None
+    )
 
 
 def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary:
@@ -81,7 +85,9 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
         candidates=total("verify", "candidates"),
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
-        largest_group=max([min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]),
+        largest_group=max(
+            [min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]
+        ),
         delimiters={
             name: delimiter
             for shard in figures["sketch"]
@@ -95,7 +101,11 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
 
 def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
     words, characters = (
-        np.sort(np.array([length for shard in of_shards for length in shard[name]], np.int64))
+        np.sort(
+            np.array(
+                [length for shard in of_shards for length in shard[name]], np.int64
+            )
+        )
         for name in ("words", "characters")
     )
     return advice_of(Lengths(words, characters), plan.engine)

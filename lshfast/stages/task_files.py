@@ -82,7 +82,9 @@ COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
 
 def columns_of(plan: StagePlan, stage: str) -> dict[str, str]:
     """Return the columns of the data files of a stage."""
-    return ({} if plan.by is None else COLUMNS_OF_VALUES.get(stage, {})) | COLUMNS[stage]
+    return ({} if plan.by is None else COLUMNS_OF_VALUES.get(stage, {})) | COLUMNS[
+        stage
+    ]
 
 
 def task_path(plan: StagePlan, stage: str, task: int, suffix: str) -> str:
@@ -115,14 +117,20 @@ class TaskWriter:
         parts = []
         for name, kind in self._columns.items():
             parts.append(
-                np.ascontiguousarray(arrays.pop(name, np.empty(0, kind)), kind).reshape(-1)
+                np.ascontiguousarray(arrays.pop(name, np.empty(0, kind)), kind).reshape(
+                    -1
+                )
             )
         assert not arrays
         for part in parts:
             self._stream.write(part.view(np.uint8).data)
         self._nbytes += sum(part.nbytes for part in parts)
         self._index.append(
-            [number, *map(len, parts), checksum(*(part.view(np.uint8) for part in parts))]
+            [
+                number,
+                *map(len, parts),
+                checksum(*(part.view(np.uint8) for part in parts)),
+            ]
         )
 
     def finish(self) -> bytes:
@@ -171,7 +179,9 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
         return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from error
-    if content.get("stamp") != plan.stamp or content.get("columns") != columns_of(plan, stage):
+    if content.get("stamp") != plan.stamp or content.get("columns") != columns_of(
+        plan, stage
+    ):
         raise FormatError(f"{shown}: it belongs to another plan")
     sizes = [content.get(name) for name in ("nbytes", "ranges", "index")]
     if (
@@ -186,5 +196,7 @@ def figures_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any]:
     """Return the figures of a task that is done."""
     manifest = manifest_of(plan, stage, task)
     if manifest is None:
-        raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")
+        raise ValueError(
+            f"{printable(plan.work)}: task {task} of stage {stage} is not done"
+        )
     return dict(manifest["figures"])

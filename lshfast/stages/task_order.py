@@ -70,7 +70,9 @@ def tasks_of(plan: StagePlan, stage: StageName) -> int:
         raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
     if stage in COUNTING and plan.engine.ignore_common is None:
         return 0
-    return {"join": plan.tasks, "verify": plan.tasks, "group": 1}.get(stage, plan.shards)
+    return {"join": plan.tasks, "verify": plan.tasks, "group": 1}.get(
+        stage, plan.shards
+    )
 
 
 def is_done(plan: StagePlan, stage: StageName, task: int) -> bool:
@@ -95,7 +97,9 @@ def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
     return True
 
 
-def _needed(plan: StagePlan, stage: StageName, task: int) -> tuple[StageName, Iterable[int]]:
+def _needed(
+    plan: StagePlan, stage: StageName, task: int
+) -> tuple[StageName, Iterable[int]]:
     """Return a stage, and the tasks of it that must be done before a task."""
     if stage == STAGES[0]:
         return stage, ()

@@ -47,12 +47,22 @@ class TaskFile:
     """
 
     def __init__(
-        self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None
+        self,
+        plan: StagePlan,
+        stage: str,
+        task: int,
+        low: int = 0,
+        high: int | None = None,
     ) -> None:
-        self._path, self._columns = task_path(plan, stage, task, "data"), columns_of(plan, stage)
+        self._path, self._columns = (
+            task_path(plan, stage, task, "data"),
+            columns_of(plan, stage),
+        )
         manifest = manifest_of(plan, stage, task)
         if manifest is None:
-            raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")
+            raise ValueError(
+                f"{printable(plan.work)}: task {task} of stage {stage} is not done"
+            )
         self.figures: dict[str, Any] = dict(manifest["figures"])
         try:
             self._file = open(self._path, "rb", buffering=0)  # noqa: SIM115
@@ -74,7 +84,9 @@ class TaskFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _checked(self, manifest: Mapping[str, Any], stamp: int) -> tuple[UInt64Array, list[int]]:
+    def _checked(
+        self, manifest: Mapping[str, Any], stamp: int
+    ) -> tuple[UInt64Array, list[int]]:
         """Check header, size and index; return the index, and where each range begins."""
         with named_format(self._path):
             _, index_checksum = HEAD.unpack(self._file.read(HEAD.size))
@@ -95,7 +107,9 @@ class TaskFile:
         counts = rows[:, 1:-1]
         if (counts > _MOST_COUNT).any() or (rows[1:, 0] < rows[:-1, 0]).any():
             raise self.fault("index: values out of range")
-        widths = np.array([np.dtype(kind).itemsize for kind in self._columns.values()], np.uint64)
+        widths = np.array(
+            [np.dtype(kind).itemsize for kind in self._columns.values()], np.uint64
+        )
         sizes = (counts * widths).sum(axis=1).tolist() if len(widths) else []
         offsets = [HEAD.size]
         for nbytes in sizes:
@@ -121,7 +135,9 @@ class TaskFile:
 
     def _places(self, low: int, high: int) -> tuple[int, int]:
         """Return the places of the ranges of some numbers in the index."""
-        begin, end = np.searchsorted(self._index[:, 0], np.array([low, high], np.uint64)).tolist()
+        begin, end = np.searchsorted(
+            self._index[:, 0], np.array([low, high], np.uint64)
+        ).tolist()
         return begin, end
 
     def only(self, number: int) -> Arrays:
@@ -134,7 +150,9 @@ class TaskFile:
     def ranges(self, number: int) -> Iterator[Arrays]:
         """Yield the columns of each range of this number."""
         for place in range(*self._places(number, number + 1)):
-            data = self._read(self._offsets[place], self._offsets[place + 1] - self._offsets[place])
+            data = self._read(
+                self._offsets[place], self._offsets[place + 1] - self._offsets[place]
+            )
             if checksum(data) != int(self._index[place, -1]):
                 raise self.fault(f"range {place}: damaged")
             arrays: Arrays = {}
@@ -144,7 +162,9 @@ class TaskFile:
             ):
                 end = at + count * np.dtype(kind).itemsize
                 arrays[name] = (
-                    data[at:end].view(kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
+                    data[at:end]
+                    .view(kind)
+                    .astype(np.dtype(kind).newbyteorder("="), copy=False)
                 )
                 at = end
             yield arrays

@@ -34,14 +34,19 @@ def add_values(writer: TaskWriter, by: ValueCodes | None) -> None:
     if by is not None:
         lengths, data = _packed(by.names)
         writer.add(
-            OF_VALUES, codes=by.codes.astype(np.int64), orders=lengths.view(np.uint64), values=data
+            OF_VALUES,
+            codes=by.codes.astype(np.int64),
+            orders=lengths.view(np.uint64),
+            values=data,
         )
 
 
 def _packed(names: Iterable[str]) -> tuple[Int64Array, Any]:
     """Return the lengths of texts, and their bytes."""
     encoded = [name.encode() for name in names]
-    return np.array(list(map(len, encoded)), np.int64), np.frombuffer(b"".join(encoded), np.uint8)
+    return np.array(list(map(len, encoded)), np.int64), np.frombuffer(
+        b"".join(encoded), np.uint8
+    )
 
 
 def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
@@ -49,7 +54,8 @@ def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
     if (lengths < 0).any() or int(lengths.sum()) != len(data):
         raise file.fault("its values have other lengths")
     texts = Texts.of_buffer(
-        data, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        data,
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]),
     )
     try:
         for place in range(len(texts)):
@@ -61,17 +67,22 @@ def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
 def _checked(file: TaskFile, codes: Int64Array, values: int) -> Int64Array:
     """Return codes, if they are numbers of values."""
     if (codes < OTHER).any() or (codes >= values).any():
-        raise file.fault(f"it has numbers of values that are not in {OTHER}..{values - 1}")
+        raise file.fault(
+            f"it has numbers of values that are not in {OTHER}..{values - 1}"
+        )
     return codes
 
 
-def _values_of(plan: StagePlan, shard: int, number_of: Any) -> tuple[Int64Array, Int64Array]:
+def _values_of(
+    plan: StagePlan, shard: int, number_of: Any
+) -> tuple[Int64Array, Int64Array]:
     """Return the codes of a shard's rows, and the numbers of OTHER, MISSING and its values."""
     with TaskFile(plan, "sketch", shard) as file:
         arrays = file.only(OF_VALUES)
         numbers = [OTHER, MISSING]
         numbers += map(
-            number_of, _names_of(file, arrays["orders"].view(np.int64), arrays["values"])
+            number_of,
+            _names_of(file, arrays["orders"].view(np.int64), arrays["values"]),
         )
         codes = _checked(file, arrays["codes"], len(numbers) + OTHER)
         if len(codes) != file.figures["rows"]:
@@ -87,7 +98,9 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
     totals = np.zeros(2, np.int64)
     for shard in range(plan.shards):
         codes, numbers = _values_of(plan, shard, values.code_of)
-        totals = np.concatenate([totals, np.zeros(len(values.names) + 2 - len(totals), np.int64)])
+        totals = np.concatenate(
+            [totals, np.zeros(len(values.names) + 2 - len(totals), np.int64)]
+        )
         totals += np.bincount(numbers[codes - OTHER] - OTHER, minlength=len(totals))
     lengths, data = _packed(values.names)
     writer.add(plan.shards, rows=totals, sampled=lengths, read=data)
@@ -130,7 +143,9 @@ def counts_of(plan: StagePlan) -> CountsByValue | None:
             arrays = file.only(plan.shards)
             if len(arrays["codes"]) != len(arrays["counts"]):
                 raise file.fault("its columns have different lengths")
-            removed[_checked(file, arrays["codes"], len(names)) - OTHER] += arrays["counts"]
+            removed[_checked(file, arrays["codes"], len(names)) - OTHER] += arrays[
+                "counts"
+            ]
     return CountsByValue.of_totals(plan.by, names, rows_read, removed)
 
 
@@ -153,7 +168,11 @@ def check_plan(plan: StagePlan) -> None:
 
     removed = sum(of_task["removed"] for of_task in figures)
     check_removed(
-        plan.max_removed, figures_of(plan, "group", 0)["rows"], removed, counts, groups_of
+        plan.max_removed,
+        figures_of(plan, "group", 0)["rows"],
+        removed,
+        counts,
+        groups_of,
     )
 
 
@@ -173,7 +192,9 @@ def largest_groups(
     """
     groups = _largest(None, keepers, np.arange(len(keepers), dtype=np.int64), keys)
     order = np.argsort(codes, kind="stable")
-    values, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
+    values, starts, counts = np.unique(
+        codes[order], return_index=True, return_counts=True
+    )
     for place in np.argsort(-counts, kind="stable")[:GROUPED_VALUES].tolist():
         rows = order[starts[place] : starts[place] + counts[place]]
         groups += _largest(int(values[place]), keepers, rows, keys)

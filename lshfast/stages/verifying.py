@@ -70,14 +70,18 @@ def verify(plan: StagePlan, task: int) -> None:
     engine = engine_of(plan)
     low, high = overall["bounds"][task : task + 2]
     pairs = plan.output("pairs", task)
-    figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
+    figures = dict.fromkeys(
+        ("removed", "copies", "candidates", "pairs", "groups", "largest"), 0
+    )
     removed_of_parts: list[RemovedRows] = []
     with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
         place = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True)
         )
-        task_pairs = None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
+        task_pairs = (
+            None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
+        )
         if plan.shards <= MOST_OPEN:
             files = [
                 stack.enter_context(TaskFile(plan, "collect", shard, low, high))
@@ -89,12 +93,16 @@ def verify(plan: StagePlan, task: int) -> None:
                 part.texts.nbytes + len(part.compared) * plan.budget.row_bytes
                 > overall["part_memory"]
             )
-            signatures = os.path.join(place, f"part-{number}.signatures") if large else None
+            signatures = (
+                os.path.join(place, f"part-{number}.signatures") if large else None
+            )
             try:
                 removed, part_figures = part.run(plan, engine, signatures, task_pairs)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
-                shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
+                shard = (
+                    int(np.searchsorted(overall["first_row"], row, side="right")) - 1
+                )
                 path = task_path(plan, "collect", shard, "data")
                 raise FormatError(
                     f"{printable(path)}: the text of row {row} is {error.reason}"
@@ -115,7 +123,9 @@ def verify(plan: StagePlan, task: int) -> None:
         for shard in range(plan.shards):
             rows_of_shard = order[cuts[shard] : cuts[shard + 1]]
             if len(rows_of_shard):
-                of_shard = [str(keys[place]).encode() for place in rows_of_shard.tolist()]
+                of_shard = [
+                    str(keys[place]).encode() for place in rows_of_shard.tolist()
+                ]
                 writer.add(
                     shard,
                     rows=rows[rows_of_shard],
@@ -176,7 +186,11 @@ class PartRows:
         compared = self.compared
         merged = Merged(self.chosen, smallest(self.chosen))
         keep: Any = plan.keep if plan.order_column is None else self.ranks[compared]
-        with nullcontext() if task_pairs is None else task_pairs.part(self.rows, self.keys) as runs:
+        with (
+            nullcontext()
+            if task_pairs is None
+            else task_pairs.part(self.rows, self.keys) as runs
+        ):
             if len(compared):
                 found_in_part = compare_part(
                     self.texts,
@@ -194,7 +208,11 @@ class PartRows:
         removed_rows = np.flatnonzero(~findings.kept)
         sizes = findings.group_sizes
         pairs = findings.pairs_found if runs is None else runs.added
-        figures = {"candidates": findings.candidates, "pairs": pairs, "removed": len(removed_rows)}
+        figures = {
+            "candidates": findings.candidates,
+            "pairs": pairs,
+            "removed": len(removed_rows),
+        }
         figures |= {
             "copies": findings.copies,
             "groups": int((sizes > 1).sum()),
@@ -218,7 +236,9 @@ def _gathered(
 ) -> PartRows:
     """Read the rows of a part from the files of all shards; `overall` has figures of `group`."""
     first_row = overall["first_row"]
-    rows, compared_rows, lengths, ranks, codes = ([np.empty(0, np.int64)] for _ in range(5))
+    rows, compared_rows, lengths, ranks, codes = (
+        [np.empty(0, np.int64)] for _ in range(5)
+    )
     keys: list[str | int] = []
     with SpooledTexts(overall["part_memory"]) as spooled_texts:
         for shard in range(plan.shards):
@@ -259,33 +279,53 @@ def _gathered(
         compared = np.flatnonzero(all_lengths != NO_TEXT)
         texts = spooled_texts.texts(all_lengths[compared])
     return PartRows(
-        numbers, places, np.concatenate(ranks), keys, compared, texts, np.concatenate(codes)
+        numbers,
+        places,
+        np.concatenate(ranks),
+        keys,
+        compared,
+        texts,
+        np.concatenate(codes),
     )
 
 
-def _check(file: TaskFile, part: Arrays, columns: list[str], low: int, high: int) -> None:
+def _check(
+    file: TaskFile, part: Arrays, columns: list[str], low: int, high: int
+) -> None:
     """Raise FormatError if the columns of a range, one value a row, do not fit each other."""
     rows = part["rows"]
     lengths = part["lengths"]
-    if any(len(part[name]) != len(rows) for name in columns) or (lengths < NO_TEXT).any():
+    if (
+        any(len(part[name]) != len(rows) for name in columns)
+        or (lengths < NO_TEXT).any()
+    ):
         raise file.fault("its columns have different lengths")
     if (rows < low).any() or (rows >= high).any():
         raise file.fault("it has rows of another shard")
-    if sum(length for length in lengths.tolist() if length != NO_TEXT) != len(part["texts"]):
+    if sum(length for length in lengths.tolist() if length != NO_TEXT) != len(
+        part["texts"]
+    ):
         raise file.fault("its texts have other lengths")
 
 
-def keys_of(file: TaskFile, part: Arrays, rows: int, ids: str | None) -> list[str | int]:
+def keys_of(
+    file: TaskFile, part: Arrays, rows: int, ids: str | None
+) -> list[str | int]:
     """Return the keys in a range; `ids` is the name of the type of the ids."""
     lengths = part["key_lengths"].tolist()
     data = part["keys"].tobytes()
-    if len(lengths) != rows or any(length < 0 for length in lengths) or sum(lengths) != len(data):
+    if (
+        len(lengths) != rows
+        or any(length < 0 for length in lengths)
+        or sum(lengths) != len(data)
+    ):
         raise file.fault("its keys have other lengths")
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     convert: Callable[[bytes], str | int] = int if ids == "int" else bytes.decode
     try:
         return [
-            convert(data[end - length : end]) for length, end in zip(lengths, ends, strict=True)
+            convert(data[end - length : end])
+            for length, end in zip(lengths, ends, strict=True)
         ]
     except ValueError as error:
         raise file.fault(f"its keys are damaged: {error}") from None

@@ -1,8 +1,16 @@
 """Applications to the web: mirror hosts of a crawl, and contraction of its link graph.
 
 >>> from lshfast.web import find_mirrors
->>> pages = ["/docs/install/linux.html", "/docs/install/mac.html", "/docs/guide/start.html"]
->>> urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+>>> pages = [
+...     "/docs/install/linux.html",
+...     "/docs/install/mac.html",
+...     "/docs/guide/start.html",
+... ]
+>>> urls = [
+...     f"http://{host}{page}"
+...     for host in ("a.example", "mirror.b.example")
+...     for page in pages
+... ]
 >>> [(mirror.host, mirror.mirror_of) for mirror in find_mirrors(urls).removed]
 [('mirror.b.example', 'a.example')]
 

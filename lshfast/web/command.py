@@ -26,7 +26,9 @@ EDGES = Argument("edges", "EDGES", f"Two nodes a line, or a table: {INPUT_KINDS}
 MIRRORS_OPTIONS = (
     output_option(f"The mirrors and the hosts they mirror: {TABLES}."),
     *options_named("output_format", "defuse_formulas"),
-    Option("column", "url", "Column of the URLs, in tables.", names_column=True, daily=True),
+    Option(
+        "column", "url", "Column of the URLs, in tables.", names_column=True, daily=True
+    ),
     Option(
         "content_column",
         None,
@@ -90,7 +92,13 @@ CONTRACT_OPTIONS = (
         names_column=True,
         daily=True,
     ),
-    Option("threshold", 0.9, "Least similarity of two link sets, in (0, 1].", float, daily=True),
+    Option(
+        "threshold",
+        0.9,
+        "Least similarity of two link sets, in (0, 1].",
+        float,
+        daily=True,
+    ),
     Option("min_links", 1, "Nodes with fewer links are not compared.", int, daily=True),
     Option(
         "max_block",
@@ -116,11 +124,15 @@ def mirrors(options: Options, console: Console) -> None:
     from lshfast.web.mirrors import mirror_plan
 
     plan = mirror_plan(
-        **options.picked(("threshold", "min_paths", "num_perm", "recall", "seed", "threads"))
+        **options.picked(
+            ("threshold", "min_paths", "num_perm", "recall", "seed", "threads")
+        )
     )
     source = Inputs.of(options.urls, options.with_(id_column=options.content_column))
     with console.watching(options.output, source) as watch:
-        table = output_of(options.output, source, options.output_format, options.defuse_formulas)
+        table = output_of(
+            options.output, source, options.output_format, options.defuse_formulas
+        )
         _, summary = mirrors_of_files(
             source,
             table,
@@ -145,7 +157,9 @@ def contract(options: Options, console: Console) -> None:
     with console.watching(options.output, source) as watch:
         summary = contract_files(
             source,
-            output_of(options.output, source, options.output_format, options.defuse_formulas),
+            output_of(
+                options.output, source, options.output_format, options.defuse_formulas
+            ),
             labels=output_of(options.labels, source, None, options.defuse_formulas),
             same=options.same or (),
             progress=watch,

@@ -75,10 +75,18 @@ class Contraction(Shown):
         ]
         if len(self.left_out):
             figures.append(
-                Figure("left out", f"{len(self.left_out):,}", "linked nodes, above max_block")
+                Figure(
+                    "left out",
+                    f"{len(self.left_out):,}",
+                    "linked nodes, above max_block",
+                )
             )
             figures.append(
-                Figure("partly compared", f"{len(self.partly_compared):,}", "classes that are left")
+                Figure(
+                    "partly compared",
+                    f"{len(self.partly_compared):,}",
+                    "classes that are left",
+                )
             )
         return f"Contraction of {counted(len(self.labels), 'node')}", figures, ""
 
@@ -181,7 +189,9 @@ def contract(
             f"source and target must have the same length, not {len(links[0])} and {len(links[1])}"
         )
     pairs = _pairs_of(same)
-    largest = max((int(part.max()) for part in (*links, pairs.ravel()) if part.size), default=-1)
+    largest = max(
+        (int(part.max()) for part in (*links, pairs.ravel()) if part.size), default=-1
+    )
     n = largest + 1 if nodes is None else check_int("nodes", nodes, 0, MAX_NODES)
     if largest >= n:
         raise ValueError(f"nodes must be in 0..{n - 1}, not {largest}")
@@ -363,14 +373,20 @@ class _Graph:
         rows = self._rows(changed)
         ranks = self._ranks(rows)
         prefixes.put(changed, rows.offsets, ranks)
-        near_names, count = prefixes.near(rows.offsets, ranks, len(self._out.links) // 2)
+        near_names, count = prefixes.near(
+            rows.offsets, ranks, len(self._out.links) // 2
+        )
         self._work += count
         return None if near_names is None else np.union1d(changed, near_names)
 
     def _ranks(self, rows: _Rows) -> Int64Array:
         """Return the ranks of the links of rows, ascending: the rarest links come first."""
-        owners = np.repeat(np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets))
-        return (_sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW).astype(np.int64)
+        owners = np.repeat(
+            np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets)
+        )
+        return (
+            _sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW
+        ).astype(np.int64)
 
     def _leaders(self, rows: _Rows) -> Int64Array:
         """Return the merges of a round among some classes, in ascending order."""
@@ -424,7 +440,9 @@ class _RankedSets(NamedTuple):
             pairs = counts * (counts - 1) // 2
             common = int(np.count_nonzero(pairs <= max_block))
         nodes_by_rank = order if names is None else names[order]
-        return cls(sets.offsets, (numbers & _LOW).astype(np.uint32), nodes_by_rank, common)
+        return cls(
+            sets.offsets, (numbers & _LOW).astype(np.uint32), nodes_by_rank, common
+        )
 
     def leaders(self, rule: Rule) -> Int64Array:
         """Return the leader of each set."""
@@ -498,5 +516,7 @@ def _pairs_of(same: npt.ArrayLike | Sequence[Any] | None) -> Int64Array:
     if array.size == 0:
         return np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"same must be pairs of nodes, of shape (k, 2), not {array.shape}")
+        raise ValueError(
+            f"same must be pairs of nodes, of shape (k, 2), not {array.shape}"
+        )
     return _integers(array, "same")

@@ -56,11 +56,20 @@ class MirrorSummary(Account):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
-        few = f"{counted(self.few, 'host')} with too few paths to be compared" if self.few else ""
+        few = (
+            f"{counted(self.few, 'host')} with too few paths to be compared"
+            if self.few
+            else ""
+        )
         recall = f"recall at the threshold {self.threshold:g}: {self.recall:.4f}"
-        yield figure("read", self.read, f"{self.urls:,} URLs + {self.rejected:,} rejected")
         yield figure(
-            "hosts", self.hosts, f"{self.kept:,} kept + {self.removed:,} mirrors of them", few
+            "read", self.read, f"{self.urls:,} URLs + {self.rejected:,} rejected"
+        )
+        yield figure(
+            "hosts",
+            self.hosts,
+            f"{self.kept:,} kept + {self.removed:,} mirrors of them",
+            few,
         )
         yield figure("compared", self.compared, f"pairs of hosts; {recall}")
 
@@ -98,9 +107,15 @@ class ContractionSummary(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         same = f" + {self.same:,} pairs of equal nodes" if self.same else ""
-        links = f"{self.links:,} links left + {self.repeated:,} repeated or within a class"
+        links = (
+            f"{self.links:,} links left + {self.repeated:,} repeated or within a class"
+        )
         yield figure("read", self.read, f"{links}{same} + {self.rejected:,} rejected")
-        yield figure("nodes", self.nodes, f"{self.kept:,} kept + {self.removed:,} merged into them")
+        yield figure(
+            "nodes",
+            self.nodes,
+            f"{self.kept:,} kept + {self.removed:,} merged into them",
+        )
         yield figure("rounds", self.rounds, "with merges")
         if self.left_out:
             partly = (
@@ -149,7 +164,9 @@ def mirrors_of_files(
     job.check()
     hosts = HostSets(plan, inputs.id_column is not None)
     for names in reader.batches(progress):
-        bad = hosts.add(names.first, names.second if inputs.id_column is not None else None)
+        bad = hosts.add(
+            names.first, names.second if inputs.id_column is not None else None
+        )
         for place, reason in bad.items():
             reader.refuse(names, place, reason)
     mirrors = hosts.mirrors(progress)
@@ -239,7 +256,9 @@ def contract_files(
     """
     job = Job([output, labels], inputs.on_error, overwrite)
     reader = job.add(ColumnReader(inputs))
-    canonical_reader = job.add(ColumnReader(replace(inputs, paths=same))) if same else None
+    canonical_reader = (
+        job.add(ColumnReader(replace(inputs, paths=same))) if same else None
+    )
     job.check()
     numbers = _Numbers()
     source, target = _links_of(reader, numbers, progress)
@@ -259,13 +278,18 @@ def contract_files(
     names = list(numbers)
     with job.writing():
         job.write(
-            output, _link_tables(names, contraction), {"source": "string", "target": "string"}
+            output,
+            _link_tables(names, contraction),
+            {"source": "string", "target": "string"},
         )
         if labels is not None:
-            merged = np.flatnonzero(contraction.labels != np.arange(len(names), dtype=np.int64))
+            merged = np.flatnonzero(
+                contraction.labels != np.arange(len(names), dtype=np.int64)
+            )
             columns = {"node": merged, "merged_into": contraction.labels[merged]}
             table = {
-                name: [names[node] for node in nodes.tolist()] for name, nodes in columns.items()
+                name: [names[node] for node in nodes.tolist()]
+                for name, nodes in columns.items()
             }
             job.write(labels, table, dict.fromkeys(table, "string"))
     return job.account(
@@ -310,11 +334,14 @@ def _links_of(
     return link_pairs[:, 0].copy(), link_pairs[:, 1].copy()
 
 
-def _link_tables(names: list[str], contraction: Contraction) -> Iterator[dict[str, list[str]]]:
+def _link_tables(
+    names: list[str], contraction: Contraction
+) -> Iterator[dict[str, list[str]]]:
     """Yield the table of the links that are left, in parts, the first of which may be empty."""
     columns = {"source": contraction.source, "target": contraction.target}
     for at in range(0, max(1, len(contraction.source)), ROWS_AT_ONCE):
         part = slice(at, at + ROWS_AT_ONCE)
         yield {
-            name: [names[node] for node in nodes[part].tolist()] for name, nodes in columns.items()
+            name: [names[node] for node in nodes[part].tolist()]
+            for name, nodes in columns.items()
         }

@@ -117,7 +117,9 @@ class Mirrors(Shown):
         figures = [
             Figure("urls", f"{self.urls:,}"),
             Figure(
-                "hosts", f"{len(self.hosts):,}", f"with too few paths to be compared: {self.few:,}"
+                "hosts",
+                f"{len(self.hosts):,}",
+                f"with too few paths to be compared: {self.few:,}",
             ),
             Figure("kept", f"{kept_count:,}"),
             Figure("mirrors", f"{len(self.hosts) - kept_count:,}", "in `removed`"),
@@ -239,7 +241,11 @@ def mirror_plan(
     hasher = MinHasher(num_perm, "fast", seed)
     bands = Bands.choose(threshold, num_perm, recall=recall)
     return MirrorPlan(
-        threshold, check_int("min_paths", min_paths, 1), hasher, bands, thread_count(threads)
+        threshold,
+        check_int("min_paths", min_paths, 1),
+        hasher,
+        bands,
+        thread_count(threads),
     )
 
 
@@ -314,9 +320,15 @@ def find_mirrors(
     Examples
     --------
     >>> from lshfast.web import find_mirrors
-    >>> pages = ["/docs/install/linux.html", "/docs/install/mac.html", "/docs/guide/start.html"]
+    >>> pages = [
+    ...     "/docs/install/linux.html",
+    ...     "/docs/install/mac.html",
+    ...     "/docs/guide/start.html",
+    ... ]
     >>> urls = [
-    ...     f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages
+    ...     f"http://{host}{page}"
+    ...     for host in ("a.example", "mirror.b.example")
+    ...     for page in pages
     ... ]
     >>> [tuple(mirror) for mirror in find_mirrors(urls).removed]
     [('mirror.b.example', 'a.example', 1.0, 3, 3, 1.0)]
@@ -338,7 +350,9 @@ def find_mirrors(
         contents = _checked_contents(contents, len(checked))
     for start in range(0, len(checked), BATCH_URLS):
         stop = min(start + BATCH_URLS, len(checked))
-        bad = hosts.add(checked[start:stop], None if contents is None else contents[start:stop])
+        bad = hosts.add(
+            checked[start:stop], None if contents is None else contents[start:stop]
+        )
         if bad:
             row, reason = next(iter(bad.items()))
             kind = ValueError if isinstance(checked[start + row], str) else TypeError
@@ -360,17 +374,25 @@ def _checked_contents(contents: Any, urls: int) -> Sequence[Any]:
         or not hasattr(contents, "__len__")
         or not hasattr(contents, "__getitem__")
     ):
-        raise TypeError(f"contents must be a sequence of contents, not {type(contents).__name__}")
+        raise TypeError(
+            f"contents must be a sequence of contents, not {type(contents).__name__}"
+        )
     if len(contents) != urls:
         raise ValueError(
             f"contents must have one entry for each of {urls} URLs, not {len(contents)}"
         )
     # Pandas finds by label.
-    values: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)
+    values: Sequence[Any] = (
+        contents if isinstance(contents, Sequence) else list(contents)
+    )
     numbers = urls > 0 and _is_int(values[0])
     for row, value in enumerate(values):
         if not (_is_int(value) if numbers else isinstance(value, (str, bytes))):
-            expected = "an int, as the first one is" if numbers else "str or bytes; all may be ints"
+            expected = (
+                "an int, as the first one is"
+                if numbers
+                else "str or bytes; all may be ints"
+            )
             raise TypeError(f"contents[{row}] must be {expected}, not {value!r}")
     return values
 
@@ -403,9 +425,14 @@ class HostSets:
         self._owners, self._paths, self._elements = (
             GrowingArray(kind) for kind in (np.int64, np.uint64, np.uint64)
         )
-        self._bigram_owners, self._bigrams = GrowingArray(np.int64), GrowingArray(np.uint64)
+        self._bigram_owners, self._bigrams = (
+            GrowingArray(np.int64),
+            GrowingArray(np.uint64),
+        )
 
-    def add(self, urls: Sequence[str], contents: Sequence[Any] | None = None) -> dict[int, str]:
+    def add(
+        self, urls: Sequence[str], contents: Sequence[Any] | None = None
+    ) -> dict[int, str]:
         """Add URLs, and return the reasons why some were not added, by their places."""
         bad: dict[int, str] = {}
         owners = []
@@ -434,7 +461,10 @@ class HostSets:
         elements = tokens
         if contents is not None:
             elements = joined_tokens(
-                tokens, self._content_tokens([contents[place] for place in good]), 0, self._key
+                tokens,
+                self._content_tokens([contents[place] for place in good]),
+                0,
+                self._key,
             )
         bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
         self._owners.extend(rows)
@@ -458,14 +488,18 @@ class HostSets:
         owners = self._owners.finished()
         pages = self._elements.finished(), self._paths.finished()
         elements = _sets_of(owners, pages[0], n).distinct()
-        paths = _sets_of(owners, pages[1], n).distinct() if self.with_contents else elements
+        paths = (
+            _sets_of(owners, pages[1], n).distinct() if self.with_contents else elements
+        )
         bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
         few = paths.counts < plan.min_paths
         signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
         signatures[few] = EMPTY
         copies = find_copies(elements)
         copies[few] = np.flatnonzero(few)
-        report = (lambda done, total: progress("verify", done, total)) if progress else None
+        report = (
+            (lambda done, total: progress("verify", done, total)) if progress else None
+        )
         pairs, compared = pairs_for_groups(
             elements,
             signatures,
@@ -479,12 +513,17 @@ class HostSets:
         removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
         keepers = groups.keeper[removed]
         shared, common = (
-            overlaps(sets.take(removed), sets.take(keepers))[0] for sets in (elements, paths)
+            overlaps(sets.take(removed), sets.take(keepers))[0]
+            for sets in (elements, paths)
         )
-        repeated = elements.counts > paths.counts  # hosts with several contents of a path
+        repeated = (
+            elements.counts > paths.counts
+        )  # hosts with several contents of a path
         several = np.flatnonzero(repeated[removed] & repeated[keepers])
         if len(several):
-            shared[several] = _equal_paths(elements, *pages, removed[several], keepers[several])
+            shared[several] = _equal_paths(
+                elements, *pages, removed[several], keepers[several]
+            )
         columns = paths.counts, np.ones(n)
         columns[0][removed] = common
         columns[1][removed] = shared / np.maximum(common, 1)
@@ -510,7 +549,9 @@ def _equal_paths(
     """Return for pairs of sets how many different paths their common elements have."""
     distinct, first = np.unique(elements, return_index=True)
     counts = np.empty(len(rows), np.int64)
-    for place, (row, other) in enumerate(zip(rows.tolist(), other_rows.tolist(), strict=True)):
+    for place, (row, other) in enumerate(
+        zip(rows.tolist(), other_rows.tolist(), strict=True)
+    ):
         both = np.intersect1d(sets[row], sets[other], assume_unique=True)
         counts[place] = len(np.unique(paths[first[np.searchsorted(distinct, both)]]))
     return counts

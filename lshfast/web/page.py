@@ -96,8 +96,12 @@ def page_of(
     command : str
         The command that repeats the search.
     """
-    removed = np.flatnonzero(mirrors.keeper != np.arange(len(mirrors.hosts), dtype=np.int64))
-    ordered = removed[np.lexsort((-mirrors.similarity[removed], -mirrors.common[removed]))]
+    removed = np.flatnonzero(
+        mirrors.keeper != np.arange(len(mirrors.hosts), dtype=np.int64)
+    )
+    ordered = removed[
+        np.lexsort((-mirrors.similarity[removed], -mirrors.common[removed]))
+    ]
     similarities = None
     if len(removed):
         similarities = _similarities(mirrors.similarity[removed], threshold)
@@ -122,7 +126,9 @@ def page_of(
     )
 
 
-def paths_of_hosts(urls: Iterable[str], hosts: Collection[str]) -> dict[str, dict[str, None]]:
+def paths_of_hosts(
+    urls: Iterable[str], hosts: Collection[str]
+) -> dict[str, dict[str, None]]:
     """Return the first different paths of some hosts; what is no URL is left out."""
     host_paths: dict[str, dict[str, None]] = {host: {} for host in hosts}
     for url in urls:
@@ -139,7 +145,9 @@ def paths_of_hosts(urls: Iterable[str], hosts: Collection[str]) -> dict[str, dic
 def _similarities(similarity: Float64Array, threshold: float | None) -> Any:
     numbers = np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS - 1).astype(np.int64)
     counts = np.bincount(numbers, minlength=COLUMNS).tolist()
-    columns = [Bin(at / COLUMNS, (at + 1) / COLUMNS, count) for at, count in enumerate(counts)]
+    columns = [
+        Bin(at / COLUMNS, (at + 1) / COLUMNS, count) for at, count in enumerate(counts)
+    ]
     label = "similarity"
     if threshold is not None:
         label += f"; the dashed line is the threshold, {threshold:g}"
@@ -188,9 +196,16 @@ def _examples(
     last = len(others_by_similarity) - 1
     number = min(len(others_by_similarity), OVER_RANGE)
     places = np.linspace(0, last, number).round().astype(np.int64)
-    rows = [*ordered[:MOST_ALIKE].tolist(), *others_by_similarity[np.unique(places)].tolist()]
-    hosts = {mirrors.hosts[at] for row in rows for at in (row, int(mirrors.keeper[row]))}
-    host_paths: Mapping[str, Collection[str]] = {} if paths_of is None else paths_of(hosts)
+    rows = [
+        *ordered[:MOST_ALIKE].tolist(),
+        *others_by_similarity[np.unique(places)].tolist(),
+    ]
+    hosts = {
+        mirrors.hosts[at] for row in rows for at in (row, int(mirrors.keeper[row]))
+    }
+    host_paths: Mapping[str, Collection[str]] = (
+        {} if paths_of is None else paths_of(hosts)
+    )
     return [_shared(mirrors, row, host_paths) for row in rows]
 
 
@@ -206,12 +221,18 @@ def _shared(
     rows = [
         Bar("both", pair.common, f"{pair.common:,}", "kept"),
         Bar("mirror only", pair.paths - pair.common, f"{pair.paths - pair.common:,}"),
-        Bar("kept only", pair.kept_paths - pair.common, f"{pair.kept_paths - pair.common:,}"),
+        Bar(
+            "kept only",
+            pair.kept_paths - pair.common,
+            f"{pair.kept_paths - pair.common:,}",
+        ),
     ]
     return SharedPaths(
         pair,
         bars(
-            rows, f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}", names=90
+            rows,
+            f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}",
+            names=90,
         ),
         _some(first, second, True, COMMON_PATHS),
         _some(first, second, False, OTHER_PATHS) if is_complete else [],
@@ -223,5 +244,7 @@ def _some(
     paths: Collection[str], other_paths: Collection[str], common: bool, most: int
 ) -> list[str]:
     """Return the first paths that others have too, or have not."""
-    selection: Sequence[str] = [path for path in paths if (path in other_paths) == common]
+    selection: Sequence[str] = [
+        path for path in paths if (path in other_paths) == common
+    ]
     return [short(path) for path in selection[:most]]

@@ -28,7 +28,9 @@ class _Level(NamedTuple):
     versions: Int64Array
 
 
-def prefix_places(sizes: Int64Array, rule: Rule, least: int) -> tuple[Int64Array, Int64Array]:
+def prefix_places(
+    sizes: Int64Array, rule: Rule, least: int
+) -> tuple[Int64Array, Int64Array]:
     """Return the rows and places of the links under which sets are listed.
 
     Sets with fewer than `least` links are not listed.
@@ -70,7 +72,9 @@ class Prefixes:
         """Replace sets by new states; the ranks of their links ascend, the rarest first."""
         self.drop(names)
         rows, places = prefix_places(np.diff(offsets), self._rule, self._least)
-        keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(np.uint64)
+        keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(
+            np.uint64
+        )
         owners = names[rows]
         level = self._sorted([_Level(keys, owners, self._versions[owners])])
         while self._levels and len(self._levels[-1].keys) < 2 * len(level.keys):
@@ -100,20 +104,26 @@ class Prefixes:
         count = 0
         for level in self._levels:
             starts = np.searchsorted(level.keys, first)
-            stops = np.searchsorted(level.keys, first | last.astype(np.uint64), side="right")
+            stops = np.searchsorted(
+                level.keys, first | last.astype(np.uint64), side="right"
+            )
             counts = stops - starts
             count += int(counts.sum())
             if count > most:
                 return None, count
             shifts = starts - np.cumsum(counts, dtype=np.int64) + counts
-            entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(shifts, counts)
+            entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(
+                shifts, counts
+            )
             owners = level.owners[entries]
             names.append(owners[level.versions[entries] == self._versions[owners]])
         return np.unique(np.concatenate(names)), count
 
     def _sorted(self, levels: list[_Level]) -> _Level:
         """Return the entries of levels that still count, sorted."""
-        keys, owners, versions = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+        keys, owners, versions = (
+            np.concatenate(parts) for parts in zip(*levels, strict=True)
+        )
         order = np.argsort(keys, kind="stable")
         order = order[versions[order] == self._versions[owners[order]]]
         return _Level(keys[order], owners[order], versions[order])

@@ -88,7 +88,11 @@ def split_url(url: str) -> HostPath:
         raise TypeError(f"url must be a str, not {url!r}")
     url = url.strip()
     match = _URL.fullmatch(url)
-    if match is None or (match["port"] == "" and not match["front"]) or _NOT_IN_URLS.search(url):
+    if (
+        match is None
+        or (match["port"] == "" and not match["front"])
+        or _NOT_IN_URLS.search(url)
+    ):
         raise ValueError(f"not a URL of http or https: {_shortened(url)}")
     host = match["host"].lower()
     port = match["port"]
@@ -166,14 +170,18 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     bigram_counts = np.where(counts == 1, 1, np.maximum(counts - 1, 0))
     starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(bigram_counts, out=starts[1:])
-    positions = np.arange(starts[-1], dtype=np.int64) - np.repeat(starts[:-1], bigram_counts)
+    positions = np.arange(starts[-1], dtype=np.int64) - np.repeat(
+        starts[:-1], bigram_counts
+    )
     places = np.repeat(offsets[:-1], bigram_counts) + positions
     following = np.append(words, np.uint64(0))[places + 1]
     following[np.repeat(counts == 1, bigram_counts)] = 0
     return TokenSets(starts, joined_tokens(words[places], following, positions, seed))
 
 
-def joined_tokens(first: UInt64Array, second: UInt64Array, number: Any, key: Any) -> UInt64Array:
+def joined_tokens(
+    first: UInt64Array, second: UInt64Array, number: Any, key: Any
+) -> UInt64Array:
     """Return one token for each pair of tokens and its number."""
     return tokens_of_integers(
         first * _FIRST + second * _SECOND + np.asarray(number).astype(np.uint64), key
@@ -185,7 +193,9 @@ def _words(paths: Sequence[str], seed: int) -> tuple[Int64Array, UInt64Array]:
     offsets, words = word_shingles(
         Texts([path.encode().translate(_LETTERS) for path in paths]), 1, seed
     )
-    is_counted = np.isin(words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True)
+    is_counted = np.isin(
+        words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True
+    )
     before = np.zeros(len(words) + 1, np.int64)
     np.cumsum(is_counted, out=before[1:])
     return before[offsets], words[is_counted]

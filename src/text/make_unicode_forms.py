@@ -26,7 +26,8 @@ def ranges(contains: Callable[[int], bool]) -> str:
             else:
                 found.append([code, code])
     return " ".join(
-        f"{first:x}" if first == last else f"{first:x}-{last:x}" for first, last in found
+        f"{first:x}" if first == last else f"{first:x}-{last:x}"
+        for first, last in found
     )
 
 
@@ -58,7 +59,9 @@ def main() -> None:
                 "NFKD", unicodedata.normalize("NFKD", chr(code)).casefold()
             )
             if form != chr(code):
-                forms.append(f"{code:x}:{','.join(f'{ord(letter):x}' for letter in form)}")
+                forms.append(
+                    f"{code:x}:{','.join(f'{ord(letter):x}' for letter in form)}"
+                )
     print(
         f'"""Code points of Unicode {PINNED}, '
         "written by src/text/make_unicode_forms.py: do not edit.\n\n"

@@ -55,7 +55,9 @@ def class_of(code: int) -> int:
     """Return the class of a code point."""
     char = chr(code)
     category = unicodedata.category(char)
-    if (category[0] == "L" or category == "Nl") and name_of(code).startswith(SOLO_NAMES):
+    if (category[0] == "L" or category == "Nl") and name_of(code).startswith(
+        SOLO_NAMES
+    ):
         return SOLO
     if category[0] in "LN" or char == "_":
         return LETTER
@@ -73,7 +75,9 @@ def rows(name: str, kind: str, values: list[int]) -> str:
     """Return a C array, twenty values a line."""
     lines = [", ".join(map(str, values[i : i + 20])) for i in range(0, len(values), 20)]
     return (
-        f"static const {kind} {name}[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};\n"
+        f"static const {kind} {name}[{len(values)}] = {{\n    "
+        + ",\n    ".join(lines)
+        + "\n};\n"
     )
 
 
@@ -97,12 +101,16 @@ def main() -> None:
     stage1 = []
     for start in range(0, 0x110000, BLOCK):
         block = tuple(
-            properties.setdefault((class_of(code), lower_of(code) - code), len(properties))
+            properties.setdefault(
+                (class_of(code), lower_of(code) - code), len(properties)
+            )
             for code in range(start, start + BLOCK)
         )
         stage1.append(blocks.setdefault(block, len(blocks)))
     changes = [lower_of(code) != code for code in range(0x10000)]
-    classes = [MIXED if changed else class_of(code) for code, changed in enumerate(changes)]
+    classes = [
+        MIXED if changed else class_of(code) for code, changed in enumerate(changes)
+    ]
     uniform = [{*classes[start : start + ROW]} for start in range(0, 0x10000, ROW)]
     assert len(properties) <= 256
     assert len(blocks) <= 65536
@@ -125,7 +133,9 @@ def main() -> None:
         "/* Of code points c of two bytes, bit c & 7 of byte c >> 3: letters, marks, those with a "
         "lower case. */"
     )
-    print(bits("unicode_two_letters", [class_of(code) == LETTER for code in range(0x800)]))
+    print(
+        bits("unicode_two_letters", [class_of(code) == LETTER for code in range(0x800)])
+    )
     print(bits("unicode_two_marks", [class_of(code) == MARK for code in range(0x800)]))
     print(bits("unicode_two_changes", changes[:0x800]))
     print(
@@ -134,7 +144,11 @@ def main() -> None:
     )
     print(f"#define UNICODE_MIXED {MIXED}")
     print(
-        rows("unicode_rows", "uint8_t", [row.pop() if len(row) == 1 else MIXED for row in uniform])
+        rows(
+            "unicode_rows",
+            "uint8_t",
+            [row.pop() if len(row) == 1 else MIXED for row in uniform],
+        )
     )
     print("#endif")
 

@@ -14,11 +14,19 @@ from typer.testing import CliRunner
 
 from lshfast._cli.main import app
 
-testing._get_command = cache(testing._get_command)  # prepares all commands, which takes longer than most of them run
+testing._get_command = cache(
+    testing._get_command
+)  # prepares all commands, which takes longer than most of them run
 
 ENDINGS = {
-    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
-    signal.SIGTERM: (128 + signal.SIGTERM, "lshfast: error: stopped by SIGTERM; no output was left half-written\n"),
+    signal.SIGINT: (
+        130,
+        "lshfast: error: interrupted; no output was left half-written\n",
+    ),
+    signal.SIGTERM: (
+        128 + signal.SIGTERM,
+        "lshfast: error: stopped by SIGTERM; no output was left half-written\n",
+    ),
 }
 if hasattr(signal, "SIGHUP"):
     said = "lshfast: error: stopped by SIGHUP; no output was left half-written\n"
@@ -44,7 +52,9 @@ def read_jsonl(path):
 
 
 def run(*arguments, **options):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+    result = CliRunner().invoke(
+        app, [str(argument) for argument in arguments], **options
+    )
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -62,7 +72,9 @@ def failing(status, *arguments):
 
 def process(*arguments, **options):
     command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options
+    )
 
 
 def on_terminal(columns, *arguments, escapes=False):
@@ -75,10 +87,16 @@ def on_terminal(columns, *arguments, escapes=False):
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "LINES")
+    }
     command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
     shown = b""
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as child:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as child:
         os.close(theirs)
         try:
             while block := os.read(ours, 1 << 16):
@@ -95,7 +113,10 @@ def has_open(pid, path):
     """Tell whether a process has a file open."""
     folder = f"/proc/{pid}/fd"
     try:
-        return any(os.path.realpath(f"{folder}/{number}") == str(path) for number in os.listdir(folder))
+        return any(
+            os.path.realpath(f"{folder}/{number}") == str(path)
+            for number in os.listdir(folder)
+        )
     except OSError:
         return False
 
@@ -111,9 +132,15 @@ def stopped(number, path, *arguments):
     """Send a signal to a run that has begun to read a file; return its exit status and what it said."""
     child = process(*arguments, **HEEDING)
     deadline = time.monotonic() + 60
-    while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, path):
+    while (
+        child.poll() is None
+        and time.monotonic() < deadline
+        and not has_open(child.pid, path)
+    ):
         time.sleep(0.005)
-    time.sleep(0.1)  # Python itself loses an interrupt that comes while it makes the reader of a gzip file
+    time.sleep(
+        0.1
+    )  # Python itself loses an interrupt that comes while it makes the reader of a gzip file
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     return child.returncode, said

@@ -17,7 +17,12 @@ def corpus(tmp_path):
     words = [f"w{number}" for number in range(80)]
     texts = [" ".join([*words[:-1], f"end{number}"]) for number in range(10)]
     path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in [*texts, texts[0], "", "other"]))
+    path.write_text(
+        "".join(
+            json.dumps({"text": text}) + "\n"
+            for text in [*texts, texts[0], "", "other"]
+        )
+    )
     return path
 
 
@@ -31,7 +36,9 @@ def test_the_table_and_the_figures(corpus, tmp_path):
     figures = json.loads(out.read_text("utf-8"))
     assert figures["pairs"] == {"value": 45, "low": 45, "high": 45}
     assert figures["recall"]["value"] == 1
-    assert {"recall 0.99", "threshold 0.7", "word 1", "char 9"} <= {one["name"] for one in figures["alternatives"]}
+    assert {"recall 0.99", "threshold 0.7", "word 1", "char 9"} <= {
+        one["name"] for one in figures["alternatives"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,7 +55,9 @@ def test_the_table_and_the_figures(corpus, tmp_path):
 def test_what_to_do_without_other_options_of_a_run(corpus, options, instead):
     name = options[0].split("=")[0]
     message = failing(2, "check", corpus, *options)
-    assert message.startswith(f"lshfast: error: {name} is not an option of lshfast check: ")
+    assert message.startswith(
+        f"lshfast: error: {name} is not an option of lshfast check: "
+    )
     assert instead in message
     assert "--nothing" in failing(2, "check", corpus, "--nothing")
 
@@ -95,7 +104,10 @@ def test_options_are_those_of_dedup():
             option = OPTIONS[parameter.name]
             assert option.shown in parameter.opts
             if parameter.name != "on_error":
-                assert (parameter.help, parameter.default) == (option.help, option.default)
+                assert (parameter.help, parameter.default) == (
+                    option.help,
+                    option.default,
+                )
     for name, parameter in inspect.signature(lshfast.check).parameters.items():
         if name not in own | {"texts", "progress"}:
             assert parameter.default == OPTIONS[name].default

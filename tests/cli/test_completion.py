@@ -25,7 +25,10 @@ def folder(tmp_path_factory):
     (folder / "bad.parquet").write_bytes(b"PAR1 no more")
     (folder / "bad.jsonl").write_bytes(b"\xff\n")
     (folder / "long.jsonl").write_bytes(b'{"text": "' + b"a" * (2 << 20))
-    write_jsonl(folder / "hostile.jsonl", [{"$(touch x)": 1, "a b": 1, "`x`": 1, "a\nb": 1, "-o": 1, "good.one": 1}])
+    write_jsonl(
+        folder / "hostile.jsonl",
+        [{"$(touch x)": 1, "a b": 1, "`x`": 1, "a\nb": 1, "-o": 1, "good.one": 1}],
+    )
     (folder / "shards").mkdir()
     write_jsonl(folder / "shards" / "part-1.jsonl", [ROW])
     if hasattr(os, "mkfifo"):
@@ -39,23 +42,34 @@ def complete(folder, shell, words, last=""):
     variables = {
         "bash": {"COMP_WORDS": line, "COMP_CWORD": str(1 + len(words.split()))},
         "zsh": {"_TYPER_COMPLETE_ARGS": line},
-        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+        "fish": {
+            "_TYPER_COMPLETE_ARGS": line,
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        },
     }[shell]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        done = run(env={**variables, "_LSHFAST_COMPLETE": f"complete_{shell}"}, prog_name="lshfast")
+        done = run(
+            env={**variables, "_LSHFAST_COMPLETE": f"complete_{shell}"},
+            prog_name="lshfast",
+        )
     assert done.stderr == ""
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet", "rows.csv", "semicolons.csv", "shards"])
+@pytest.mark.parametrize(
+    "name", ["rows.jsonl", "rows.parquet", "rows.csv", "semicolons.csv", "shards"]
+)
 def test_columns_of_files(folder, name):
     assert complete(folder, "bash", f"dedup {name} --column") == ["id", "text", "title"]
 
 
 def test_all_shells(folder):
     assert complete(folder, "fish", "dedup rows.csv --column", "ti") == ["title"]
-    assert "".join(complete(folder, "zsh", "dedup rows.csv --column", "t")) == """_arguments'*::(("text""title"))'"""
+    assert (
+        "".join(complete(folder, "zsh", "dedup rows.csv --column", "t"))
+        == """_arguments'*::(("text""title"))'"""
+    )
     assert complete(folder, "bash", "dedup rows.csv --column", "t") == ["text", "title"]
 
 
@@ -79,12 +93,26 @@ def test_commands_and_options(folder, words):
 
 
 def test_options_of_reading_are_used(folder):
-    assert complete(folder, "bash", "dedup latin.csv --encoding latin-1 --column") == ["id", "text", "titré"]
+    assert complete(folder, "bash", "dedup latin.csv --encoding latin-1 --column") == [
+        "id",
+        "text",
+        "titré",
+    ]
 
 
 @pytest.mark.one_case
 @pytest.mark.parametrize(
-    "name", ["none.jsonl", "bad.parquet", "bad.jsonl", "long.jsonl", "pipe.jsonl", "-", "s3://bucket/a.jsonl", ""]
+    "name",
+    [
+        "none.jsonl",
+        "bad.parquet",
+        "bad.jsonl",
+        "long.jsonl",
+        "pipe.jsonl",
+        "-",
+        "s3://bucket/a.jsonl",
+        "",
+    ],
 )
 def test_files_that_cannot_be_read_have_no_completions(folder, name):
     assert complete(folder, "bash", f"dedup {name} --column") == []
@@ -93,7 +121,9 @@ def test_files_that_cannot_be_read_have_no_completions(folder, name):
 def test_names_that_a_shell_would_expand_are_left_out(folder):
     for shell in ("bash", "fish"):
         assert complete(folder, shell, "dedup hostile.jsonl --column") == ["good.one"]
-    assert "touch" not in "".join(complete(folder, "zsh", "dedup hostile.jsonl --column"))
+    assert "touch" not in "".join(
+        complete(folder, "zsh", "dedup hostile.jsonl --column")
+    )
 
 
 def test_names_of_commands_and_values_are_completed_as_before(folder):

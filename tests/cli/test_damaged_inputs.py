@@ -32,7 +32,9 @@ def header(text, version=(1, 0), data=b""):
 
 
 def shape(value, descr="<f4", data=b""):
-    return header(f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {value}, }}", data=data)
+    return header(
+        f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {value}, }}", data=data
+    )
 
 
 def npz(data=None, method=zipfile.ZIP_DEFLATED, flag=0, name="text.npy"):
@@ -143,7 +145,17 @@ def message_of(*arguments):
 def test_a_damaged_input(tmp_path, monkeypatch, name, on_error):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(DAMAGED[name])
-    arguments = ["dedup", name, "-o", "out.jsonl", "--on-error", on_error, "--threads", "1", "-q"]
+    arguments = [
+        "dedup",
+        name,
+        "-o",
+        "out.jsonl",
+        "--on-error",
+        on_error,
+        "--threads",
+        "1",
+        "-q",
+    ]
     if name.endswith(("npy", "npz")):
         arguments += ["--as", "vector"]
     if on_error == "skip":
@@ -171,10 +183,14 @@ def test_a_bad_row_is_named_with_its_row(tmp_path):
     vectors[3, 2] = np.nan
     path = tmp_path / "nan.npy"
     path.write_bytes(npy(vectors))
-    assert "nan.npy: row 4: coordinate 2 is nan" in message_of("dedup", path, "-o", tmp_path / "out.jsonl")
+    assert "nan.npy: row 4: coordinate 2 is nan" in message_of(
+        "dedup", path, "-o", tmp_path / "out.jsonl"
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"LSHFAST\0", b"hello", bytes(200), b"PAR1" + bytes(50)])
+@pytest.mark.parametrize(
+    "data", [b"", b"LSHFAST\0", b"hello", bytes(200), b"PAR1" + bytes(50)]
+)
 @pytest.mark.parametrize("command", [
     ["index", "info", "PATH"], ["index", "query", "PATH", "rows.jsonl"], ["index", "add", "PATH", "rows.jsonl"],
     ["dedup", "rows.jsonl", "-o", "out.jsonl", "--against", "PATH"],
@@ -185,7 +201,13 @@ def test_a_bad_row_is_named_with_its_row(tmp_path):
 def test_other_files_of_commands(tmp_path, monkeypatch, data, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.jsonl").write_bytes(LINES)
-    name = "bad.parquet" if {"--clusters", "records"} & set(command) else "bad.fa" if command[0] == "genomes" else "bad"
+    name = (
+        "bad.parquet"
+        if {"--clusters", "records"} & set(command)
+        else "bad.fa"
+        if command[0] == "genomes"
+        else "bad"
+    )
     (tmp_path / name).write_bytes(data)
     message = message_of(*[name if part == "PATH" else part for part in command])
     assert name in message

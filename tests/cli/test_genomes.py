@@ -24,7 +24,9 @@ def files(tmp_path):
         return "".join(rng.choice("ACGT") if rng.random() < rate else c for c in text)
 
     (tmp_path / "a.fa").write_text(f">a1 first\n{base[:9000]}\n>a2\n{base[9000:]}\n")
-    (tmp_path / "b.fa.gz").write_bytes(gzip.compress(f">b\n{mutated(base, 0.02)}\n".encode()))
+    (tmp_path / "b.fa.gz").write_bytes(
+        gzip.compress(f">b\n{mutated(base, 0.02)}\n".encode())
+    )
     half = mutated(base[:10_000], 0.005)
     (tmp_path / "c.fq").write_text(f"@c\n{half}\n+\n{'I' * len(half)}\n")
     return [tmp_path / name for name in ("a.fa", "b.fa.gz", "c.fq")]
@@ -43,7 +45,12 @@ def test_pairs_of_files(files, tmp_path):
     assert [(row["a"], row["b"]) for row in rows] == [
         (str(files[i]), str(files[j])) for i, j in [(0, 1), (0, 2), (1, 2)]
     ]
-    assert float(rows[1]["containment_a"]) < 0.6 < float(rows[1]["containment_b"]) == float(rows[1]["containment"])
+    assert (
+        float(rows[1]["containment_a"])
+        < 0.6
+        < float(rows[1]["containment_b"])
+        == float(rows[1]["containment"])
+    )
     assert 0.994 < float(rows[1]["ani"]) < 0.998
     assert "3 sketched + 0 rejected" in result.stderr
     assert "one in 50, of k-mers of 21 letters" in result.stderr
@@ -54,7 +61,12 @@ def test_pairs_of_files(files, tmp_path):
 def test_records_and_thresholds(files, tmp_path):
     out = tmp_path / "pairs.jsonl"
     run("genomes", *files, "-o", out, "--scaled", 20, "--records", "--containment", 0.5)
-    assert [(row["a"], row["b"]) for row in read_jsonl(out)] == [("a1", "b"), ("a1", "c"), ("a2", "b"), ("b", "c")]
+    assert [(row["a"], row["b"]) for row in read_jsonl(out)] == [
+        ("a1", "b"),
+        ("a1", "c"),
+        ("a2", "b"),
+        ("b", "c"),
+    ]
     run("genomes", *files, "-o", out, "--scaled", 20, "--jaccard", 0.99, "--overwrite")
     assert out.read_text() == ""
 
@@ -69,29 +81,57 @@ def test_the_smallest_hashes(files, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".sig", ".sig.gz"])
 def test_sketches_are_saved_and_compared_with(files, tmp_path, suffix):
-    out, saved, again = tmp_path / "pairs.csv", tmp_path / f"all{suffix}", tmp_path / "again.csv"
+    out, saved, again = (
+        tmp_path / "pairs.csv",
+        tmp_path / f"all{suffix}",
+        tmp_path / "again.csv",
+    )
     options = "-k", 21, "--scaled", 50
     run("genomes", *files, "-o", out, "--save-sketches", saved, *options)
     run("genomes", saved, "-o", again, *options)
     assert again.read_bytes() == out.read_bytes()
-    result = run("genomes", files[2], "--against", saved, "-o", again, *options, "--overwrite")
-    assert [(row["a"], row["b"]) for row in rows_of(again)] == [(str(files[2]), str(other)) for other in files]
+    result = run(
+        "genomes", files[2], "--against", saved, "-o", again, *options, "--overwrite"
+    )
+    assert [(row["a"], row["b"]) for row in rows_of(again)] == [
+        (str(files[2]), str(other)) for other in files
+    ]
     assert float(rows_of(again)[2]["ani"]) == 1
     assert "against" in result.stderr
-    run("genomes", files[2], "--against", files[0], "--against", files[1], "-o", again, *options, "--overwrite")
-    assert [(row["a"], row["b"]) for row in rows_of(again)] == [(str(files[2]), str(other)) for other in files[:2]]
+    run(
+        "genomes",
+        files[2],
+        "--against",
+        files[0],
+        "--against",
+        files[1],
+        "-o",
+        again,
+        *options,
+        "--overwrite",
+    )
+    assert [(row["a"], row["b"]) for row in rows_of(again)] == [
+        (str(files[2]), str(other)) for other in files[:2]
+    ]
 
 
 def test_bad_files_are_skipped(files, tmp_path):
     bad, out = tmp_path / "bad.fa", tmp_path / "pairs.csv"
     bad.write_text("no header\n")
     said = failing(1, "genomes", bad, *files, "-o", out)
-    assert said == f"lshfast: error: {bad}:1: neither FASTA nor FASTQ: the first line must begin with > or @"
+    assert (
+        said
+        == f"lshfast: error: {bad}:1: neither FASTA nor FASTQ: the first line must begin with > or @"
+    )
     assert not out.exists()
-    result = run("genomes", bad, *files, "-o", out, "--scaled", 50, "--on-error", "skip")
+    result = run(
+        "genomes", bad, *files, "-o", out, "--scaled", 50, "--on-error", "skip"
+    )
     assert "3 sketched + 1 rejected" in result.stderr
     [rejects] = tmp_path.glob("*rejects*")
-    assert [json.loads(line)["file"] for line in rejects.read_text().splitlines()] == [str(bad)]
+    assert [json.loads(line)["file"] for line in rejects.read_text().splitlines()] == [
+        str(bad)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +139,11 @@ def test_bad_files_are_skipped(files, tmp_path):
     [
         ("empty.fa", "", "an empty file; FASTA and FASTQ have at least one record"),
         ("cut.fq", "@x\nACGT\n", "FASTQ: the file ends in the sequence of this record"),
-        ("a.faa", ">p\nMKVLEFPQILLLEPQMKVLEFPQILLLEPQ\n", "proteins (amino acids): only DNA can be compared"),
+        (
+            "a.faa",
+            ">p\nMKVLEFPQILLLEPQMKVLEFPQILLLEPQ\n",
+            "proteins (amino acids): only DNA can be compared",
+        ),
     ],
 )
 def test_what_can_be_left_out_is_said(files, tmp_path, name, text, reason):
@@ -108,7 +152,12 @@ def test_what_can_be_left_out_is_said(files, tmp_path, name, text, reason):
     said = failing(1, "genomes", bad, *files, "-o", out)
     assert reason in said
     assert said.endswith("; --on-error skip leaves it out")
-    assert run("genomes", bad, *files, "-o", out, "--on-error", "skip", "--scaled", 50).exit_code == 0
+    assert (
+        run(
+            "genomes", bad, *files, "-o", out, "--on-error", "skip", "--scaled", 50
+        ).exit_code
+        == 0
+    )
 
 
 @pytest.mark.slow
@@ -116,7 +165,11 @@ def test_few_hashes_give_no_ani(tmp_path):
     """One shared hash of one is no ANI of 1: such pairs are left out, or have no number with another threshold."""
     text = "".join(random.Random(2).choices("ACGT", k=20_000))
     whole = genomes.sketch([text], k=31).sets[0]
-    starts = [at for at in range(0, len(text) - 31) if len(genomes.sketch([text[at : at + 31]], k=31).sets[0])]
+    starts = [
+        at
+        for at in range(0, len(text) - 31)
+        if len(genomes.sketch([text[at : at + 31]], k=31).sets[0])
+    ]
     short = [text[max(at - 20, 0) : at + 40] for at in starts[:2]]
     assert len(whole) > 8
     paths = [tmp_path / name for name in ("long.fa", "one.fa", "other.fa")]
@@ -125,18 +178,35 @@ def test_few_hashes_give_no_ani(tmp_path):
     out = tmp_path / "out.csv"
     said = " ".join(run("genomes", *paths, "-o", out).stderr.split())
     assert (
-        "pairs 0 ani at least 0.95; 2 left out: fewer than 8 hashes of a sketch give no ANI; a smaller --scaled" in said
+        "pairs 0 ani at least 0.95; 2 left out: fewer than 8 hashes of a sketch give no ANI; a smaller --scaled"
+        in said
     )
-    assert "a lower --ani finds less similar ones, and a smaller --scaled samples more" in said
+    assert (
+        "a lower --ani finds less similar ones, and a smaller --scaled samples more"
+        in said
+    )
     assert "--threshold" not in said
     assert "--radius" not in said
-    run("genomes", *paths, "-o", out, "--containment", 0.5, "--html", tmp_path / "page.html", "--overwrite")
+    run(
+        "genomes",
+        *paths,
+        "-o",
+        out,
+        "--containment",
+        0.5,
+        "--html",
+        tmp_path / "page.html",
+        "--overwrite",
+    )
     rows = rows_of(out)
-    assert [(row["shared"], row["containment"], row["ani"], row["mash_ani"]) for row in rows] == [
-        ("1", "1.0", "nan", "nan")
-    ] * 2
+    assert [
+        (row["shared"], row["containment"], row["ani"], row["mash_ani"]) for row in rows
+    ] == [("1", "1.0", "nan", "nan")] * 2
     assert all(float(row["ani_low"]) < 0.9 < float(row["ani_high"]) for row in rows)
-    assert "nan" not in (tmp_path / "page.html").read_text().partition("</style>")[2].lower()
+    assert (
+        "nan"
+        not in (tmp_path / "page.html").read_text().partition("</style>")[2].lower()
+    )
     run("genomes", *paths, "-o", tmp_path / "out.jsonl", "--containment", 0.5)
     assert [row["ani"] for row in read_jsonl(tmp_path / "out.jsonl")] == [None, None]
 
@@ -144,19 +214,32 @@ def test_few_hashes_give_no_ani(tmp_path):
 def test_advice_names_options_of_the_command(tmp_path):
     paths = [tmp_path / "a.fa", tmp_path / "b.fa"]
     for seed, path in enumerate(paths):
-        path.write_text(">x\n" + "".join(random.Random(seed).choices("ACGT", k=20_000)) + "\n")
+        path.write_text(
+            ">x\n" + "".join(random.Random(seed).choices("ACGT", k=20_000)) + "\n"
+        )
     for options, advice in (
-        (["--jaccard", 0.5], "a lower --jaccard finds less similar ones, and a smaller --scaled samples more"),
-        (["--bottom", 100], "a lower --ani finds less similar ones, and a larger --bottom samples more"),
+        (
+            ["--jaccard", 0.5],
+            "a lower --jaccard finds less similar ones, and a smaller --scaled samples more",
+        ),
+        (
+            ["--bottom", 100],
+            "a lower --ani finds less similar ones, and a larger --bottom samples more",
+        ),
     ):
-        said = run("genomes", *paths, "-o", tmp_path / "out.csv", "--overwrite", *options).stderr
+        said = run(
+            "genomes", *paths, "-o", tmp_path / "out.csv", "--overwrite", *options
+        ).stderr
         assert f"there is no such pair; {advice}" in said
 
 
 def test_empty_sketches_are_counted(tmp_path):
     path = tmp_path / "short.fa"
     path.write_text(">x\nACGT\n")
-    assert "1 without a hash, which are in no pair" in run("genomes", path, "-o", tmp_path / "out.csv").stderr
+    assert (
+        "1 without a hash, which are in no pair"
+        in run("genomes", path, "-o", tmp_path / "out.csv").stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,17 +248,31 @@ def test_empty_sketches_are_counted(tmp_path):
         (2, ["-k", 65], "k must be in 1..64, not 65"),
         (2, ["--scaled", 0], "scaled must be in 1..4294967296, not 0"),
         (2, ["--bottom", 0], "--bottom must be in 1..536870912, not 0"),
-        (2, ["--bottom", 5, "--scaled", 10], "only one of --scaled and --bottom may be given"),
+        (
+            2,
+            ["--bottom", 5, "--scaled", 10],
+            "only one of --scaled and --bottom may be given",
+        ),
         (2, ["--ani", 2], "ani must be in 0..1, not 2"),
-        (2, ["--ani", 0.9, "--jaccard", 0.5], "only one of ani, jaccard and containment may be given"),
+        (
+            2,
+            ["--ani", 0.9, "--jaccard", 0.5],
+            "only one of ani, jaccard and containment may be given",
+        ),
         (2, ["--bottom", 5, "--containment", 0.5], "do not estimate a containment"),
-        (2, ["--save-sketches", "x.json"], "x.json: sketches are written as .sig or .sig.gz"),
+        (
+            2,
+            ["--save-sketches", "x.json"],
+            "x.json: sketches are written as .sig or .sig.gz",
+        ),
         (2, ["--max-unpacked", "much"], "max_unpacked must be a number of bytes"),
         (2, ["--threads", 0], "threads must be at least 1"),
     ],
 )
 def test_errors(files, tmp_path, status, options, reason):
-    assert reason in failing(status, "genomes", files[0], "-o", tmp_path / "out.csv", *options)
+    assert reason in failing(
+        status, "genomes", files[0], "-o", tmp_path / "out.csv", *options
+    )
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -189,7 +286,16 @@ def test_sketches_of_another_kind_than_was_wanted(files, tmp_path):
 def test_outputs_are_no_inputs(files, tmp_path):
     saved = tmp_path / "a.sig"
     run("genomes", files[0], "-o", tmp_path / "out.csv", "--save-sketches", saved)
-    said = failing(2, "genomes", saved, "-o", tmp_path / "new.csv", "--save-sketches", saved, "--overwrite")
+    said = failing(
+        2,
+        "genomes",
+        saved,
+        "-o",
+        tmp_path / "new.csv",
+        "--save-sketches",
+        saved,
+        "--overwrite",
+    )
     assert "the output is one of the inputs" in said
     assert "two outputs of one name" in failing(
         2,

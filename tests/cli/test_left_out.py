@@ -14,7 +14,17 @@ from tests.cli.commands import run
 @pytest.fixture
 def folder(tmp_path):
     """Three data files, among others at two depths."""
-    names = ["a.docx", "b.DOCX", "in/c.docx", "d.pdf", "photo.heic", "README", "notes.txt", "old.txt.gz", "x.json"]
+    names = [
+        "a.docx",
+        "b.DOCX",
+        "in/c.docx",
+        "d.pdf",
+        "photo.heic",
+        "README",
+        "notes.txt",
+        "old.txt.gz",
+        "x.json",
+    ]
     hidden = [".git/config", ".DS_Store", "_SUCCESS", "in/._x"]
     (tmp_path / "rows").mkdir()
     for name in [*names, *hidden]:
@@ -22,11 +32,21 @@ def folder(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text("one two three\n")
     for name in ("a.jsonl", "b.jsonl", "in/c.jsonl"):
-        (tmp_path / "rows" / name).write_text(json.dumps({"text": f"one two {name}"}) + "\n")
+        (tmp_path / "rows" / name).write_text(
+            json.dumps({"text": f"one two {name}"}) + "\n"
+        )
     return tmp_path / "rows"
 
 
-LEFT_OUT = {".docx": 3, "": 1, ".heic": 1, ".json": 1, ".pdf": 1, ".txt": 1, ".txt.gz": 1}
+LEFT_OUT = {
+    ".docx": 3,
+    "": 1,
+    ".heic": 1,
+    ".json": 1,
+    ".pdf": 1,
+    ".txt": 1,
+    ".txt.gz": 1,
+}
 SHOWN = "3 .docx, 1 without a suffix, 1 .heic, 1 .json, 1 .pdf, 1 .txt, 1 .txt.gz"
 
 
@@ -51,8 +71,14 @@ def test_the_page_and_the_summary_name_it(folder, tmp_path):
 
 
 def test_nothing_is_left_out_of_named_files_and_patterns(folder, tmp_path):
-    for inputs, options in ([folder / "a.jsonl"], {}), (folder, {"glob": "*.jsonl"}), (str(folder / "*.jsonl"), {}):
-        summary = dedup_files(inputs, tmp_path / "out.jsonl", overwrite=True, **options).summary
+    for inputs, options in (
+        ([folder / "a.jsonl"], {}),
+        (folder, {"glob": "*.jsonl"}),
+        (str(folder / "*.jsonl"), {}),
+    ):
+        summary = dedup_files(
+            inputs, tmp_path / "out.jsonl", overwrite=True, **options
+        ).summary
         assert summary.unread == {}
 
 
@@ -60,7 +86,9 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path / "texts").mkdir()
     for name in ("a.txt", "b.txt", "c.md"):
         (tmp_path / "texts" / name).write_text(name)
-    assert dedup_files(tmp_path / "texts", tmp_path / "out.jsonl").summary.unread == {".md": 1}
+    assert dedup_files(tmp_path / "texts", tmp_path / "out.jsonl").summary.unread == {
+        ".md": 1
+    }
 
 
 def test_two_folders_add_up(folder, tmp_path):
@@ -76,7 +104,9 @@ def test_many_suffixes_are_counted(tmp_path):
     for number in range(20):
         (tmp_path / "rows" / f"a.s{number:02}").touch()
     (tmp_path / "rows" / "a.jsonl").write_text('{"text": "a b"}\n')
-    shown = " ".join(run("dedup", tmp_path / "rows", "-o", tmp_path / "out.jsonl").output.split())
+    shown = " ".join(
+        run("dedup", tmp_path / "rows", "-o", tmp_path / "out.jsonl").output.split()
+    )
     assert "left out 20 files" in shown
     assert "1 .s07, 12 more suffixes" in shown
 
@@ -93,10 +123,16 @@ def test_images(folder):
 
 def test_records(tmp_path):
     (tmp_path / "rows").mkdir()
-    (tmp_path / "rows" / "a.csv").write_text("id,name\n" + "".join(f"{row},bob{row}\n" for row in range(9)))
+    (tmp_path / "rows" / "a.csv").write_text(
+        "id,name\n" + "".join(f"{row},bob{row}\n" for row in range(9))
+    )
     (tmp_path / "rows" / "a.xlsx").touch()
-    output = run("records", "dedup", tmp_path / "rows", "-o", tmp_path / "out.csv").output
-    assert "left out 1 files of folders that are not read: 1 .xlsx" in " ".join(output.split())
+    output = run(
+        "records", "dedup", tmp_path / "rows", "-o", tmp_path / "out.csv"
+    ).output
+    assert "left out 1 files of folders that are not read: 1 .xlsx" in " ".join(
+        output.split()
+    )
 
 
 def test_genomes_are_chosen_by_a_pattern(tmp_path):
@@ -105,14 +141,23 @@ def test_genomes_are_chosen_by_a_pattern(tmp_path):
     assert len(sketch_files([tmp_path], k=5, scaled=1, glob="*.fa").names) == 1
 
 
-@pytest.mark.parametrize(("files", "lines", "named"), [(1, 2, True), (1, 1, False), (3, 2, False), (3, 1_000, True)])
+@pytest.mark.parametrize(
+    ("files", "lines", "named"),
+    [(1, 2, True), (1, 1, False), (3, 2, False), (3, 1_000, True)],
+)
 def test_a_text_of_many_lines(tmp_path, files, lines, named):
     for number in range(files):
-        (tmp_path / f"{number}.txt").write_text(f"a line of {number}\n" * (lines if number == 0 else 1))
+        (tmp_path / f"{number}.txt").write_text(
+            f"a line of {number}\n" * (lines if number == 0 else 1)
+        )
     result = run("dedup", *sorted(tmp_path.glob("*.txt")), "-o", tmp_path / "out.jsonl")
     shown = " ".join(result.output.split())
-    assert ("format lines (--format lines) reads a text from each line" in shown) == named
-    read = run("dedup", tmp_path / "0.txt", "--format", "lines", "-o", tmp_path / "lines.jsonl").output
+    assert (
+        "format lines (--format lines) reads a text from each line" in shown
+    ) == named
+    read = run(
+        "dedup", tmp_path / "0.txt", "--format", "lines", "-o", tmp_path / "lines.jsonl"
+    ).output
     assert f"read {lines:,}" in " ".join(read.split())
     assert "reads a text from each line" not in read
 

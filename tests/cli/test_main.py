@@ -39,7 +39,10 @@ from tests.cli.commands import (
 WORDS = np.random.default_rng(5).integers(0, 5000, (40, 120))
 TEXTS = [" ".join(f"w{word}" for word in row) for row in WORDS]
 NEAR = TEXTS[3].replace("w", "W", 40) + " and one more"  # like row 3
-ROWS = [{"id": f"r{i}", "text": text, "score": i % 7} for i, text in enumerate([*TEXTS, NEAR, TEXTS[5], "", "..."])]
+ROWS = [
+    {"id": f"r{i}", "text": text, "score": i % 7}
+    for i, text in enumerate([*TEXTS, NEAR, TEXTS[5], "", "..."])
+]
 LIKE_3, LIKE_5 = 40, 41
 
 
@@ -49,11 +52,28 @@ def corpus(tmp_path):
 
 
 def test_dedup_writes_what_stays_verbatim_and_accounts_for_the_rest(corpus, tmp_path):
-    out, removed, pairs = tmp_path / "out.jsonl", tmp_path / "removed.csv", tmp_path / "pairs.parquet"
-    result = run("dedup", corpus, "-o", out, "--removed", removed, "--pairs", pairs, "--id-column", "id")
+    out, removed, pairs = (
+        tmp_path / "out.jsonl",
+        tmp_path / "removed.csv",
+        tmp_path / "pairs.parquet",
+    )
+    result = run(
+        "dedup",
+        corpus,
+        "-o",
+        out,
+        "--removed",
+        removed,
+        "--pairs",
+        pairs,
+        "--id-column",
+        "id",
+    )
     assert result.exit_code == 0
     lines = corpus.read_bytes().splitlines(keepends=True)
-    assert out.read_bytes() == b"".join(line for i, line in enumerate(lines) if i not in (LIKE_3, LIKE_5))
+    assert out.read_bytes() == b"".join(
+        line for i, line in enumerate(lines) if i not in (LIKE_3, LIKE_5)
+    )
     account = [line.split(",") for line in removed.read_text().splitlines()]
     assert account[0] == ["key", "kept_key", "similarity"]
     assert [row[:2] for row in account[1:]] == [["r40", "r3"], ["r41", "r5"]]
@@ -83,15 +103,29 @@ def types_in(path):
 
 @pytest.mark.parametrize(
     ("options", "kind"),
-    [([], "string"), (["--id-column", "name"], "string"), (["--id-column", "number"], "int64")],
+    [
+        ([], "string"),
+        (["--id-column", "name"], "string"),
+        (["--id-column", "number"], "int64"),
+    ],
 )
 @pytest.mark.parametrize("texts", [[], TEXTS[:3], [TEXTS[0]] * 3])
-def test_parquet_columns_have_one_type_whatever_was_found(tmp_path, options, kind, texts):
-    columns = {"text": texts, "name": [f"r{i}" for i in range(len(texts))], "number": range(len(texts))}
+def test_parquet_columns_have_one_type_whatever_was_found(
+    tmp_path, options, kind, texts
+):
+    columns = {
+        "text": texts,
+        "name": [f"r{i}" for i in range(len(texts))],
+        "number": range(len(texts)),
+    }
     types = {"text": pa.string(), "name": pa.string(), "number": pa.int64()}
-    table = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+    table = pa.table(
+        {name: pa.array(values, types[name]) for name, values in columns.items()}
+    )
     pq.write_table(table, tmp_path / "in.parquet")
-    out, removed, pairs = (tmp_path / f"{name}.parquet" for name in ("out", "removed", "pairs"))
+    out, removed, pairs = (
+        tmp_path / f"{name}.parquet" for name in ("out", "removed", "pairs")
+    )
     result = run("dedup", tmp_path / "in.parquet", "-o", out, "--annotate", "--removed", removed, "--pairs", pairs,
                  *options)  # fmt: skip
     assert result.exit_code == 0
@@ -120,7 +154,10 @@ def test_keep(corpus, tmp_path, keep, gone):
     keep_scores = {"r3": 3, "r40": ROWS[40]["score"], "r5": 5, "r41": ROWS[41]["score"]}
     if ":" in keep:
         best = max if keep.startswith("max") else min
-        stay = {best(("r3", "r40"), key=keep_scores.get), best(("r5", "r41"), key=keep_scores.get)}
+        stay = {
+            best(("r3", "r40"), key=keep_scores.get),
+            best(("r5", "r41"), key=keep_scores.get),
+        }
         gone = set(keep_scores) - stay
     assert run("dedup", corpus, "-o", out, "--keep", keep).exit_code == 0
     assert {row["id"] for row in ROWS} - {row["id"] for row in read_jsonl(out)} == gone
@@ -149,8 +186,16 @@ def test_dry_run_writes_nothing(corpus, tmp_path):
 
 def test_pairs_command(corpus, tmp_path):
     out = tmp_path / "pairs.jsonl"
-    assert run("pairs", corpus, "-o", out, "--threshold", "0.7", "--id-column", "id").exit_code == 0
-    assert [(row["key_i"], row["key_j"]) for row in read_jsonl(out)] == [("r3", "r40"), ("r5", "r41")]
+    assert (
+        run(
+            "pairs", corpus, "-o", out, "--threshold", "0.7", "--id-column", "id"
+        ).exit_code
+        == 0
+    )
+    assert [(row["key_i"], row["key_j"]) for row in read_jsonl(out)] == [
+        ("r3", "r40"),
+        ("r5", "r41"),
+    ]
 
 
 def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
@@ -162,13 +207,19 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert "about 44 texts" in result.stdout
     assert "in all" in result.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "about 1,000 texts of 3.0 MB" in run("tune", "--rows", 1000, "--mean-bytes", 3000).stdout
+    assert (
+        "about 1,000 texts of 3.0 MB"
+        in run("tune", "--rows", 1000, "--mean-bytes", 3000).stdout
+    )
 
 
 @pytest.mark.parametrize("name", ["-", "curve", "curve.gif"])
 def test_the_suffix_of_a_plot_is_checked(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    assert failing(2, "tune", "--plot", name) == f"lshfast: error: {name}: a plot must be .png, .svg or .pdf"
+    assert (
+        failing(2, "tune", "--plot", name)
+        == f"lshfast: error: {name}: a plot must be .png, .svg or .pdf"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -176,9 +227,14 @@ def test_tune_knows_the_shingles(tmp_path):
     """Long words of which one letter differs have common characters only."""
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefghij", k=500)) for _ in range(50)]
-    corpus = write_jsonl(tmp_path / "in.jsonl", [{"text": word + end} for word in words for end in "xy"])
+    corpus = write_jsonl(
+        tmp_path / "in.jsonl", [{"text": word + end} for word in words for end in "xy"]
+    )
     assert "about 0% are read again" in run("tune", corpus, "--memory", "1G").stdout
-    assert "about 100% are read again" in run("tune", corpus, "--memory", "1G", "--unit", "char", "--size", 9).stdout
+    assert (
+        "about 100% are read again"
+        in run("tune", corpus, "--memory", "1G", "--unit", "char", "--size", 9).stdout
+    )
     result = run("tune", corpus, "--size", 0)
     assert result.exit_code == 2
     assert "size must be" in result.stderr
@@ -193,15 +249,23 @@ def test_demo_finds_what_the_standard_library_repeats():
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("data", ["news", "customers", "products", "genomes", "photos", "essays"])
+@pytest.mark.parametrize(
+    "data", ["news", "customers", "products", "genomes", "photos", "essays"]
+)
 def test_demo_writes_a_data_set_once(tmp_path, monkeypatch, data):
     if data == "photos":
         pytest.importorskip("PIL")
     monkeypatch.chdir(tmp_path)
     result = run("demo", data)
     assert result.exit_code == 0
-    assert [path.name for path in tmp_path.iterdir()] == [data]  # nothing hidden remains
-    named = [tmp_path / line for line in result.stdout.splitlines()[1:] if line.startswith(f"{data}/")]
+    assert [path.name for path in tmp_path.iterdir()] == [
+        data
+    ]  # nothing hidden remains
+    named = [
+        tmp_path / line
+        for line in result.stdout.splitlines()[1:]
+        if line.startswith(f"{data}/")
+    ]
     assert 0 < len(named) <= 5
     assert all(path.stat().st_size for path in named)
     assert result.stdout.splitlines()[-1].startswith("lshfast ")
@@ -218,7 +282,9 @@ def test_demo_leaves_nothing_if_it_fails(tmp_path, monkeypatch):
     optional.cache_clear()
     assert result.exit_code == 2
     assert list(tmp_path.iterdir()) == []
-    assert "--quiet is for the demo without DATA" in run("demo", "news", "--quiet").stderr
+    assert (
+        "--quiet is for the demo without DATA" in run("demo", "news", "--quiet").stderr
+    )
     assert "'news', 'customers'" in run("demo", "nothing").stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -242,7 +308,10 @@ def test_help_names_all_commands_with_complete_summaries(group):
     for columns in (60, 80, 160):
         shown = run(*group, "-h", terminal_width=columns).stdout
         assert shown == run(*group, "--help", terminal_width=columns).stdout
-        lines = [line.split(maxsplit=1) for line in shown.partition("Commands:\n")[2].splitlines()]
+        lines = [
+            line.split(maxsplit=1)
+            for line in shown.partition("Commands:\n")[2].splitlines()
+        ]
         assert tuple(name for name, _ in lines) == GROUPS[group]
         for name, summary in lines:
             assert summary.endswith(".")
@@ -254,15 +323,23 @@ def test_a_command_without_arguments_shows_its_help():
     for command in ((), ("dedup",), ("index",), ("index", "query")):
         result = run(*command)
         assert result.exit_code == 2
-        assert (result.stderr or result.stdout).startswith(f"Usage: {' '.join(('root', *command))}")
+        assert (result.stderr or result.stdout).startswith(
+            f"Usage: {' '.join(('root', *command))}"
+        )
 
 
 @pytest.mark.slow
 def test_shell_completion():
-    words = {"_LSHFAST_COMPLETE": "complete_bash", "COMP_WORDS": "lshfast index co", "COMP_CWORD": "2"}
+    words = {
+        "_LSHFAST_COMPLETE": "complete_bash",
+        "COMP_WORDS": "lshfast index co",
+        "COMP_CWORD": "2",
+    }
     child = process(env={**os.environ, **words})
     assert child.communicate(timeout=60) == ("compact\n", "")
-    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # the shell is named, not detected
+    named = {
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"
+    }  # the shell is named, not detected
     child = process("--show-completion", "bash", env={**os.environ, **named})
     said, _ = child.communicate(timeout=60)
     assert child.returncode == 0
@@ -293,8 +370,14 @@ def test_figures_without_a_meaning_are_left_out(tmp_path):
         assert phrase not in said
     command = "dedup", source, "-o", out, "--on-error", "skip", "--overwrite", "-q"
     assert run(*command).stderr == "lshfast: 1 row rejected\n"
-    assert "1 band of 1 row: 1 of 1 slot\n" in run("tune", "--num-perm", 1, "--bands", 1, "--rows-per-band", 1).stdout
-    assert "about 1 text of " in run("tune", write_jsonl(tmp_path / "one.jsonl", ROWS[:1])).stdout
+    assert (
+        "1 band of 1 row: 1 of 1 slot\n"
+        in run("tune", "--num-perm", 1, "--bands", 1, "--rows-per-band", 1).stdout
+    )
+    assert (
+        "about 1 text of "
+        in run("tune", write_jsonl(tmp_path / "one.jsonl", ROWS[:1])).stdout
+    )
 
 
 # Usage errors: exit status 2, before any work.
@@ -308,7 +391,10 @@ def test_figures_without_a_meaning_are_left_out(tmp_path):
         (["dedup", "-o", "out.jsonl"], "Missing argument 'INPUT'"),
         (["pairs", "in.jsonl"], "Missing option '-o' / '--output'"),
         (["dedup", "in.jsonl", "-o"], "'-o' requires an argument"),
-        (["dedup", "in.jsonl", "--unit", "letter"], "'--unit': 'letter' is not one of 'word', 'char'"),
+        (
+            ["dedup", "in.jsonl", "--unit", "letter"],
+            "'--unit': 'letter' is not one of 'word', 'char'",
+        ),
         (["dedup", "in.jsonl", "--size", "five"], "Invalid value for '--size': "),
         (["dedup", "in.jsonl", "--size", "five"], "'five'"),
         (["nope"], "No such command 'nope'"),
@@ -329,13 +415,22 @@ def test_wrong_arguments(arguments, said):
         (["--threshold", "nan"], "threshold must be in (0, 1], not nan"),
         (["--recall", "1"], "recall must be in (0, 1), not 1.0"),
         (["--num-perm", "0"], "num_perm must be in 1..65536, not 0"),
-        (["--num-perm", "4", "--threshold", "0.3"], "recall 0.95 at threshold 0.3 is out of reach of num_perm 4"),
-        (["--bands", "20", "--rows-per-band", "7"], "bands x rows must be at most num_perm = 128, not 20 x 7"),
+        (
+            ["--num-perm", "4", "--threshold", "0.3"],
+            "recall 0.95 at threshold 0.3 is out of reach of num_perm 4",
+        ),
+        (
+            ["--bands", "20", "--rows-per-band", "7"],
+            "bands x rows must be at most num_perm = 128, not 20 x 7",
+        ),
         (["--bands", "20"], "bands and rows_per_band go together"),
         (["--size", "0"], "size must be in 1..256, not 0"),
         (["--threads", "0"], "threads must be at least 1, not 0"),
         (["--seed", "-1"], "seed must be in 0..2**64 - 1, not -1"),
-        (["--keep", "best"], "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not 'best'"),
+        (
+            ["--keep", "best"],
+            "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not 'best'",
+        ),
         (["--keep", "max:"], "keep must be"),
     ],
 )
@@ -349,13 +444,17 @@ def test_wrong_outputs(corpus, tmp_path):
     exists = write_jsonl(tmp_path / "exists.jsonl", ROWS)
     assert "an output is needed" in failing(2, "dedup", corpus)
     assert "exists" in failing(2, "dedup", corpus, "-o", exists)
-    assert "one of the inputs" in failing(2, "dedup", corpus, "-o", corpus, "--overwrite")
+    assert "one of the inputs" in failing(
+        2, "dedup", corpus, "-o", corpus, "--overwrite"
+    )
     assert "two outputs of one name" in failing(
         2, "dedup", corpus, "-o", tmp_path / "o.csv", "--removed", tmp_path / "o.csv"
     )
     for options in ((), ("--memory", "1G")):
         said = failing(1, "dedup", corpus, "-o", tmp_path / "no" / "o.jsonl", *options)
-        assert said.endswith("no/o.jsonl: the folder of the output does not exist; make it first")
+        assert said.endswith(
+            "no/o.jsonl: the folder of the output does not exist; make it first"
+        )
     failing(2, "dedup", corpus, "-o", tmp_path / "out.docx")
     assert corpus.read_bytes() == before
     assert run("dedup", corpus, "-o", exists, "--overwrite").exit_code == 0
@@ -372,23 +471,41 @@ def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
         patch.setattr("lshfast._engine.executors.local.writing.write_rows", full)
         result = run(*command)
     assert result.exit_code == 1
-    assert f"{tmp_path / 'work'} holds what is done; the same command with --resume goes on" in result.stderr
-    assert "this work folder is not empty; resume" in failing(2, *command)  # one line: it says enough
-    assert "threshold was 0.8, and is 0.7" in failing(2, *command, "--resume", "--threshold", "0.7")
+    assert (
+        f"{tmp_path / 'work'} holds what is done; the same command with --resume goes on"
+        in result.stderr
+    )
+    assert "this work folder is not empty; resume" in failing(
+        2, *command
+    )  # one line: it says enough
+    assert "threshold was 0.8, and is 0.7" in failing(
+        2, *command, "--resume", "--threshold", "0.7"
+    )
     assert run(*command, "--resume").exit_code == 0
     assert (tmp_path / "out.jsonl").exists()
-    assert "the work folder is a file" in failing(1, *start, "--work", corpus, "--overwrite")
+    assert "the work folder is a file" in failing(
+        1, *start, "--work", corpus, "--overwrite"
+    )
 
 
 def test_tune_measures_input_or_is_told_its_size(corpus):
-    assert "without INPUT, and INPUT is given" in failing(2, "tune", corpus, "--rows", 1000)
-    assert "by needs INPUT, whose values are counted" in failing(2, "tune", "--rows", 1000, "--by", "source")
+    assert "without INPUT, and INPUT is given" in failing(
+        2, "tune", corpus, "--rows", 1000
+    )
+    assert "by needs INPUT, whose values are counted" in failing(
+        2, "tune", "--rows", 1000, "--by", "source"
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [pytest.param("jsonl", marks=pytest.mark.weekly), "csv", "parquet"])
+@pytest.mark.parametrize(
+    "suffix", [pytest.param("jsonl", marks=pytest.mark.weekly), "csv", "parquet"]
+)
 def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
-    rows = [{"text": TEXTS[0], "few": f"s{row % 5}", "own": f"user {row:06}"} for row in range(30_000)]
+    rows = [
+        {"text": TEXTS[0], "few": f"s{row % 5}", "own": f"user {row:06}"}
+        for row in range(30_000)
+    ]
     source = tmp_path / f"in.{suffix}"
     if suffix == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), source)
@@ -396,8 +513,14 @@ def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
         corpora.make(source, rows)
 
     def told(*options):
-        lines = [line.split() for line in run("tune", source, *options).stdout.splitlines()]
-        return {" ".join(line[:-2]): int(line[-2].replace(",", "")) for line in lines if line[-1:] == ["MB"]}
+        lines = [
+            line.split() for line in run("tune", source, *options).stdout.splitlines()
+        ]
+        return {
+            " ".join(line[:-2]): int(line[-2].replace(",", ""))
+            for line in lines
+            if line[-1:] == ["MB"]
+        }
 
     without, own = told(), told("--by", "own")
     assert "values of --by" not in without
@@ -406,15 +529,26 @@ def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
     assert own["in all"] in (without["in all"] + 6, without["in all"] + 7)
     least = [int(run("tune", source, "--memory", "1G", *by).stdout.split(" MB at least")[0].split()[-1]) for by in
              ((), ("--by", "few"))]  # fmt: skip
-    assert 218 <= least[1] - least[0] <= 220  # the values that may come, and 4 bytes a row
+    assert (
+        218 <= least[1] - least[0] <= 220
+    )  # the values that may come, and 4 bytes a row
 
 
 def test_values_that_occur_once_tell_how_many_there_are():
-    few, own = (ValueCodes("by", [f"{row % most:04}" for row in range(1000)]) for most in (7, 1000))
+    few, own = (
+        ValueCodes("by", [f"{row % most:04}" for row in range(1000)])
+        for most in (7, 1000)
+    )
     assert bytes_of_values(None, 10**9) == 0
-    assert bytes_of_values(few, 1000) == bytes_of_values(few, 10**6) - 4 * (10**6 - 1000) == 4000 + 7 * 196
+    assert (
+        bytes_of_values(few, 1000)
+        == bytes_of_values(few, 10**6) - 4 * (10**6 - 1000)
+        == 4000 + 7 * 196
+    )
     assert bytes_of_values(own, 5000) == 5000 * 4 + 5000 * 196
-    assert bytes_of_values(own, 10**9) == 4 * 10**9 + min(COSTS.values, MOST_VALUES * 196)
+    assert bytes_of_values(own, 10**9) == 4 * 10**9 + min(
+        COSTS.values, MOST_VALUES * 196
+    )
     assert bytes_of_values(ValueCodes("by"), 10) == 40
 
 
@@ -455,8 +589,12 @@ def test_other_faults_of_the_data(tmp_path):
     empty.mkdir()
     assert "cannot be read" in failing(1, "dedup", tmp_path / "none.jsonl", "-o", out)
     assert str(empty) in failing(1, "dedup", empty, "-o", out)
-    twice = write_jsonl(tmp_path / "twice.jsonl", [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}])
-    assert "twice.jsonl:2: " in failing(1, "dedup", twice, "-o", out, "--id-column", "id")
+    twice = write_jsonl(
+        tmp_path / "twice.jsonl", [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}]
+    )
+    assert "twice.jsonl:2: " in failing(
+        1, "dedup", twice, "-o", out, "--id-column", "id"
+    )
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(gzip.compress(GOOD * 50)[:-20])
     assert "cut.jsonl.gz" in failing(1, "dedup", cut, "-o", out)
@@ -496,7 +634,10 @@ def test_empty_file_is_a_corpus_without_rows(tmp_path):
 def test_nul_bytes_are_characters(tmp_path):
     rows = [{"text": "a\0b c d e f"}, {"text": "a b\0c d e f"}]
     out = tmp_path / "out.jsonl"
-    assert run("dedup", write_jsonl(tmp_path / "nul.jsonl", rows), "-o", out).exit_code == 0
+    assert (
+        run("dedup", write_jsonl(tmp_path / "nul.jsonl", rows), "-o", out).exit_code
+        == 0
+    )
     assert read_jsonl(out) == rows[:1]
 
 
@@ -504,7 +645,9 @@ def test_nul_bytes_are_characters(tmp_path):
 
 
 def test_full_disk_leaves_nothing(corpus, tmp_path):
-    resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
+    resource = pytest.importorskip(
+        "resource", reason="only POSIX limits the size of files"
+    )
     out = tmp_path / "out.jsonl"
     child = process(
         "dedup", corpus, "-o", out, "--pairs", tmp_path / "pairs.csv", "--removed", tmp_path / "removed.csv", "-q",
@@ -530,7 +673,10 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="limits the address space to a little more than is in use",
+)
 @pytest.mark.parametrize(
     ("name", "megabytes", "options", "said"),
     [
@@ -545,22 +691,49 @@ main()
     ],
     ids=["signatures", "arrow", "one-row"],
 )  # fmt: skip
-def test_lack_of_memory_says_what_for_and_what_helps(tmp_path, name, megabytes, options, said):
+def test_lack_of_memory_says_what_for_and_what_helps(
+    tmp_path, name, megabytes, options, said
+):
     source, out = tmp_path / name, tmp_path / "out.jsonl"
     if name == "in.jsonl":
-        write_jsonl(source, [{"text": f"row {number} of many"} for number in range(4000)])
+        write_jsonl(
+            source, [{"text": f"row {number} of many"} for number in range(4000)]
+        )
     elif name == "in.parquet":
-        pq.write_table(pa.table({"text": ["a b " * 4_000_000] * 4}), source, compression="zstd")
+        pq.write_table(
+            pa.table({"text": ["a b " * 4_000_000] * 4}), source, compression="zstd"
+        )
     else:
-        source.write_bytes(gzip.compress(b'{"text": "' + b"a b " * 16_000_000 + b'"}\n', 1))
-    command = [sys.executable, "-c", LITTLE_MEMORY, str(megabytes), "dedup", source, "-o", out, "--threads", "1", "-q"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        source.write_bytes(
+            gzip.compress(b'{"text": "' + b"a b " * 16_000_000 + b'"}\n', 1)
+        )
+    command = [
+        sys.executable,
+        "-c",
+        LITTLE_MEMORY,
+        str(megabytes),
+        "dedup",
+        source,
+        "-o",
+        out,
+        "--threads",
+        "1",
+        "-q",
+    ]
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
-    assert re.fullmatch(f"lshfast: error: out of memory {said}.*\n", done.stderr), done.stderr
+    assert re.fullmatch(f"lshfast: error: out of memory {said}.*\n", done.stderr), (
+        done.stderr
+    )
     assert os.listdir(tmp_path) == [name]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"),
+    reason="tells by /proc when the run is under way",
+)
 @pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
 def test_interrupt_leaves_nothing(tmp_path, number):
@@ -585,10 +758,23 @@ main()
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
-@pytest.mark.parametrize("module", ["typer", "lshfast._engine.libraries", "matplotlib.artist"])
+@pytest.mark.parametrize(
+    "module", ["typer", "lshfast._engine.libraries", "matplotlib.artist"]
+)
 def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
-    command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), "tune", "--plot", tmp_path / "curve.png"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **HEEDING)
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTED,
+        module,
+        str(int(number)),
+        "tune",
+        "--plot",
+        tmp_path / "curve.png",
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, **HEEDING
+    )
     assert (done.returncode, done.stderr) == ENDINGS[number]
     assert os.listdir(tmp_path) == []
 
@@ -598,7 +784,9 @@ def test_an_interrupt_that_an_extension_overlooks(number):
     """Python makes a SystemError of it: "returned a result with an exception set"."""
     said = io.StringIO()
     with pytest.raises(typer.Exit) as left, one_line_errors(said):
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt(number)
+        raise SystemError(
+            "returned a result with an exception set"
+        ) from KeyboardInterrupt(number)
     assert (left.value.exit_code, said.getvalue()) == ENDINGS[number]
     with pytest.raises(SystemError, match="internal"), one_line_errors(said):
         raise SystemError("internal")
@@ -620,12 +808,22 @@ def test_an_interrupt_while_a_thread_waits_for_a_lock(number):
     assert (left.value.exit_code, said.getvalue()) == ENDINGS[number]
     with pytest.raises(typer.Exit) as left:
         wait()
-    assert (left.value.exit_code, said.getvalue().splitlines()[1:]) == (1, ["lshfast: error: release unlocked lock"])
+    assert (left.value.exit_code, said.getvalue().splitlines()[1:]) == (
+        1,
+        ["lshfast: error: release unlocked lock"],
+    )
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"]
+)
 def test_threads_change_no_byte(corpus, tmp_path, name):
     outputs = [tmp_path / f"{threads}.{name}" for threads in (1, 3)]
     for threads, out in zip((1, 3), outputs, strict=True):
-        assert run("dedup", corpus, "-o", out, "--annotate", "--threads", threads).exit_code == 0
+        assert (
+            run(
+                "dedup", corpus, "-o", out, "--annotate", "--threads", threads
+            ).exit_code
+            == 0
+        )
     assert outputs[0].read_bytes() == outputs[1].read_bytes()

@@ -18,7 +18,10 @@ TEXT = "one two three four five six seven eight nine ten number"
 def folder(tmp_path, monkeypatch):
     """Return the current folder, with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
-    write_jsonl(tmp_path / "crawl.jsonl", [{"id": i, "text": f"{TEXT} {i // 2}"} for i in range(20)])
+    write_jsonl(
+        tmp_path / "crawl.jsonl",
+        [{"id": i, "text": f"{TEXT} {i // 2}"} for i in range(20)],
+    )
     rows = "".join(f"{i},Person Number{i},City{i % 5}\n" for i in range(40))
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(f"id,name,city\n{rows}")
@@ -45,7 +48,11 @@ def test_the_examples_run(folder, example):
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_the_overview_fits_the_terminal(columns):
     shown = run("-h", terminal_width=columns).stdout
-    assert shown == run("--help", terminal_width=columns).stdout == run(terminal_width=columns).output
+    assert (
+        shown
+        == run("--help", terminal_width=columns).stdout
+        == run(terminal_width=columns).output
+    )
     assert max(map(len, shown.splitlines())) <= columns
     for title, example, names in GROUPS:
         section = shown.partition(f"\n{title}:\n")[2].partition("\n\n")[0].splitlines()
@@ -59,7 +66,9 @@ def test_the_overview_fits_the_terminal(columns):
 
 
 def test_help_uses_a_wide_terminal():
-    assert max(map(len, run("dedup", "-h", terminal_width=120).stdout.splitlines())) > 100
+    assert (
+        max(map(len, run("dedup", "-h", terminal_width=120).stdout.splitlines())) > 100
+    )
 
 
 @pytest.mark.one_case
@@ -89,7 +98,10 @@ def test_colours_are_for_terminals_that_have_them(setting, monkeypatch):
         ("index zzz", "There are build, add, "),
         ("crawl.jsonl", "A command comes first: lshfast dedup crawl.jsonl -o OUT"),
         ("--threshold 0.8 dedup", "Options of a command come after its name"),
-        ("dedup crawl.jsonl --treshold 0.8", "No such option: --treshold. Did you mean --threshold?"),
+        (
+            "dedup crawl.jsonl --treshold 0.8",
+            "No such option: --treshold. Did you mean --threshold?",
+        ),
         ("dedup crawl.jsonl --colum t", "Did you mean --column or --id-column?"),
         ("records match a.csv b.csv --treshold 0.8", "Did you mean --threshold?"),
         ("index build crawl.jsonl --num-prem 8", "Did you mean --num-perm?"),
@@ -108,7 +120,11 @@ def every_command(command, words=()):
     below = getattr(command, "commands", None)
     if below is None:
         return [words]
-    return [found for name, one in below.items() for found in every_command(one, (*words, name))]
+    return [
+        found
+        for name, one in below.items()
+        for found in every_command(one, (*words, name))
+    ]
 
 
 @pytest.mark.one_case

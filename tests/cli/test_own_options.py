@@ -32,7 +32,11 @@ def leaves(command, path=()):
 
 
 def options_of(command):
-    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
 
 
 COMMANDS = dict(leaves(typer.main.get_command(app)))
@@ -57,7 +61,9 @@ def attempts(path, command, name):
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != ("demo",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "path", [path for path in COMMANDS if path != ("demo",)], ids=" ".join
+)
 def test_messages_name_own_options_alone(tmp_path, monkeypatch, path, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -68,18 +74,30 @@ def test_messages_name_own_options_alone(tmp_path, monkeypatch, path, name):
         said = run(*arguments, input="").output
         for clause in re.split(r"; |\n", said):
             named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", clause)) & ALL
-            assert named <= options_of(command) or "lshfast " in clause.partition("error: ")[2], clause
+            assert (
+                named <= options_of(command)
+                or "lshfast " in clause.partition("error: ")[2]
+            ), clause
 
 
 def test_a_table_of_hashes_without_its_column(tmp_path):
     (tmp_path / "hashes.csv").write_text("path,code\na.png,00\n")
     (tmp_path / "a.png").write_bytes(b"no image")
-    said = run("images", tmp_path, "--against", tmp_path / "hashes.csv", "-o", tmp_path / "out.csv").output
+    said = run(
+        "images",
+        tmp_path,
+        "--against",
+        tmp_path / "hashes.csv",
+        "-o",
+        tmp_path / "out.csv",
+    ).output
     assert "no column 'hash'" in said
     assert "--column" not in said
 
 
 def test_advice_that_names_an_own_option_stays(tmp_path):
     (tmp_path / "rows.csv").write_text("id,txt\n1,a\n")
-    said = run("dedup", tmp_path / "rows.csv", "--column", "body", "-o", tmp_path / "out.csv").output
+    said = run(
+        "dedup", tmp_path / "rows.csv", "--column", "body", "-o", tmp_path / "out.csv"
+    ).output
     assert "column (--column) names another one" in said

@@ -19,7 +19,9 @@ def test_the_readme_is_short_and_its_links_lead_to_files():
     assert text.count("\n") <= 110
     links = re.findall(r"\]\(([^)#]+)", text)
     assert len(links) > 10
-    if not (ROOT / "setup.py").exists():  # tests that were copied out of the tree have the pages of docs only
+    if not (
+        ROOT / "setup.py"
+    ).exists():  # tests that were copied out of the tree have the pages of docs only
         links = [link for link in links if link.startswith("docs/")]
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
@@ -32,30 +34,54 @@ COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast", "demo"), ("bin/lshfast", "d
 def python(tmp_path):
     """Return a function that runs Python with the modules in a folder, which has the command that pip makes."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "lshfast").write_text("from lshfast.__main__ import main\nmain()\n")
+    (tmp_path / "bin" / "lshfast").write_text(
+        "from lshfast.__main__ import main\nmain()\n"
+    )
 
     def run_python(*arguments):
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         command = [sys.executable, *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     return run_python
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("there", ["none", "all but gate", "all but _cython"])
-def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, python, there):
-    shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+def test_a_checkout_without_compiled_modules_says_how_to_build_them(
+    tmp_path, python, there
+):
+    shutil.copytree(
+        PACKAGE,
+        tmp_path / "lshfast",
+        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
+    )
     kernels, absent = tmp_path / "lshfast" / "kernels", there.split()[-1]
     for path in (PACKAGE / "kernels").iterdir():
-        if there != "none" and path.suffix in (".so", ".pyd") and path.name.partition(".")[0] != absent:
+        if (
+            there != "none"
+            and path.suffix in (".so", ".pyd")
+            and path.name.partition(".")[0] != absent
+        ):
             (kernels / path.name).symlink_to(path)
     advice = re.compile(
         rf"the compiled modules of lshfast for this Python are not in {re.escape(str(kernels))} "
         rf"\(missing: {'affine, [a-z]+, [a-z]+, [.]{3}' if there == 'none' else absent}\): "
         r"build them with `pip install -e \.` in the checkout, or leave the checkout to import an installed lshfast\n"
     )
-    for module in ("lshfast", "lshfast._cli.main", "lshfast.kernels.text", "lshfast.datasketch"):
+    for module in (
+        "lshfast",
+        "lshfast._cli.main",
+        "lshfast.kernels.text",
+        "lshfast.datasketch",
+    ):
         said = python("-c", f"import {module}").stderr
         assert advice.fullmatch(said.rpartition("ImportError: ")[2])
         assert said.count('File "') == 4  # the import, and three files of the package
@@ -70,7 +96,12 @@ def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, py
 @pytest.mark.parametrize("module", ["numpy", "typer"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_interrupt_during_the_imports_is_one_line(tmp_path, python, module, command):
-    (tmp_path / f"{module}.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    (tmp_path / f"{module}.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGINT)\n"
+    )
     (tmp_path / "lshfast").symlink_to(PACKAGE)
     done = python(*command)
-    assert (done.returncode, done.stderr) == (130, "lshfast: error: interrupted; no output was left half-written\n")
+    assert (done.returncode, done.stderr) == (
+        130,
+        "lshfast: error: interrupted; no output was left half-written\n",
+    )

@@ -19,7 +19,8 @@ from lshfast._io import DataError
 from lshfast.records import match_records
 from tests.cli.commands import read_jsonl, run, write_jsonl
 
-# Writes the clipboard, begins a control sequence, turns the line around, ends it; and markup of rich.
+# Writes the clipboard, begins a control sequence, turns the line around, ends it; and markup of
+# rich.
 EVIL = "\x1b]52;c;QUJD\x07\x9b2J\u202e\u2066\u2028\u061c[red][link]"
 SHOWN = r"\x1b]52;c;QUJD\x07\x9b2J\u202e\u2066\u2028\u061c[red][link]"
 CONTROL = re.compile(
@@ -69,12 +70,28 @@ def hostile_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     rows = [{"id": f"{EVIL}{i}", "text": TEXT, EVIL: i} for i in range(3)]
     write_jsonl(folder / "a.jsonl", rows)
-    (folder / "bad.jsonl").write_text(json.dumps(rows[0]) + "\n" + json.dumps({"id": 1, EVIL: 1}) + "\n")
-    pq.write_table(pa.table({name: [row[name] for row in rows] for name in rows[0]}), folder / "a.parquet")
-    (folder / "people.csv").write_text(f"id,name,{EVIL.replace(chr(0x2028), '')}\n1{EVIL},Ann Lee,5\n2,Ann Lee,5\n")
+    (folder / "bad.jsonl").write_text(
+        json.dumps(rows[0]) + "\n" + json.dumps({"id": 1, EVIL: 1}) + "\n"
+    )
+    pq.write_table(
+        pa.table({name: [row[name] for row in rows] for name in rows[0]}),
+        folder / "a.parquet",
+    )
+    (folder / "people.csv").write_text(
+        f"id,name,{EVIL.replace(chr(0x2028), '')}\n1{EVIL},Ann Lee,5\n2,Ann Lee,5\n"
+    )
     (folder / "urls.txt").write_text(f"http://a.com/x\n{EVIL}\n")
     (folder / "links.txt").write_text("a b\nc b\na\n")
-    run("index", "build", folder / "a.jsonl", "-o", folder / "a.lsh", "--id-column", "id", "-q")
+    run(
+        "index",
+        "build",
+        folder / "a.jsonl",
+        "-o",
+        folder / "a.lsh",
+        "--id-column",
+        "id",
+        "-q",
+    )
     return folder
 
 
@@ -106,12 +123,24 @@ COMMANDS = {
     "capped": ("dedup {}/a.jsonl -o {}/o.jsonl --memory 300M --work {}/work", 0),
     "pairs": ("dedup {}/a.jsonl -o {}/o.jsonl --pairs {}/p.csv", 0),
     "tune": ("tune {}/a.jsonl", 0),
-    "passages": ("passages {}/a.jsonl -o {}/o.csv --against {}/bad.jsonl --on-error skip", None),
-    "contaminated": ("passages {}/a.jsonl -o {}/o.csv --id-column id --against {}/a.parquet --min-words 5", 0),
+    "passages": (
+        "passages {}/a.jsonl -o {}/o.csv --against {}/bad.jsonl --on-error skip",
+        None,
+    ),
+    "contaminated": (
+        "passages {}/a.jsonl -o {}/o.csv --id-column id --against {}/a.parquet --min-words 5",
+        0,
+    ),
     "fingerprints": ("fingerprints match {}/urls.txt -o {}/o.csv --square 1", None),
-    "match": ("records match {}/people.csv {}/people.csv -o {}/o.csv --id-column id", 0),
+    "match": (
+        "records match {}/people.csv {}/people.csv -o {}/o.csv --id-column id",
+        0,
+    ),
     "build": ("index build {}/a.jsonl -o {}/b.lsh --id-column EVIL", 0),
-    "records": ("records dedup {}/people.csv -o {}/o.csv --id-column id --field name=name", None),
+    "records": (
+        "records dedup {}/people.csv -o {}/o.csv --id-column id --field name=name",
+        None,
+    ),
     "mirrors": ("web mirrors {}/urls.txt -o {}/o.csv", None),
     "contract": ("web contract {}/links.txt -o {}/o.csv", None),
     "stages": ("stage plan {}/a.jsonl --work {}/stages -o {}/out", None),
@@ -139,9 +168,15 @@ def place(tmp_path_factory):
         for i in range(6)
     ]  # fmt: skip
     write_jsonl(path("a.jsonl"), rows)
-    path("semi.csv").write_text("id;text\n" + "".join(f"{i};{TEXT}\n" for i in range(20)))
+    path("semi.csv").write_text(
+        "id;text\n" + "".join(f"{i};{TEXT}\n" for i in range(20))
+    )
     for name in ("a.fa", "b.fa", "c.fa"):
-        path(name).write_text(f">r{EVIL}\n" + "".join("ACGT"[i * i * 7919 % 11 % 4] for i in range(3000)) + "\n")
+        path(name).write_text(
+            f">r{EVIL}\n"
+            + "".join("ACGT"[i * i * 7919 % 11 % 4] for i in range(3000))
+            + "\n"
+        )
     path("empty.fa").write_text("")
     pixels = Image.effect_mandelbrot((64, 64), (-2, -1, 1, 1), 20)
     images = place / f"images{ENDING}"
@@ -154,17 +189,49 @@ def place(tmp_path_factory):
     texts = place / f"texts{ENDING}"
     texts.mkdir()
     (texts / f"one{ENDING}.txt").write_text(TEXT)
-    (texts / f"many{ENDING}.txt").write_text("\n".join(f"line {i} of a list of texts" for i in range(300)))
+    (texts / f"many{ENDING}.txt").write_text(
+        "\n".join(f"line {i} of a list of texts" for i in range(300))
+    )
     (texts / f"c.doc{EVIL}").write_bytes(b"")
-    path("urls.txt").write_text("".join(f"http://h{h}.com/a{p}/b{p}/c.html\n" for h in range(2) for p in range(30)))
+    path("urls.txt").write_text(
+        "".join(
+            f"http://h{h}.com/a{p}/b{p}/c.html\n" for h in range(2) for p in range(30)
+        )
+    )
     path("links.csv").write_text(
-        "source,target\n" + "".join(f'"n{i}{ENDING}","t{j}{ENDING}"\n' for i in range(3) for j in range(9))
+        "source,target\n"
+        + "".join(
+            f'"n{i}{ENDING}","t{j}{ENDING}"\n' for i in range(3) for j in range(9)
+        )
     )
     path("people.csv").write_text(
-        f'id,"name{ENDING}","town{ENDING}"\n' + "".join(f'{i},"Ann Lee{i % 9}{ENDING}",b{i % 9}\n' for i in range(18))
+        f'id,"name{ENDING}","town{ENDING}"\n'
+        + "".join(f'{i},"Ann Lee{i % 9}{ENDING}",b{i % 9}\n' for i in range(18))
     )
-    run("index", "build", path("a.jsonl"), "-o", path("a.lsh"), "--id-column", f"id{ENDING}", "-q")
-    run("index", "build", path("a.jsonl"), "-o", path("c.lsh"), "--column", "c", "--as", "code", "--radius", 1, "-q")
+    run(
+        "index",
+        "build",
+        path("a.jsonl"),
+        "-o",
+        path("a.lsh"),
+        "--id-column",
+        f"id{ENDING}",
+        "-q",
+    )
+    run(
+        "index",
+        "build",
+        path("a.jsonl"),
+        "-o",
+        path("c.lsh"),
+        "--column",
+        "c",
+        "--as",
+        "code",
+        "--radius",
+        1,
+        "-q",
+    )
     return place
 
 
@@ -212,12 +279,17 @@ VERBS = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in VERBS)) for name in COMMANDS]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in VERBS))
+        for name in COMMANDS
+    ],
 )  # the verbs run below, on names that also end lines
 def test_commands_print_no_control_characters(name, folder, on_terminal):
     command, status = COMMANDS[name]
     arguments = [
-        part.format(*[folder] * 3).replace("EVIL", EVIL).replace("'TEXT'", TEXT) for part in command.split(" ")
+        part.format(*[folder] * 3).replace("EVIL", EVIL).replace("'TEXT'", TEXT)
+        for part in command.split(" ")
     ]
     printed, ended = on_terminal(*arguments)
     assert printed
@@ -236,12 +308,17 @@ def test_what_verbs_print_begins_no_line(name, place, on_terminal, tmp_path):
         return str(inside if inside.exists() else outputs / inside.name)
 
     words = [re.sub(r"{(.*)}", path_of, word) for word in VERBS[name].split()]
-    words = [word.replace("ENDING", ENDING) if word != "ID" else f"id{ENDING}" for word in words]
+    words = [
+        word.replace("ENDING", ENDING) if word != "ID" else f"id{ENDING}"
+        for word in words
+    ]
     printed, _ = on_terminal(*words)
     assert printed
     assert not CONTROL.search(printed), ascii(CONTROL.search(printed))
     if "-o -" not in VERBS[name]:  # a cell of CSV may have several lines, in quotes
-        assert not [line for line in printed.split("\n") if line.strip().startswith("forged")]
+        assert not [
+            line for line in printed.split("\n") if line.strip().startswith("forged")
+        ]
     for page in outputs.glob("*.html"):
         text = page.read_text("utf-8")
         assert not CONTROL.search(text), ascii(CONTROL.search(text))
@@ -251,21 +328,36 @@ def test_what_verbs_print_begins_no_line(name, place, on_terminal, tmp_path):
 def test_ids_are_shown_with_escapes_and_piped_as_they_are(folder, on_terminal):
     arguments = "index", "query", folder / "a.lsh", "--text", TEXT, "-q"
     printed, _ = on_terminal(*arguments)
-    assert [line.split()[0] for line in printed.splitlines()] == ["match", *(f"{SHOWN}{i}" for i in range(3))]
+    assert [line.split()[0] for line in printed.splitlines()] == [
+        "match",
+        *(f"{SHOWN}{i}" for i in range(3)),
+    ]
     piped = CliRunner().invoke(app, list(map(str, arguments))).stdout
-    assert [line.split("\t")[0] for line in piped.split("\n")[:-1]] == [f"{EVIL}{i}" for i in range(3)]
+    assert [line.split("\t")[0] for line in piped.split("\n")[:-1]] == [
+        f"{EVIL}{i}" for i in range(3)
+    ]
 
 
 def test_data_in_files_stays_as_it_is(folder):
-    run("dedup", folder / "a.jsonl", "-o", folder / "o.jsonl", "--id-column", "id", "-q")
+    run(
+        "dedup", folder / "a.jsonl", "-o", folder / "o.jsonl", "--id-column", "id", "-q"
+    )
     assert read_jsonl(folder / "o.jsonl") == [{"id": f"{EVIL}0", "text": TEXT, EVIL: 0}]
 
 
 def test_reports_in_python():
     """The text of links, and the HTML of a notebook."""
-    table = {"id": [EVIL, "2"], f"name{EVIL}": ["Ann Lee", "Bob Ray"], "zip": [EVIL, "12345"]}
+    table = {
+        "id": [EVIL, "2"],
+        f"name{EVIL}": ["Ann Lee", "Bob Ray"],
+        "zip": [EVIL, "12345"],
+    }
     found = match_records(
-        table, table, fields={f"name{EVIL}": "name", "zip": "exact"}, id_column="id", scoring="points"
+        table,
+        table,
+        fields={f"name{EVIL}": "name", "zip": "exact"},
+        id_column="id",
+        scoring="points",
     )
     for text in (found.explain(0), found.describe()):
         assert SHOWN in text
@@ -282,8 +374,12 @@ def test_errors_in_python(folder):
 
 
 def test_which_characters_are_shown_as_escapes():
-    plain = "".join(map(chr, [*range(32, 127), 0xA0, 0xE9, 0x200D, 0x5D0, 0x627, 0x1F600]))
+    plain = "".join(
+        map(chr, [*range(32, 127), 0xA0, 0xE9, 0x200D, 0x5D0, 0x627, 0x1F600])
+    )
     assert visible(plain) == plain
     assert visible("a\tb\nc", lines=True) == "a\tb\nc"
     assert visible("a\tb\nc\r\ud800") == r"a\tb\nc\r\ud800"
-    assert visible("".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x7F, 0x85]))).isascii()
+    assert visible(
+        "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x7F, 0x85]))
+    ).isascii()

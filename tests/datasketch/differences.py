@@ -37,7 +37,10 @@ DIFFERENCES = (
         "returns a size, or raises ValueError about something else",
         "raises struct.error that names the valid byte orders",
         "The error says what is wrong.",
-        ("LeanMinHash bytes | unknown byte order", "LeanMinHash bytes | unknown byte order, read"),
+        (
+            "LeanMinHash bytes | unknown byte order",
+            "LeanMinHash bytes | unknown byte order, read",
+        ),
     ),
     # ---- sketches that cannot be compared ----
     Difference(
@@ -117,7 +120,11 @@ DIFFERENCES = (
         "accepted as 1",
         "raises TypeError",
         "A bool is not a number.",
-        ("MinHashLSH() | threshold True", "MinHashLSHBloom | threshold True", "MinHashLSHEnsemble | threshold True"),
+        (
+            "MinHashLSH() | threshold True",
+            "MinHashLSHBloom | threshold True",
+            "MinHashLSHEnsemble | threshold True",
+        ),
     ),
     Difference(
         "`params` with r below 1",
@@ -268,7 +275,11 @@ DIFFERENCES = (
         "raises TypeError",
         "returns (key, similarity), the most similar first",
         "Users of datasketch ask for scores and an order.",
-        ("MinHashLSH | scores", "MinHashLSHForest | scores", "MinHashLSHEnsemble | scores"),
+        (
+            "MinHashLSH | scores",
+            "MinHashLSHForest | scores",
+            "MinHashLSHEnsemble | scores",
+        ),
     ),
     Difference(
         "`LeanMinHash.num_perm`",
@@ -351,7 +362,10 @@ DIFFERENCES = (
         "accepted for the `legacy` scheme",
         "raises ValueError",
         "As for the other schemes.",
-        ("LeanMinHash | without any values, legacy", "LeanMinHash bytes | read no slots, legacy"),
+        (
+            "LeanMinHash | without any values, legacy",
+            "LeanMinHash bytes | read no slots, legacy",
+        ),
     ),
     Difference(
         "a `hashfunc` that returns text, bytes or a float",
@@ -382,7 +396,11 @@ DIFFERENCES = (
         "AttributeError; no error for an empty batch",
         "raises TypeError",
         "As `update`.",
-        ("LeanMinHash | no update_batch", "LeanMinHash | no update batch of nothing", "rare | * of lean ones"),
+        (
+            "LeanMinHash | no update_batch",
+            "LeanMinHash | no update batch of nothing",
+            "rare | * of lean ones",
+        ),
     ),
     Difference(
         "`MinHash.union` of a LeanMinHash and others",
@@ -411,7 +429,10 @@ DIFFERENCES = (
         "inserted or removed twice",
         "raises ValueError",
         "As in memory.",
-        ("MinHashLSH on Redis | insertion session key twice", "MinHashLSH on Redis | deletion session, key twice"),
+        (
+            "MinHashLSH on Redis | insertion session key twice",
+            "MinHashLSH on Redis | deletion session, key twice",
+        ),
     ),
     Difference(
         "keys of text on Redis with `prepickle=False`",
@@ -475,7 +496,10 @@ DIFFERENCES = (
         "accepted (from an iterator it raises ValueError)",
         "raises ValueError",
         "As from an iterator.",
-        ("MinHashLSHEnsemble | size 0 of a list", "MinHashLSHEnsemble | size -1 of a list"),
+        (
+            "MinHashLSHEnsemble | size 0 of a list",
+            "MinHashLSHEnsemble | size -1 of a list",
+        ),
     ),
     Difference(
         "a size that is not an integer",
@@ -521,7 +545,10 @@ DIFFERENCES = (
         "are treated as equal",
         "are different",
         "A band is hashed, not summed. The files have a format of lshfast and need no further package.",
-        ("MinHashLSHBloom | slots in another order", "MinHashLSHBloom | slots of an equal sum"),
+        (
+            "MinHashLSHBloom | slots in another order",
+            "MinHashLSHBloom | slots of an equal sum",
+        ),
     ),
     # ---- HNSW ----
     Difference(
@@ -564,7 +591,12 @@ DIFFERENCES = (
         "accepted",
         "raises TypeError",
         "They are numbers of points.",
-        ("HNSW | m 2.5", "HNSW | ef_construction 2.5", "HNSW | m0 2.5", "HNSW | ef 2.5, inserted"),
+        (
+            "HNSW | m 2.5",
+            "HNSW | ef_construction 2.5",
+            "HNSW | m0 2.5",
+            "HNSW | ef 2.5, inserted",
+        ),
     ),
     Difference(
         "a `distance_func` that cannot be called",
@@ -674,7 +706,10 @@ DIFFERENCES = (
         "accepted; with `dim=0`, `minhash` raises ValueError",
         "raises ValueError",
         "It is out of range.",
-        ("WeightedMinHashGenerator | sample_size 0", "WeightedMinHashGenerator | dim 0, not used"),
+        (
+            "WeightedMinHashGenerator | sample_size 0",
+            "WeightedMinHashGenerator | dim 0, not used",
+        ),
     ),
     Difference(
         "`WeightedMinHash.jaccard` with a plain sketch",
@@ -721,7 +756,10 @@ DIFFERENCES = (
         "loses the function and continues with SHA1",
         "keeps the function",
         "Later updates would count every value twice.",
-        ("HyperLogLog* | pickle with a hashfunc", "HyperLogLog* | deepcopy keeps the hashfunc"),
+        (
+            "HyperLogLog* | pickle with a hashfunc",
+            "HyperLogLog* | deepcopy keeps the hashfunc",
+        ),
     ),
     Difference(
         "`merge` and `union` of HyperLogLogs of different hash functions, or of 32 and 64 bits",
@@ -796,7 +834,13 @@ DIFFERENCES = (
 def table() -> str:
     """Return the table as it stands in docs/coming-from/datasketch.md."""
     head = ["| call | datasketch 2.0 | lshfast | why |", "|---|---|---|---|"]
-    return "\n".join(head + [f"| {one.call} | {one.peer} | {one.ours} | {one.why} |" for one in DIFFERENCES])
+    return "\n".join(
+        head
+        + [
+            f"| {one.call} | {one.peer} | {one.ours} | {one.why} |"
+            for one in DIFFERENCES
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,18 @@ from pathlib import Path
 import pytest
 
 import lshfast.datasketch as ours
-from tests.datasketch.conformance import counts, hnsw, kit, lsh, minhash, parts, redis, shared, storage, weighted
+from tests.datasketch.conformance import (
+    counts,
+    hnsw,
+    kit,
+    lsh,
+    minhash,
+    parts,
+    redis,
+    shared,
+    storage,
+    weighted,
+)
 from tests.datasketch.conformance.peer import datasketch
 from tests.datasketch.differences import DIFFERENCES, matches, table
 from tests.index.redis_server import needs_redis, redis_server
@@ -29,7 +40,9 @@ __all__ = ["redis_server"]  # a fixture
 MODULES = (minhash, weighted, counts, lsh, hnsw, parts, storage, shared, redis)
 CASES = kit.cases(*MODULES[:-1])
 ON_REDIS = kit.cases(redis)
-CLASSES = [name for name in datasketch.__all__ if inspect.isclass(getattr(datasketch, name))]
+CLASSES = [
+    name for name in datasketch.__all__ if inspect.isclass(getattr(datasketch, name))
+]
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "datasketch.md"
 fresh = itertools.count()
 
@@ -60,18 +73,31 @@ def test_the_same_call_gives_the_same(case):
 
 @pytest.mark.weekly
 def test_the_peer_is_the_same_as_itself():
-    differ = {case: kit.difference(of_peer(case), kit.run(datasketch, run)) for case, run in CASES.items()}
+    differ = {
+        case: kit.difference(of_peer(case), kit.run(datasketch, run))
+        for case, run in CASES.items()
+    }
     assert {case: difference for case, difference in differ.items() if difference} == {}
 
 
 def config(server, name):
-    return {"type": "redis", "basename": name, "redis": {"host": "127.0.0.1", "port": server.port}}
+    return {
+        "type": "redis",
+        "basename": name,
+        "redis": {"host": "127.0.0.1", "port": server.port},
+    }
 
 
 def run_on(library, case, server):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # the peer leaves connections open
-        outcome = kit.run(library, ON_REDIS[case], config(server, f"conformance-{next(fresh)}".encode()))
+        warnings.simplefilter(
+            "ignore", ResourceWarning
+        )  # the peer leaves connections open
+        outcome = kit.run(
+            library,
+            ON_REDIS[case],
+            config(server, f"conformance-{next(fresh)}".encode()),
+        )
         gc.collect()
     return outcome
 
@@ -79,7 +105,9 @@ def run_on(library, case, server):
 @needs_redis
 @pytest.mark.parametrize("case", ON_REDIS)
 def test_the_same_call_gives_the_same_on_redis(case, redis_server, only_new_garbage):
-    judge(case, run_on(datasketch, case, redis_server), run_on(ours, case, redis_server))
+    judge(
+        case, run_on(datasketch, case, redis_server), run_on(ours, case, redis_server)
+    )
 
 
 def kept(client, name):
@@ -88,9 +116,16 @@ def kept(client, name):
     for key in client.scan_iter(name + b"*"):
         kind = client.type(key)
         if kind == b"hash":
-            content = {field: value.removeprefix(name) for field, value in client.hgetall(key).items()}
+            content = {
+                field: value.removeprefix(name)
+                for field, value in client.hgetall(key).items()
+            }
         else:
-            content = client.lrange(key, 0, -1) if kind == b"list" else sorted(client.smembers(key))
+            content = (
+                client.lrange(key, 0, -1)
+                if kind == b"list"
+                else sorted(client.smembers(key))
+            )
         held[key.removeprefix(name)] = (kind, content)
     return held
 
@@ -118,7 +153,11 @@ def test_what_lies_on_the_server_is_the_same(redis_server, options):
 
 
 @needs_redis
-@pytest.mark.parametrize(("writer", "reader"), [(datasketch, ours), (ours, datasketch)], ids=["read", "written"])
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [(datasketch, ours), (ours, datasketch)],
+    ids=["read", "written"],
+)
 def test_what_one_wrote_the_other_reads(redis_server, writer, reader):
     storage = config(redis_server, f"shared-{next(fresh)}".encode())
     written, minhash = filled(writer, storage)
@@ -129,12 +168,16 @@ def test_what_one_wrote_the_other_reads(redis_server, writer, reader):
     assert sorted(index.query(same)) == expected
     index.remove(("key", 29))
     index.insert("new", same)
-    assert sorted(map(str, written.query(minhash))) == sorted(map(str, [*expected[:-1], "new"]))
+    assert sorted(map(str, written.query(minhash))) == sorted(
+        map(str, [*expected[:-1], "new"])
+    )
 
 
 def both(words, **options):
     """Return a sketch of each library."""
-    sketches = [library.MinHash(num_perm=32, **options) for library in (datasketch, ours)]
+    sketches = [
+        library.MinHash(num_perm=32, **options) for library in (datasketch, ours)
+    ]
     for sketch in sketches:
         sketch.update_batch(words)
     return sketches
@@ -158,7 +201,9 @@ def test_sketches_of_the_peer_are_taken(scheme):
 @pytest.mark.parametrize("scheme", minhash.SCHEMES)
 def test_states_of_the_peer_are_read(scheme):
     theirs, mine = both([b"a", b"b", b"c"], scheme=scheme)
-    assert ours.LeanMinHash.deserialize(datasketch.LeanMinHash(theirs).__getstate__()) == ours.LeanMinHash(mine)
+    assert ours.LeanMinHash.deserialize(
+        datasketch.LeanMinHash(theirs).__getstate__()
+    ) == ours.LeanMinHash(mine)
     small = ours.bBitMinHash.__new__(ours.bBitMinHash)
     small.__setstate__(datasketch.bBitMinHash(theirs, 5).__getstate__())
     assert small == ours.bBitMinHash(mine, 5)
@@ -170,12 +215,19 @@ def test_states_of_the_peer_are_read(scheme):
     assert ours.LeanMinHash(whole) == ours.LeanMinHash(theirs)
     counter = datasketch.HyperLogLog(4)
     counter.update(b"a")
-    assert ours.HyperLogLog.deserialize(counter.__getstate__()).digest().tolist() == counter.digest().tolist()
+    assert (
+        ours.HyperLogLog.deserialize(counter.__getstate__()).digest().tolist()
+        == counter.digest().tolist()
+    )
 
 
 def test_states_of_before_schemes_are_read():
     theirs, _ = both([b"a", b"b"], scheme="legacy")
-    state = {name: value for name, value in vars(theirs).items() if name not in ("scheme", "_gpu_mode")}
+    state = {
+        name: value
+        for name, value in vars(theirs).items()
+        if name not in ("scheme", "_gpu_mode")
+    }
     sketch = ours.MinHash.__new__(ours.MinHash)
     sketch.__setstate__(state)
     assert ours.LeanMinHash(sketch) == ours.LeanMinHash(theirs)
@@ -200,7 +252,9 @@ def test_all_names_are_there():
 @pytest.mark.parametrize("name", [*CLASSES, "sha1_hash32", "sha1_hash64"])
 def test_names_are_in_the_modules_of_the_same_name(name):
     theirs = getattr(datasketch, name)
-    module = importlib.import_module(theirs.__module__.replace("datasketch", ours.__name__))
+    module = importlib.import_module(
+        theirs.__module__.replace("datasketch", ours.__name__)
+    )
     assert getattr(module, theirs.__name__) is getattr(ours, name)
 
 
@@ -214,8 +268,12 @@ METHODS = [
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
 def test_parameters_are_the_same(name, method):
-    theirs = inspect.signature(getattr(getattr(datasketch, name), method)).parameters.values()
-    mine = list(inspect.signature(getattr(getattr(ours, name), method)).parameters.values())
+    theirs = inspect.signature(
+        getattr(getattr(datasketch, name), method)
+    ).parameters.values()
+    mine = list(
+        inspect.signature(getattr(getattr(ours, name), method)).parameters.values()
+    )
     rest = {parameter.kind for parameter in mine}
     for place, parameter in enumerate(theirs):
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -232,14 +290,22 @@ def of(default):
 
 def test_every_public_method_is_called():
     text = "\n".join([*map(inspect.getsource, MODULES), *CASES])
-    missing = {f"{name}.{method}" for name, method in METHODS if method != "__init__" and f".{method}(" not in text}
+    missing = {
+        f"{name}.{method}"
+        for name, method in METHODS
+        if method != "__init__" and f".{method}(" not in text
+    }
     assert missing == set()
 
 
 def test_every_entry_has_its_cases():
     cases = [*CASES, *ON_REDIS]
     patterns = [pattern for entry in DIFFERENCES for pattern in entry.cases]
-    assert [pattern for pattern in patterns if not any(matches(pattern, case) for case in cases)] == []
+    assert [
+        pattern
+        for pattern in patterns
+        if not any(matches(pattern, case) for case in cases)
+    ] == []
 
 
 def test_the_page_shows_every_difference():

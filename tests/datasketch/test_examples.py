@@ -272,7 +272,9 @@ def test_only_the_import_changes(example, library):
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     program, printed = EXAMPLES[example]
-    names = ", ".join(name for name in NAMES if re.search(rf"\b{name}\(|\b{name}\.", program))
+    names = ", ".join(
+        name for name in NAMES if re.search(rf"\b{name}\(|\b{name}\.", program)
+    )
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(f"from {library} import {names}\n{program}", {})

@@ -49,7 +49,11 @@ def planted(groups, each, num_perm=128, seed=3):
     centres = rng.integers(0, EMPTY_32, (groups, num_perm)).astype(np.uint32)
     values = np.repeat(centres, each, axis=0)
     noise = rng.integers(0, EMPTY_32, values.shape).astype(np.uint32)
-    return np.where(rng.random(values.shape) < rng.uniform(0.3, 0.95, (len(values), 1)), values, noise), centres
+    return np.where(
+        rng.random(values.shape) < rng.uniform(0.3, 0.95, (len(values), 1)),
+        values,
+        noise,
+    ), centres
 
 
 # The forest
@@ -79,7 +83,13 @@ def test_the_most_similar_are_found(trees):
     forest.index()
     found = [forest.query(lean(centre), 10) for centre in centres]
     assert all(len(keys) == len(set(keys)) == 10 for keys in found)
-    share = sum(right(keys, values, centre, 10) for keys, centre in zip(found, centres, strict=True)) / 400
+    share = (
+        sum(
+            right(keys, values, centre, 10)
+            for keys, centre in zip(found, centres, strict=True)
+        )
+        / 400
+    )
     assert share > 0.9 - 4 * (0.9 * 0.1 / 400) ** 0.5
 
 
@@ -124,7 +134,10 @@ def test_keys_are_found_after_index():
     assert sorted(forest.query(near(40), 3)) == ["a", "b"]
 
 
-@pytest.mark.parametrize(("num_perm", "trees", "used"), [(16, 4, 16), (16, 3, 15), (7, 7, 7), (1, 1, 1), (128, 5, 125)])
+@pytest.mark.parametrize(
+    ("num_perm", "trees", "used"),
+    [(16, 4, 16), (16, 3, 15), (7, 7, 7), (1, 1, 1), (128, 5, 125)],
+)
 def test_hash_values_are_given_back(num_perm, trees, used):
     forest = MinHashLSHForest(num_perm, trees)
     forest.add("a", near(3, 130))
@@ -141,7 +154,9 @@ def test_hash_values_are_given_back(num_perm, trees, used):
         forest.get_minhash_hashvalues("q")
 
 
-@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy", "classic", "fast"])
+@pytest.mark.parametrize(
+    "scheme", ["affine32", "affine64", "legacy", "classic", "fast"]
+)
 def test_schemes_of_the_forest(scheme):
     forest = MinHashLSHForest(64, 4)
     for n in (40, 38, 0):
@@ -152,12 +167,16 @@ def test_schemes_of_the_forest(scheme):
         assert one.query(near(40, scheme=scheme), 2) == [40, 38]
         assert one.query(MinHash(64, scheme=scheme), 2) == ["empty"]
         assert "empty" in one
-        assert np.array_equal(one.get_minhash_hashvalues(38), near(38, scheme=scheme).hashvalues)
+        assert np.array_equal(
+            one.get_minhash_hashvalues(38), near(38, scheme=scheme).hashvalues
+        )
         with pytest.raises(ValueError, match="compared"):
             one.query(near(40, scheme="legacy" if scheme != "legacy" else "fast"), 2)
 
 
-@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy", "classic", "fast"])
+@pytest.mark.parametrize(
+    "scheme", ["affine32", "affine64", "legacy", "classic", "fast"]
+)
 def test_tables_of_the_forest(scheme):
     """Read before, between and after additions, they hold what was added, and searches go on as before."""
     forest, early = MinHashLSHForest(64, 4), MinHashLSHForest(64, 4)
@@ -169,13 +188,21 @@ def test_tables_of_the_forest(scheme):
             one.index() if n % 13 == 5 else None
         assert len(early.hashtables[0]) <= n + 1
     assert forest.hashtables == early.hashtables
-    assert forest.sorted_hashtables == early.sorted_hashtables == pickle.loads(pickle.dumps(early)).sorted_hashtables
+    assert (
+        forest.sorted_hashtables
+        == early.sorted_hashtables
+        == pickle.loads(pickle.dumps(early)).sorted_hashtables
+    )
     assert forest.keys == early.keys == pickle.loads(pickle.dumps(early)).keys
     for tree, table in enumerate(forest.hashtables):
         assert sorted(key for keys in table.values() for key in keys) == list(range(40))
         assert all(n in table[forest.keys[n][tree]] for n in range(40))
-        assert set(forest.sorted_hashtables[tree]) < set(table)  # those at the last index()
-    assert forest.query(near(20, scheme=scheme), 3) == early.query(near(20, scheme=scheme), 3)
+        assert set(forest.sorted_hashtables[tree]) < set(
+            table
+        )  # those at the last index()
+    assert forest.query(near(20, scheme=scheme), 3) == early.query(
+        near(20, scheme=scheme), 3
+    )
 
 
 def test_many_keys_before_index(monkeypatch):
@@ -201,10 +228,18 @@ def test_parts_of_the_ensemble(ensemble):
     for lower, upper, part in zip(made.lowers, made.uppers, made.indexes, strict=True):
         assert sorted(part) == sorted(set(made.params[:, 1].tolist()))
         for r, index in part.items():
-            assert (index.b, index.r, sorted(index.keys)) == (64 // r, r, list(range(lower, upper + 1)))
+            assert (index.b, index.r, sorted(index.keys)) == (
+                64 // r,
+                r,
+                list(range(lower, upper + 1)),
+            )
             assert upper in index.query(of_range(upper))
     again = pickle.loads(pickle.dumps(made))
-    assert (again.lowers, again.uppers, again.params.tolist()) == (made.lowers, made.uppers, made.params.tolist())
+    assert (again.lowers, again.uppers, again.params.tolist()) == (
+        made.lowers,
+        made.uppers,
+        made.params.tolist(),
+    )
 
 
 def test_weighted_sketches_of_the_forest():
@@ -216,16 +251,25 @@ def test_weighted_sketches_of_the_forest():
     forest.add("b", Weighted(other))
     forest.index()
     for one in (forest, pickle.loads(pickle.dumps(forest))):
-        assert one.query(Weighted(values), 2, with_scores=True) == [("a", 1.0), ("b", 0.5)]
+        assert one.query(Weighted(values), 2, with_scores=True) == [
+            ("a", 1.0),
+            ("b", 0.5),
+        ]
         assert one.get_minhash_hashvalues("b").tolist() == other.tolist()
 
 
 def test_what_a_forest_and_an_ensemble_show():
-    forest, ensemble = MinHashLSHForest(64, l=4), MinHashLSHEnsemble(0.8, 64, num_part=2, m=4)
+    forest, ensemble = (
+        MinHashLSHForest(64, l=4),
+        MinHashLSHEnsemble(0.8, 64, num_part=2, m=4),
+    )
     forest.add("a", near(1))
     ensemble.index([(n, near(n), 9) for n in (1, 2)])
     assert repr(forest) == "MinHashLSHForest(1 key, l=4, k=16)"
-    assert repr(ensemble) == "MinHashLSHEnsemble(2 keys, threshold=0.8, num_perm=64, num_part=2, m=4)"
+    assert (
+        repr(ensemble)
+        == "MinHashLSHEnsemble(2 keys, threshold=0.8, num_perm=64, num_part=2, m=4)"
+    )
 
 
 def test_bad_calls_of_the_forest(forest):
@@ -243,7 +287,13 @@ def test_bad_calls_of_the_forest(forest):
         forest.add(40, near(3))
     with pytest.raises(TypeError, match="unhashable"):
         forest.add([], near(3))
-    for k, error in ((0, ValueError), (-1, ValueError), (1.5, TypeError), ("a", TypeError), (True, TypeError)):
+    for k, error in (
+        (0, ValueError),
+        (-1, ValueError),
+        (1.5, TypeError),
+        ("a", TypeError),
+        (True, TypeError),
+    ):
         with pytest.raises(error, match="k must be"):
             forest.query(near(40), k)
     for given, error, message in (
@@ -271,7 +321,9 @@ def test_pickles_of_the_forest(indexed):
     if indexed:
         forest.index()
     data = pickle.dumps(forest, 5)
-    assert {name.partition(".lshforest.")[0] for name in named_in(data)} <= {"lshfast.datasketch"}
+    assert {name.partition(".lshforest.")[0] for name in named_in(data)} <= {
+        "lshfast.datasketch"
+    }
     again = pickle.loads(data)
     assert again.is_empty() == (not indexed)
     again.add("b", near(40))
@@ -346,15 +398,24 @@ def test_the_ensemble_finds_more_than_that_of_datasketch_and_less_in_vain():
         for place in range(8):
             common = int(rng.uniform(0.3, 1) * size)
             extra = int(rng.uniform(0, 3) * size)
-            tokens = [*range(base, base + common), *range(base + 5000 * (place + 1), base + 5000 * (place + 1) + extra)]
+            tokens = [
+                *range(base, base + common),
+                *range(base + 5000 * (place + 1), base + 5000 * (place + 1) + extra),
+            ]
             if common >= 0.8 * size:
                 queries[-1][2].add(len(entries))
             entries.append((len(entries), sketch_of(tokens), len(tokens)))
     hits, given = [], []
-    for library, make in ((MinHashLSHEnsemble, lambda one: one), (peer.MinHashLSHEnsemble, peer.LeanMinHash)):
+    for library, make in (
+        (MinHashLSHEnsemble, lambda one: one),
+        (peer.MinHashLSHEnsemble, peer.LeanMinHash),
+    ):
         made = library(0.8, 64, num_part=8, m=4)
         made.index([(key, make(sketch), size) for key, sketch, size in entries])
-        answers = [(set(made.query(make(sketch), size)), wanted) for sketch, size, wanted in queries]
+        answers = [
+            (set(made.query(make(sketch), size)), wanted)
+            for sketch, size, wanted in queries
+        ]
         hits.append(sum(len(found & wanted) for found, wanted in answers))
         given.append(sum(len(found) for found, _ in answers))
     assert hits[0] > hits[1]
@@ -390,7 +451,13 @@ def test_bad_calls_of_the_ensemble(ensemble):
             MinHashLSHEnsemble(**arguments)
     with pytest.raises(ValueError, match="non-empty index"):
         ensemble.index([("a", of_range(5), 5)])
-    for size, error in ((0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError), (None, TypeError)):
+    for size, error in (
+        (0, ValueError),
+        (-1, ValueError),
+        (2.5, TypeError),
+        (True, TypeError),
+        (None, TypeError),
+    ):
         with pytest.raises(error, match="ize"):
             next(ensemble.query(of_range(5), size))
     for given, error, message in (
@@ -408,10 +475,18 @@ def test_bad_calls_of_the_ensemble(ensemble):
     ("entries", "error", "message"),
     [
         ([], ValueError, "entries is empty"),
-        ([("a", of_range(5), 5), ("a", of_range(6), 6)], ValueError, "already exists: 'a'"),
+        (
+            [("a", of_range(5), 5), ("a", of_range(6), 6)],
+            ValueError,
+            "already exists: 'a'",
+        ),
         ([("a", of_range(5), 0)], ValueError, "size must be positive, not 0"),
         ([("a", of_range(5), "5")], TypeError, "must be an int, not '5'"),
-        ([("a", of_range(5), 5), ("b", of_range(5, scheme="fast"), 5)], ValueError, "scheme"),
+        (
+            [("a", of_range(5), 5), ("b", of_range(5, scheme="fast"), 5)],
+            ValueError,
+            "scheme",
+        ),
         ([("a", of_range(5), 5), ("b", of_range(5, seed=3), 5)], ValueError, "seed"),
         ([("a", of_range(5, 32), 5)], ValueError, "64 slots, not 32"),
         ([([], of_range(5), 5)], TypeError, "unhashable"),
@@ -448,11 +523,15 @@ def test_pickles_of_the_ensemble(scheme):
     assert pickle.loads(pickle.dumps(made)).is_empty()
     made.index([(("s", size), of_range(size, scheme=scheme), size) for size in SIZES])
     data = pickle.dumps(made, 5)
-    assert {name.partition(".lshensemble.")[0] for name in named_in(data)} <= {"lshfast.datasketch"}
+    assert {name.partition(".lshensemble.")[0] for name in named_in(data)} <= {
+        "lshfast.datasketch"
+    }
     again = pickle.loads(data)
     for size in SIZES:
         query = of_range(size, scheme=scheme)
-        assert list(again.query(query, size, True)) == list(made.query(query, size, True))
+        assert list(again.query(query, size, True)) == list(
+            made.query(query, size, True)
+        )
     assert ("s", 5) in again
     with pytest.raises(ValueError, match="non-empty"):
         again.index([("a", of_range(5), 5)])
@@ -485,7 +564,11 @@ PICKLED = {
 
 
 def small(kind):
-    entries = [("a", lean([1, 2, 3, 4])), (("b", 1), lean([1, 2, 5, 6])), (None, lean([EMPTY_32] * 4))]
+    entries = [
+        ("a", lean([1, 2, 3, 4])),
+        (("b", 1), lean([1, 2, 5, 6])),
+        (None, lean([EMPTY_32] * 4)),
+    ]
     if kind == "ensemble":
         made = MinHashLSHEnsemble(0.5, 4, m=2)
         made.index([(key, sketch, 10) for key, sketch in entries])

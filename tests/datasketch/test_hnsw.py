@@ -38,13 +38,17 @@ def recalls(index, distance, queries, ef):
     fractions, n, points = [], len(distance.distances), list(index.values())
     for query in range(n - queries, n):
         most = np.partition(np.array(distance.distances[query])[points], 9)[9]
-        fractions.append(sum(apart <= most for _, apart in index.query(query, 10, ef)) / 10)
+        fractions.append(
+            sum(apart <= most for _, apart in index.query(query, 10, ef)) / 10
+        )
     return np.array(fractions)
 
 
 def euclidean(points):
     squares = (points**2).sum(1)
-    return np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0)).round(9)
+    return np.sqrt(
+        np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0)
+    ).round(9)
 
 
 def uniform(n, seed=4):
@@ -54,7 +58,12 @@ def uniform(n, seed=4):
 def copies(n, seed=5):
     """Return distances of points most of which are copies of 20 points."""
     rng = np.random.default_rng(seed)
-    points = np.concatenate([rng.random((20, 8))[rng.integers(0, 20, 2 * n // 3)], rng.random((n - 2 * n // 3, 8))])
+    points = np.concatenate(
+        [
+            rng.random((20, 8))[rng.integers(0, 20, 2 * n // 3)],
+            rng.random((n - 2 * n // 3, 8)),
+        ]
+    )
     rng.shuffle(points)
     return euclidean(points)
 
@@ -63,13 +72,22 @@ def sketches(n, seed=6):
     """Return Jaccard distances of MinHashes of sets in groups of ten. Many distances are equal."""
     rng = np.random.default_rng(seed)
     groups = rng.integers(0, 1000, (n // 10, 30)).tolist()
-    rows = [[b"%d" % token for token in groups[i // 10] + rng.integers(0, 1000, 30).tolist()] for i in range(n)]
+    rows = [
+        [
+            b"%d" % token
+            for token in groups[i // 10] + rng.integers(0, 1000, 30).tolist()
+        ]
+        for i in range(n)
+    ]
     slots = np.array([sketch.hashvalues for sketch in MinHash.bulk(rows)])
     return np.array([1 - (slots == row).mean(1) for row in slots])
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize(("points", "least"), [(uniform, {20: 0.9, 60: 0.98}), (copies, {20: 0.85, 60: 0.97})])
+@pytest.mark.parametrize(
+    ("points", "least"),
+    [(uniform, {20: 0.9, 60: 0.98}), (copies, {20: 0.85, 60: 0.97})],
+)
 def test_recall(points, least):
     index, distance = filled(HNSW, points(700), 100, m=8, ef_construction=40)
     for ef, share in least.items():
@@ -91,7 +109,10 @@ def test_recall(points, least):
 def test_recall_and_calls_beside_datasketch(points, m, ef_construction):
     peer = pytest.importorskip("datasketch")
     options = {"m": m, "ef_construction": ef_construction}
-    both = [filled(library, points(1200, 1), 300, **options) for library in (peer.HNSW, HNSW)]
+    both = [
+        filled(library, points(1200, 1), 300, **options)
+        for library in (peer.HNSW, HNSW)
+    ]
     assert both[1][1].calls <= both[0][1].calls
     for ef in (10, 20, 50, 100):
         theirs, ours = (recalls(*index, 300, ef) for index in both)
@@ -102,7 +123,10 @@ def test_recall_and_calls_beside_datasketch(points, m, ef_construction):
 @pytest.mark.slow
 def test_recall_after_many_hard_removals_beside_datasketch():
     peer = pytest.importorskip("datasketch")
-    both = [filled(library, sketches(900), 300, m=8, ef_construction=50) for library in (peer.HNSW, HNSW)]
+    both = [
+        filled(library, sketches(900), 300, m=8, ef_construction=50)
+        for library in (peer.HNSW, HNSW)
+    ]
     for index, _ in both:
         for row in range(600):
             if row % 10 < 7:
@@ -115,7 +139,9 @@ def test_recall_after_many_hard_removals_beside_datasketch():
 @pytest.mark.slow
 @pytest.mark.parametrize("reversed_edges", [True, False])
 def test_recall_after_removals_and_replacements(reversed_edges):
-    index, distance = filled(HNSW, uniform(600), 100, m=8, ef_construction=30, reversed_edges=reversed_edges)
+    index, distance = filled(
+        HNSW, uniform(600), 100, m=8, ef_construction=30, reversed_edges=reversed_edges
+    )
     for row in range(0, 250, 2):
         index.remove(row, hard=True)
     for row in range(1, 250, 2):
@@ -126,7 +152,10 @@ def test_recall_after_removals_and_replacements(reversed_edges):
     for row in range(250, 500):
         index.insert(row, 749 - row)
     assert all(point == 749 - key for key, point in index.items())
-    assert np.mean([index.query(row, 1, 60)[0][0] == 749 - row for row in range(250, 500)]) >= 0.97
+    assert (
+        np.mean([index.query(row, 1, 60)[0][0] == 749 - row for row in range(250, 500)])
+        >= 0.97
+    )
 
 
 def test_sketches():
@@ -161,7 +190,10 @@ class Breaks:
 
 def change(index, model, rng):
     """Make a random change of an index and of a dict."""
-    key, point = rng.randrange(30), float(rng.choice([rng.randrange(5), rng.random() * 10]))
+    key, point = (
+        rng.randrange(30),
+        float(rng.choice([rng.randrange(5), rng.random() * 10])),
+    )
     match rng.choice(["insert", "insert", "insert", "remove", "hard", "clean", "pop"]):
         case "insert":
             index.insert(key, point, level=rng.choice([None, None, 0, 3]))
@@ -179,7 +211,13 @@ def change(index, model, rng):
 def test_beside_a_dict(seed):
     """All points are found, and an error of the distance function changes nothing."""
     rng, distance = random.Random(seed), Breaks()
-    index = HNSW(distance, rng.choice([2, 3, 8]), rng.choice([1, 4, 20]), seed=seed, reversed_edges=seed % 2 == 0)
+    index = HNSW(
+        distance,
+        rng.choice([2, 3, 8]),
+        rng.choice([1, 4, 20]),
+        seed=seed,
+        reversed_edges=seed % 2 == 0,
+    )
     model = {}
     for _ in range(120):
         before, was = index.copy(), dict(model)
@@ -190,19 +228,30 @@ def test_beside_a_dict(seed):
             assert index == before
             model = was
         distance.left = None
-        model = {key: model[key] for key in index}  # a removed key that is inserted again gets its former place
+        model = {
+            key: model[key] for key in index
+        }  # a removed key that is inserted again gets its former place
         assert dict(index.items()) == model
         if model:
             query, k = rng.random() * 10, rng.choice([1, 5, len(model)])
             found = index.query(query, k)
             assert len(found) == min(k, len(model))
-            assert [apart for _, apart in found] == sorted(abs(query - model[key]) for key, _ in found)
+            assert [apart for _, apart in found] == sorted(
+                abs(query - model[key]) for key, _ in found
+            )
 
 
 def test_both_ways_of_removing_do_the_same():
     found = []
     for reversed_edges in (True, False):
-        index, _ = filled(HNSW, uniform(300), 50, m=4, ef_construction=20, reversed_edges=reversed_edges)
+        index, _ = filled(
+            HNSW,
+            uniform(300),
+            50,
+            m=4,
+            ef_construction=20,
+            reversed_edges=reversed_edges,
+        )
         for row in range(0, 250, 3):
             index.remove(row, hard=True)
         found.append([index.query(row, 5, 10) for row in range(250, 300)])
@@ -228,7 +277,9 @@ def test_nan_names_the_key():
 
 def test_a_query_computes_no_distance_twice():
     seen = []
-    index = HNSW(lambda x, y: seen.append((x, y)) or abs(x - y), m=2, ef_construction=5, seed=1)
+    index = HNSW(
+        lambda x, y: seen.append((x, y)) or abs(x - y), m=2, ef_construction=5, seed=1
+    )
     for n in range(60):
         index.insert(n, n + 0.5)
     index.query(7.0, 5)
@@ -243,12 +294,32 @@ def test_a_query_computes_no_distance_twice():
         (lambda: HNSW(far, m=1), ValueError, "m must be at least 2, not 1"),
         (lambda: HNSW(far, m=2.5), TypeError, "m must be an int, not 2.5"),
         (lambda: HNSW(far, m0=0), ValueError, "m0 must be at least 1, not 0"),
-        (lambda: HNSW(far, ef_construction=0), ValueError, "ef_construction must be at least 1, not 0"),
+        (
+            lambda: HNSW(far, ef_construction=0),
+            ValueError,
+            "ef_construction must be at least 1, not 0",
+        ),
         (lambda: HNSW(far).query(1.0), ValueError, "the index is empty"),
-        (lambda: HNSW(far).query(1.0, k=-1), ValueError, "k must be at least 0, not -1"),
-        (lambda: HNSW(far).query(1.0, ef=0), ValueError, "ef must be at least 1, not 0"),
-        (lambda: HNSW(far).insert("a", 1.0, level=-1), ValueError, "level must be at least 0, not -1"),
-        (lambda: HNSW(far).insert("a", 1.0, ef=True), TypeError, "ef must be an int, not True"),
+        (
+            lambda: HNSW(far).query(1.0, k=-1),
+            ValueError,
+            "k must be at least 0, not -1",
+        ),
+        (
+            lambda: HNSW(far).query(1.0, ef=0),
+            ValueError,
+            "ef must be at least 1, not 0",
+        ),
+        (
+            lambda: HNSW(far).insert("a", 1.0, level=-1),
+            ValueError,
+            "level must be at least 0, not -1",
+        ),
+        (
+            lambda: HNSW(far).insert("a", 1.0, ef=True),
+            TypeError,
+            "ef must be an int, not True",
+        ),
         (lambda: HNSW(far).clean(ef=0), ValueError, "ef must be at least 1, not 0"),
     ],
 )

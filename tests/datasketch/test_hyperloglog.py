@@ -70,7 +70,9 @@ def test_hashes():
 @example(items=[], p=4)
 @example(items=[b""] * 3, p=5)
 def test_registers(kind, items, p):
-    expected = reference.registers_of_hashes([sha1(item, width_of(kind)) for item in items], width_of(kind), p)
+    expected = reference.registers_of_hashes(
+        [sha1(item, width_of(kind)) for item in items], width_of(kind), p
+    )
     one = kind(p)
     for item in items:
         one.update(item)
@@ -108,7 +110,9 @@ def test_the_layout_of_the_bytes(kind):
 @KINDS
 def test_stretches(kind):
     items = words(2 * STRETCH + 5)
-    expected = reference.registers_of_hashes([sha1(item, width_of(kind)) for item in items], width_of(kind), 4)
+    expected = reference.registers_of_hashes(
+        [sha1(item, width_of(kind)) for item in items], width_of(kind), 4
+    )
     assert sketch_of(kind, iter(items)).reg.tolist() == expected
 
 
@@ -126,7 +130,9 @@ def test_hash_functions_of_numpy():
 def test_plus_plus_counts(n):
     made = HyperLogLogPlusPlus(10)
     made.update_batch(words(n))
-    assert made.count() == pytest.approx(reference.estimate_of_registers(made.reg.tolist(), 64), rel=1e-12)
+    assert made.count() == pytest.approx(
+        reference.estimate_of_registers(made.reg.tolist(), 64), rel=1e-12
+    )
     assert abs(made.count() - n) <= 4 * 1.04 / 32 * n
 
 
@@ -143,15 +149,25 @@ def test_counts_of_the_paper():
     registers[:56] = 3
     assert counted(HyperLogLog(reg=registers.copy())) == (256 * math.log(256 / 200), 0)
     alpha = 0.7213 / (1 + 1.079 / 256)
-    assert counted(HyperLogLog(reg=np.full(256, 6, np.int8))) == (pytest.approx(alpha * 256 * 64), 0)
+    assert counted(HyperLogLog(reg=np.full(256, 6, np.int8))) == (
+        pytest.approx(alpha * 256 * 64),
+        0,
+    )
     raw = alpha * 256 * 2**22
-    assert counted(HyperLogLog(reg=np.full(256, 22, np.int8)))[0] == pytest.approx(-(2**32) * math.log(1 - raw / 2**32))
-    assert counted(HyperLogLog(reg=np.full(256, 2, np.int8))) == (pytest.approx(alpha * 256 * 4), 1)
+    assert counted(HyperLogLog(reg=np.full(256, 22, np.int8)))[0] == pytest.approx(
+        -(2**32) * math.log(1 - raw / 2**32)
+    )
+    assert counted(HyperLogLog(reg=np.full(256, 2, np.int8))) == (
+        pytest.approx(alpha * 256 * 4),
+        1,
+    )
     assert HyperLogLog(reg=np.full(2**16, 17, np.int8)).count() == math.inf
 
 
 def test_counts_near_the_change_of_formula_warn():
-    with pytest.warns(UserWarning, match="736 is near 640, where the formula changes") as caught:
+    with pytest.warns(
+        UserWarning, match="736 is near 640, where the formula changes"
+    ) as caught:
         HyperLogLog(reg=np.full(256, 2, np.int8)).count()
     assert [warning.filename for warning in caught] == [__file__]
 
@@ -159,7 +175,9 @@ def test_counts_near_the_change_of_formula_warn():
 def test_no_zeros_and_a_small_estimate_is_no_error():
     """All registers 1 give a raw estimate of 1.4 registers, below the change of formula."""
     alpha = 0.7213 / (1 + 1.079 / 256)
-    assert counted(HyperLogLog(reg=np.ones(256, np.int8)))[0] == pytest.approx(alpha * 512)
+    assert counted(HyperLogLog(reg=np.ones(256, np.int8)))[0] == pytest.approx(
+        alpha * 512
+    )
 
 
 # Laws
@@ -210,7 +228,12 @@ def test_copies_are_independent(kind, copied):
 @KINDS
 def test_emptiness_length_and_equality(kind):
     made = kind()
-    assert (made.p, made.m, len(made), made.max_rank) == (8, 256, 256, width_of(kind) - 8)
+    assert (made.p, made.m, len(made), made.max_rank) == (
+        8,
+        256,
+        256,
+        width_of(kind) - 8,
+    )
     assert made.is_empty()
     assert made.count() == 0
     made.update(b"a")
@@ -249,7 +272,13 @@ def test_registers_are_used_where_they_lie():
 
 
 @pytest.mark.parametrize(
-    "carried", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy, lambda m: m.copy()]
+    "carried",
+    [
+        lambda m: pickle.loads(pickle.dumps(m)),
+        copy.copy,
+        copy.deepcopy,
+        lambda m: m.copy(),
+    ],
 )
 @pytest.mark.parametrize("function", [plus_one, functools.partial(seeded, seed=3)])
 def test_pickles_and_copies_keep_their_hash_function(carried, function):
@@ -367,8 +396,19 @@ def test_registers_that_are_none(registers, message):
         HyperLogLog(reg=registers)
     made, other = HyperLogLog(4), HyperLogLog(4)
     made.reg = registers
-    calls = [lambda: made.update(b"a"), lambda: made.update_batch([b"a"]), made.count, made.is_empty, made.digest]
-    calls += [lambda: made.merge(other), lambda: other.merge(made), lambda: HyperLogLog.union(other, made), made.copy]
+    calls = [
+        lambda: made.update(b"a"),
+        lambda: made.update_batch([b"a"]),
+        made.count,
+        made.is_empty,
+        made.digest,
+    ]
+    calls += [
+        lambda: made.merge(other),
+        lambda: other.merge(made),
+        lambda: HyperLogLog.union(other, made),
+        made.copy,
+    ]
     for call in calls:
         with pytest.raises(ValueError, match=r"reg|p must be"):
             call()
@@ -378,7 +418,11 @@ def test_registers_that_are_none(registers, message):
 @KINDS
 def test_registers_put_in_the_place_of_others(kind):
     made = sketch_of(kind, words(50))
-    for registers in (np.arange(16) % 5, np.arange(16, dtype=np.int8)[::-1] % 7, made.reg.copy()):
+    for registers in (
+        np.arange(16) % 5,
+        np.arange(16, dtype=np.int8)[::-1] % 7,
+        made.reg.copy(),
+    ):
         made.reg = registers
         made.update(b"new")
         assert made.reg.dtype == np.int8
@@ -471,7 +515,9 @@ def test_sketches_that_do_not_merge():
 
 def test_buffers_that_do_not_do():
     made = HyperLogLog(4)
-    with pytest.raises(ValueError, match=r"at least 17 bytes, .*, not bytearray of 16 bytes"):
+    with pytest.raises(
+        ValueError, match=r"at least 17 bytes, .*, not bytearray of 16 bytes"
+    ):
         made.serialize(bytearray(16))
     for wrong in (bytes(17), 5, [0] * 17):
         with pytest.raises(TypeError):
@@ -513,11 +559,18 @@ def test_the_peer_has_the_same_registers_bytes_and_counts(peer, kind, p, n):
     assert written[0] == written[1]
     assert kind.deserialize(written[1]) == ours
     assert np.array_equal(type(theirs).deserialize(written[0]).reg, ours.reg)
-    assert (ours.alpha, ours.m, ours.p, ours.max_rank) == (theirs.alpha, theirs.m, theirs.p, theirs.max_rank)
+    assert (ours.alpha, ours.m, ours.p, ours.max_rank) == (
+        theirs.alpha,
+        theirs.m,
+        theirs.p,
+        theirs.max_rank,
+    )
     if kind is HyperLogLog:
         assert counted(ours) == counted(theirs)
     else:
-        assert counted(ours)[0] == pytest.approx(counted(theirs)[0], rel=1.04 / math.sqrt(2**p))
+        assert counted(ours)[0] == pytest.approx(
+            counted(theirs)[0], rel=1.04 / math.sqrt(2**p)
+        )
 
 
 @settings(max_examples=60)

@@ -20,7 +20,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lshfast import FormatError
 from lshfast.datasketch import (
@@ -94,7 +100,9 @@ class Weighted:
 @pytest.mark.one_case
 @pytest.mark.parametrize(("num_perm", "weights"), CHOICES)
 def test_bands_and_rows_are_those_that_datasketch_chooses(num_perm, weights):
-    chosen = [bands_and_rows(threshold, num_perm, weights, None) for threshold in THRESHOLDS]
+    chosen = [
+        bands_and_rows(threshold, num_perm, weights, None) for threshold in THRESHOLDS
+    ]
     assert " ".join(f"{b}x{r}" for b, r in chosen) == CHOICES[num_perm, weights]
 
 
@@ -124,17 +132,25 @@ def test_scores_are_the_share_of_equal_slots_best_first():
     found = index.query(near(40), with_scores=True)
     assert found[0] == (40, 1.0)
     assert found == sorted(found, key=lambda match: (-match[1], match[0]))
-    assert dict(found) == {key: near(40).jaccard(near(key)) for key in index.query(near(40))}
+    assert dict(found) == {
+        key: near(40).jaccard(near(key)) for key in index.query(near(40))
+    }
 
 
 def test_scores_of_keys_that_do_not_compare():
     index = MinHashLSH(0.5, 16)
     for key in ("a", 1, ("b",)):
         index.insert(key, near(40, 16))
-    assert index.query(near(40, 16), with_scores=True) == [("a", 1.0), (1, 1.0), (("b",), 1.0)]
+    assert index.query(near(40, 16), with_scores=True) == [
+        ("a", 1.0),
+        (1, 1.0),
+        (("b",), 1.0),
+    ]
 
 
-@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy", "classic", "fast"])
+@pytest.mark.parametrize(
+    "scheme", ["affine32", "affine64", "legacy", "classic", "fast"]
+)
 def test_schemes(scheme):
     index = MinHashLSH(0.5, 64)
     for n in (40, 38, 0):
@@ -150,11 +166,21 @@ def test_schemes(scheme):
 
 
 @pytest.mark.parametrize(
-    "other", [near(40, scheme="affine64"), near(40, scheme="fast"), near(40, seed=2), Weighted([[1, 2]] * 64)]
+    "other",
+    [
+        near(40, scheme="affine64"),
+        near(40, scheme="fast"),
+        near(40, seed=2),
+        Weighted([[1, 2]] * 64),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(other):
     index = held()
-    for call in (index.query, index.add_to_query_buffer, lambda sketch: index.insert("new", sketch)):
+    for call in (
+        index.query,
+        index.add_to_query_buffer,
+        lambda sketch: index.insert("new", sketch),
+    ):
         with pytest.raises(ValueError, match="compared"):
             call(other)
     foreign = MinHashLSH(0.5, 64)
@@ -164,10 +190,17 @@ def test_what_cannot_be_compared_is_refused(other):
     assert "new" not in index
 
 
-@pytest.mark.parametrize("given", [None, "x" * 64, [1] * 64, np.zeros(64, np.uint32), bBitMinHash(near(40), 8), 5])
+@pytest.mark.parametrize(
+    "given",
+    [None, "x" * 64, [1] * 64, np.zeros(64, np.uint32), bBitMinHash(near(40), 8), 5],
+)
 def test_what_is_no_sketch_is_refused(given):
     index = held()
-    for call in (index.query, index.add_to_query_buffer, lambda sketch: index.insert("new", sketch)):
+    for call in (
+        index.query,
+        index.add_to_query_buffer,
+        lambda sketch: index.insert("new", sketch),
+    ):
         with pytest.raises(TypeError, match="WeightedMinHash is needed, not"):
             call(given)
 
@@ -212,7 +245,10 @@ def test_a_failed_insertion_leaves_no_trace():
 
 def test_weighted_sketches():
     rng = np.random.default_rng(4)
-    values = np.stack([rng.integers(0, 2**31, (3, 16)), rng.integers(-(2**31), 2**31, (3, 16))], axis=2)
+    values = np.stack(
+        [rng.integers(0, 2**31, (3, 16)), rng.integers(-(2**31), 2**31, (3, 16))],
+        axis=2,
+    )
     values[1, :12] = values[0, :12]
     index = WeightedMinHashLSH(num_perm=16, params=(4, 4))
     for key, one in enumerate(values):
@@ -227,7 +263,13 @@ def test_weighted_sketches():
         index.query(Weighted(values[0], seed=2))
 
 
-@given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(-(2**31), 2**31 - 1)), min_size=4, max_size=4))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**31 - 1), st.integers(-(2**31), 2**31 - 1)),
+        min_size=4,
+        max_size=4,
+    )
+)
 def test_rows_of_pairs_come_back(pairs):
     form = Form(None, 1, PAIRS)
     values = np.array(pairs, np.int64)
@@ -297,7 +339,9 @@ def test_buckets_and_counts_agree():
             assert name in table
     assert b"no such" not in index.hashtables[0]
     assert index.hashtables[0].getmany(b"no such") == [set()]
-    assert index.keys.itemcounts() == dict.fromkeys([40, 38, 35, 20, 0, "empty"], index.b)
+    assert index.keys.itemcounts() == dict.fromkeys(
+        [40, 38, 35, 20, 0, "empty"], index.b
+    )
     assert index.keys.get("q") == []
     assert index.keys.getmany(40, "q") == [index.keys[40], []]
     subset = index.get_subset_counts(40, 38, "q")
@@ -308,11 +352,16 @@ def test_buckets_and_counts_agree():
 @pytest.mark.parametrize("hashfunc", [None, lambda data: data[:3]])
 def test_counts_are_named_as_in_datasketch(scheme, hashfunc):
     peer = pytest.importorskip("datasketch")
-    index, other = MinHashLSH(0.5, 64, hashfunc=hashfunc), peer.MinHashLSH(0.5, 64, hashfunc=hashfunc)
+    index, other = (
+        MinHashLSH(0.5, 64, hashfunc=hashfunc),
+        peer.MinHashLSH(0.5, 64, hashfunc=hashfunc),
+    )
     for n in (40, 38, 20, 0):
         sketch = near(n, scheme=scheme)
         index.insert(n, sketch)
-        other.insert(n, peer.LeanMinHash(seed=1, hashvalues=sketch.hashvalues, scheme=scheme))
+        other.insert(
+            n, peer.LeanMinHash(seed=1, hashvalues=sketch.hashvalues, scheme=scheme)
+        )
     assert index.get_counts() == other.get_counts()
     assert index.get_subset_counts(38, 0) == other.get_subset_counts(38, 0)
     assert index.keys.get(20) == other.keys.get(20)
@@ -351,10 +400,16 @@ def small():
     return index
 
 
-@pytest.mark.parametrize("read", [lambda: base64.b64decode(PICKLED), lambda: pickle.dumps(small(), protocol=5)])
+@pytest.mark.parametrize(
+    "read",
+    [lambda: base64.b64decode(PICKLED), lambda: pickle.dumps(small(), protocol=5)],
+)
 def test_pickles_of_other_versions_of_python(read):
     data = read()
-    assert {name.partition(".lsh.")[0] for name in named_in(data)} <= {"lshfast.datasketch", "copyreg.__reduce_ex__"}
+    assert {name.partition(".lsh.")[0] for name in named_in(data)} <= {
+        "lshfast.datasketch",
+        "copyreg.__reduce_ex__",
+    }
     index = pickle.loads(data)
     assert list(index.keys) == ["a", ("b", 1), None]
     assert index.query(lean([1, 2, 9, 9])) == ["a", ("b", 1)]
@@ -374,7 +429,12 @@ def test_pickles(protocol, keys):
     assert again.query(near(40)) == index.query(near(40))
     again.insert("new", near(40))
     assert "new" not in index
-    assert (again.h, again.b, again.r, again.prepickle) == (index.h, index.b, index.r, index.prepickle)
+    assert (again.h, again.b, again.r, again.prepickle) == (
+        index.h,
+        index.b,
+        index.r,
+        index.prepickle,
+    )
 
 
 def test_copies_are_independent():
@@ -403,7 +463,9 @@ def test_views_follow_changes():
     assert "again" in table[keys["again"][index.b]]
     assert keys.itemcounts()["again"] == 2 * index.b
     index.remove("again")
-    assert "again" not in set().union(*(bucket for table in index.hashtables for bucket in map(table.get, table)))
+    assert "again" not in set().union(
+        *(bucket for table in index.hashtables for bucket in map(table.get, table))
+    )
     assert table[keys[0][0]] is untouched  # and not made anew
 
 
@@ -421,9 +483,13 @@ def test_views_equal_those_of_an_index_that_was_never_read():
             continue
         fresh = held(sorted(alive))
         assert index.get_counts() == fresh.get_counts()
-        assert {key: index.keys[key] for key in index.keys} == {key: fresh.keys[key] for key in fresh.keys}
+        assert {key: index.keys[key] for key in index.keys} == {
+            key: fresh.keys[key] for key in fresh.keys
+        }
         for table, other in zip(index.hashtables, fresh.hashtables, strict=True):
-            assert {name: table[name] for name in table} == {name: other[name] for name in other}
+            assert {name: table[name] for name in table} == {
+                name: other[name] for name in other
+            }
 
 
 def test_an_index_changed_through_its_views():
@@ -491,7 +557,9 @@ def test_views_are_storages_that_can_be_pickled():
     assert isinstance(index.keys, OrderedStorage)
     assert all(isinstance(table, UnorderedStorage) for table in index.hashtables)
     keys, table = pickle.loads(pickle.dumps((index.keys, index.hashtables[0])))
-    assert {key: keys[key] for key in keys} == {key: index.keys[key] for key in (40, 38)}
+    assert {key: keys[key] for key in keys} == {
+        key: index.keys[key] for key in (40, 38)
+    }
     assert table.itemcounts() == index.get_counts()[0]
     index.keys.add_to_select_buffer([40, "q"])
     assert index.keys.collect_select_buffer() == [index.keys[40], []]
@@ -538,15 +606,39 @@ def test_pickles_of_another_format_are_refused():
         ({"num_perm": 16.0}, TypeError, "num_perm must be an int"),
         ({"weights": (0.5, 0.6)}, ValueError, "weights"),
         ({"weights": (1.5, -0.5)}, ValueError, "weights"),
-        ({"params": (4, 33)}, ValueError, r"need b x r = 132 slots, but num_perm is 128"),
+        (
+            {"params": (4, 33)},
+            ValueError,
+            r"need b x r = 132 slots, but num_perm is 128",
+        ),
         ({"params": (0, 3)}, ValueError, "b of params must be at least 1, not 0"),
         ({"params": (2, 3.0)}, TypeError, "r of params must be an int"),
         ({"hashfunc": 5}, TypeError, "hashfunc must be callable, not 5"),
-        ({"storage_config": "dict"}, TypeError, "storage_config must be a dict, not str"),
-        ({"storage_config": {"type": "paper"}}, ValueError, "Unknown storage type: paper"),
-        ({"storage_config": {"type": "cassandra"}}, ValueError, "Unknown storage type: cassandra .*LmdbStore"),
-        ({"storage_config": {"type": "mongo"}}, ValueError, "Unknown storage type: mongo .*RedisStore"),
-        ({"storage_config": {"type": "dict", "basename": "x"}}, TypeError, "basename must be bytes, not 'x'"),
+        (
+            {"storage_config": "dict"},
+            TypeError,
+            "storage_config must be a dict, not str",
+        ),
+        (
+            {"storage_config": {"type": "paper"}},
+            ValueError,
+            "Unknown storage type: paper",
+        ),
+        (
+            {"storage_config": {"type": "cassandra"}},
+            ValueError,
+            "Unknown storage type: cassandra .*LmdbStore",
+        ),
+        (
+            {"storage_config": {"type": "mongo"}},
+            ValueError,
+            "Unknown storage type: mongo .*RedisStore",
+        ),
+        (
+            {"storage_config": {"type": "dict", "basename": "x"}},
+            TypeError,
+            "basename must be bytes, not 'x'",
+        ),
     ],
 )
 def test_bad_arguments(arguments, error, message):
@@ -554,7 +646,10 @@ def test_bad_arguments(arguments, error, message):
         MinHashLSH(**arguments)
 
 
-@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    ("size", "error"),
+    [(0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)],
+)
 def test_bad_buffer_sizes(size, error):
     with pytest.raises(error, match="buffer_size must be"):
         MinHashLSH(num_perm=16).insertion_session(size)
@@ -607,7 +702,9 @@ def test_threads_insert_query_and_remove():
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=write, args=(range(k, 120, 3),)) for k in range(3)]
+    threads = [
+        threading.Thread(target=write, args=(range(k, 120, 3),)) for k in range(3)
+    ]
     threads.append(threading.Thread(target=read))
     for thread in threads:
         thread.start()
@@ -630,7 +727,10 @@ def test_first_sketches_of_two_schemes_at_once():
             except ValueError:
                 refused.append(scheme)
 
-        threads = [threading.Thread(target=insert, args=(scheme,)) for scheme in ("affine32", "legacy")]
+        threads = [
+            threading.Thread(target=insert, args=(scheme,))
+            for scheme in ("affine32", "legacy")
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -664,7 +764,9 @@ def test_queries_kept_before_the_first_sketch():
 
 BANDS, ROWS, SLOTS = 3, 2, 7  # one slot is in no band
 
-KEYS = st.one_of(st.integers(-2, 5), st.sampled_from(["a", "b", b"a", ("a", 1), None, 1.5]))
+KEYS = st.one_of(
+    st.integers(-2, 5), st.sampled_from(["a", "b", b"a", ("a", 1), None, 1.5])
+)
 VALUES = st.one_of(
     st.lists(st.integers(0, 2), min_size=SLOTS, max_size=SLOTS),
     st.lists(st.sampled_from([0, 1, EMPTY_32]), min_size=SLOTS, max_size=SLOTS),
@@ -687,7 +789,11 @@ class Model:
             return any(values[i : i + ROWS] == query[i : i + ROWS] for i in bands)
 
         shares = {
-            key: [sum(map(int.__eq__, values, query)) for values in several if meet(values)]
+            key: [
+                sum(map(int.__eq__, values, query))
+                for values in several
+                if meet(values)
+            ]
             for key, several in self.entries.items()
         }
         return {key: max(counts) for key, counts in shares.items() if counts}
@@ -784,7 +890,10 @@ class Machine(RuleBasedStateMachine):
         for band in range(BANDS):
             buckets = {}
             for key in set(keys):
-                for name in {values[2 * band : 2 * band + 2] for values in self.model.entries.get(key, ())}:
+                for name in {
+                    values[2 * band : 2 * band + 2]
+                    for values in self.model.entries.get(key, ())
+                }:
                     buckets[name] = buckets.get(name, 0) + 1
             assert sorted(counts[band].values()) == sorted(buckets.values())
 
@@ -798,13 +907,18 @@ class Machine(RuleBasedStateMachine):
             buckets = {}
             for key, several in self.model.entries.items():
                 for values in several:
-                    name = b"".join(value.to_bytes(4, "big") for value in values[2 * band : 2 * band + 2])
+                    name = b"".join(
+                        value.to_bytes(4, "big")
+                        for value in values[2 * band : 2 * band + 2]
+                    )
                     buckets.setdefault(name, set()).add(key)
             assert counts == {name: len(keys) for name, keys in buckets.items()}
 
 
 def test_beside_the_model():
-    run_state_machine_as_test(Machine, settings=settings(max_examples=40, stateful_step_count=30))
+    run_state_machine_as_test(
+        Machine, settings=settings(max_examples=40, stateful_step_count=30)
+    )
 
 
 # Keys from a server
@@ -851,7 +965,9 @@ def test_plain_keys_are_read(key, protocol):
 def test_plain_keys_of_other_machines_and_versions():
     swapped = Made(SCALAR, (np.dtype(">i4"), b"\0\0\1\2"))
     assert plain_loads(pickle.dumps(swapped, 4)) == 258
-    assert plain_loads(pickle.dumps(Made(SCALAR, (np.dtype(">U1"), b"\0\0\0a")), 4)) == "a"
+    assert (
+        plain_loads(pickle.dumps(Made(SCALAR, (np.dtype(">U1"), b"\0\0\0a")), 4)) == "a"
+    )
     assert plain_loads(pickle.dumps(Made(Fraction, ("-3/4",)), 4)) == Fraction(-3, 4)
 
 
@@ -867,8 +983,23 @@ FIELDS = (3, "|", None, ("f",), {"f": (np.dtype("i8"), 1 << 40)}, 8, 1, 27)
     [
         (Made(SCALAR, (dtype_with("V8", FIELDS), bytes(8))), "dtype 'V8'"),
         (Made(SCALAR, (dtype_with("i8", FIELDS), bytes(8))), "several parts"),
-        (Made(SCALAR, (dtype_with("i8", (3, "<", ("i8", (9,)), None, None, -1, -1, 0)), bytes(8))), "several parts"),
-        (Made(SCALAR, (dtype_with("i8", (3, "?", None, None, None, -1, -1, 0)), bytes(8))), "several parts"),
+        (
+            Made(
+                SCALAR,
+                (
+                    dtype_with("i8", (3, "<", ("i8", (9,)), None, None, -1, -1, 0)),
+                    bytes(8),
+                ),
+            ),
+            "several parts",
+        ),
+        (
+            Made(
+                SCALAR,
+                (dtype_with("i8", (3, "?", None, None, None, -1, -1, 0)), bytes(8)),
+            ),
+            "several parts",
+        ),
         (Made(SCALAR, (dtype_with("i8", 5), bytes(8))), "several parts"),
         (Made(SCALAR, (np.dtype("O"), b"\1" * 8)), "dtype 'O8'"),
         (Made(SCALAR, (np.dtype("M8[s]"), bytes(8))), "dtype 'M8'"),
@@ -901,7 +1032,9 @@ def long_integer(size):
 
 DEEP = b")" + b"\x85" * 150_000
 SHARED = b")\x94" + b"".join(b"h%ch%c\x86\x94" % (level, level) for level in range(60))
-COLLIDING = b"".join(b"\x8a\x0b" + (n * (2**61 - 1)).to_bytes(11, "little") for n in range(1, 30_001))
+COLLIDING = b"".join(
+    b"\x8a\x0b" + (n * (2**61 - 1)).to_bytes(11, "little") for n in range(1, 30_001)
+)
 HOSTILE_KEYS = {
     "a deep tuple": b"\x80\x04" + DEEP + b".",
     "a frozenset of a deep tuple": called(b"builtins", b"frozenset", b"(", DEEP, b"t"),
@@ -927,8 +1060,12 @@ HOSTILE_KEYS = {
     "a long integer as text": b"L" + b"9" * 100_000 + b"L\n.",
     "a short integer as text": b"I" + b"9" * 5_000 + b"\n.",
     "a float as text": b"F" + b"9" * 100_000 + b"\n.",
-    "a fraction of long integers": called(b"fractions", b"Fraction", long_integer(1_000_001), long_integer(1_000_003)),
-    "a fraction of long texts": called(b"fractions", b"Fraction", b"V" + b"9" * 5000 + b"/7\n"),
+    "a fraction of long integers": called(
+        b"fractions", b"Fraction", long_integer(1_000_001), long_integer(1_000_003)
+    ),
+    "a fraction of long texts": called(
+        b"fractions", b"Fraction", b"V" + b"9" * 5000 + b"/7\n"
+    ),
     "a fraction with denominator 0": called(b"fractions", b"Fraction", b"V1/0\n"),
     "a fraction of 1 and 0": called(b"fractions", b"Fraction", b"K\x01K\x00"),
     "a long decimal": called(b"decimal", b"Decimal", b"V" + b"9" * 100_000 + b"\n"),
@@ -939,7 +1076,9 @@ HOSTILE_KEYS = {
     "a date that is no date": called(b"datetime", b"date", b"C\x04\xff\xff\xff\xff"),
     "a UUID without a number": b"\x80\x04cuuid\nUUID\n)\x81.",
     "a UUID with a text": b"\x80\x04cuuid\nUUID\n)\x81}\x8c\x03int\x8c\x01xsb.",
-    "a UUID out of range": b"\x80\x04cuuid\nUUID\n)\x81}\x8c\x03int" + long_integer(20) + b"sb.",
+    "a UUID out of range": b"\x80\x04cuuid\nUUID\n)\x81}\x8c\x03int"
+    + long_integer(20)
+    + b"sb.",
     "a UUID that is its own state": b"\x80\x04cuuid\nUUID\n)\x81\x94h\x00b.",
     "marks": b"\x80\x04" + b"(" * 1_000_000 + b"N.",
     "values that are thrown away": b"\x80\x04" + b"N0" * 100_000 + b"N.",
@@ -982,7 +1121,11 @@ LEAVES = (
     | st.floats(width=32, allow_nan=False).map(np.float32)
 )
 PLAIN_KEYS = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=5).map(tuple) | st.frozensets(inner, max_size=5), max_leaves=20
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=5).map(tuple) | st.frozensets(inner, max_size=5)
+    ),
+    max_leaves=20,
 )
 
 
@@ -998,7 +1141,10 @@ def test_any_plain_key_is_read_as_pickle_reads_it(key, protocol):
 @given(
     key=PLAIN_KEYS,
     protocol=st.sampled_from([0, 3, 4, 5]),
-    cuts=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), st.binary(max_size=6)), max_size=4),
+    cuts=st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 6), st.binary(max_size=6)),
+        max_size=4,
+    ),
 )
 def test_damaged_keys_are_read_or_refused(key, protocol, cuts):
     data = pickle.dumps(key, protocol)
@@ -1008,13 +1154,21 @@ def test_damaged_keys_are_read_or_refused(key, protocol, cuts):
         hash(plain_loads(data))
 
 
-@given(data=st.lists(st.sampled_from([bytes([opcode]) for opcode in range(256)] + [b"\x80\x04"]), max_size=60))
+@given(
+    data=st.lists(
+        st.sampled_from([bytes([opcode]) for opcode in range(256)] + [b"\x80\x04"]),
+        max_size=60,
+    )
+)
 def test_random_bytes_are_read_or_refused(data):
     with contextlib.suppress(FormatError):
         hash(plain_loads(b"".join(data) + b"."))
 
 
-@pytest.mark.parametrize("name", [b"fractions\nFraction", b"uuid\nUUID", b"numpy\ndtype", b"decimal\nDecimal"])
+@pytest.mark.parametrize(
+    "name",
+    [b"fractions\nFraction", b"uuid\nUUID", b"numpy\ndtype", b"decimal\nDecimal"],
+)
 def test_keys_change_no_classes(name):
     before = dict(vars(Fraction)), dict(vars(uuid.UUID))
     for state in (b"N}V__hash__\nNs\x86", b"}V__hash__\nNs"):
@@ -1047,7 +1201,10 @@ def test_other_permutations_are_refused(make):
 
 
 def test_permutations_of_the_seed_are_not_others():
-    index, same = held([40]), near(40, permutations=near(40).permutations, scheme="affine32")
+    index, same = (
+        held([40]),
+        near(40, permutations=near(40).permutations, scheme="affine32"),
+    )
     assert index.query(same) == index.query(LeanMinHash(same)) == [40]
 
 
@@ -1056,4 +1213,6 @@ def test_what_an_index_shows():
     assert repr(lsh) == "MinHashLSH(0 keys, num_perm=128, params=(9, 13))"
     lsh.insert("a", MinHash())
     assert repr(lsh) == "MinHashLSH(1 key, num_perm=128, params=(9, 13))"
-    assert repr(MinHashLSH.__new__(MinHashLSH)).startswith("<lshfast.datasketch")  # without attributes
+    assert repr(MinHashLSH.__new__(MinHashLSH)).startswith(
+        "<lshfast.datasketch"
+    )  # without attributes

@@ -13,7 +13,10 @@ import pytest
 
 from lshfast import FormatError
 from lshfast.datasketch import AsyncMinHashLSH, LeanMinHash, MinHash, MinHashLSH
-from lshfast.datasketch.aio.storage import async_ordered_storage, async_unordered_storage
+from lshfast.datasketch.aio.storage import (
+    async_ordered_storage,
+    async_unordered_storage,
+)
 from tests.datasketch.test_lsh import HOSTILE_KEYS, near
 from tests.index.redis_server import needs_redis, redis_server
 
@@ -25,7 +28,11 @@ fresh = itertools.count()
 @pytest.fixture
 def config(redis_server):
     name = b"async-%d" % next(fresh)
-    return {"type": "aioredis", "basename": name, "redis": {"host": "127.0.0.1", "port": redis_server.port}}
+    return {
+        "type": "aioredis",
+        "basename": name,
+        "redis": {"host": "127.0.0.1", "port": redis_server.port},
+    }
 
 
 def opened(config, **options):
@@ -52,10 +59,14 @@ def test_beside_an_index_in_memory(config):
                     await index.insert(n, near(n))
                     model.insert(n, near(n))
                 alive ^= {n}
-                assert sorted(await index.query(near(n))) == sorted(model.query(near(n)))
+                assert sorted(await index.query(near(n))) == sorted(
+                    model.query(near(n))
+                )
                 if step % 20 == 0:
                     assert await index.get_counts() == model.get_counts()
-                    assert await index.get_subset_counts(n, 7) == model.get_subset_counts(n, 7)
+                    assert await index.get_subset_counts(
+                        n, 7
+                    ) == model.get_subset_counts(n, 7)
             for n in alive:
                 await index.remove(n)
             assert await index.is_empty()
@@ -87,8 +98,12 @@ def test_many_calls_at_once(config):
             await asyncio.gather(*(index.insert(n, near(n)) for n in range(100)))
             answers = await asyncio.gather(*(index.query(near(n)) for n in range(100)))
             assert all(n in found for n, found in enumerate(answers))
-            results = await asyncio.gather(*(index.insert("x", near(1)) for _ in range(20)), return_exceptions=True)
-            assert sum(result is None for result in results) == 1  # one of twenty inserted the key
+            results = await asyncio.gather(
+                *(index.insert("x", near(1)) for _ in range(20)), return_exceptions=True
+            )
+            assert (
+                sum(result is None for result in results) == 1
+            )  # one of twenty inserted the key
             assert all(isinstance(result, ValueError | None) for result in results)
             await asyncio.gather(*(index.remove(n) for n in [*range(100), "x"]))
             assert await index.is_empty()
@@ -144,11 +159,16 @@ def test_entries_are_shared_with_datasketch(config):
     peer = pytest.importorskip("datasketch")
 
     def sketch(n):
-        return peer.LeanMinHash(seed=1, hashvalues=near(n).hashvalues, scheme="affine32")
+        return peer.LeanMinHash(
+            seed=1, hashvalues=near(n).hashvalues, scheme="affine32"
+        )
 
     async def main():
         options = {"num_perm": 64, "params": (4, 16), "storage_config": config}
-        async with AsyncMinHashLSH(**options) as ours, peer.AsyncMinHashLSH(**options) as theirs:
+        async with (
+            AsyncMinHashLSH(**options) as ours,
+            peer.AsyncMinHashLSH(**options) as theirs,
+        ):
             for n in range(0, 40, 2):
                 await ours.insert(n, near(n))
                 await theirs.insert(n + 1, sketch(n + 1))
@@ -167,7 +187,9 @@ def test_entries_are_shared_with_datasketch(config):
 @needs_redis
 def test_more_bands_than_a_byte_counts(config):
     async def main():
-        async with AsyncMinHashLSH(num_perm=300, params=(300, 1), storage_config=config) as index:
+        async with AsyncMinHashLSH(
+            num_perm=300, params=(300, 1), storage_config=config
+        ) as index:
             await index.insert("a", near(40, num_perm=300))
             assert await index.query(near(40, num_perm=300)) == ["a"]
             assert [await table.size() for table in index.hashtables] == [1] * 300
@@ -210,8 +232,13 @@ def test_empty_sets_find_each_other(config):
 def test_on_a_stand_in():
     async def main():
         server = fakeredis.FakeServer()
-        with patch("redis.asyncio.Redis", lambda **options: fakeredis.FakeAsyncRedis(server=server)):
-            async with opened({"type": "aioredis", "redis": {"host": "localhost"}}) as index:
+        with patch(
+            "redis.asyncio.Redis",
+            lambda **options: fakeredis.FakeAsyncRedis(server=server),
+        ):
+            async with opened(
+                {"type": "aioredis", "redis": {"host": "localhost"}}
+            ) as index:
                 await filled(index, [40, 38, 20])
                 assert sorted(await index.query(LeanMinHash(near(40)))) == [38, 40]
                 assert await index.has_key(40)
@@ -225,9 +252,21 @@ def test_on_a_stand_in():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"storage_config": None}, ValueError, r"Unknown storage type: None .*\"aioredis\""),
-        ({"storage_config": {"type": "aiomongo"}}, ValueError, r"Unknown storage type: aiomongo .*\"aioredis\""),
-        ({"storage_config": {"type": "aioredis", "basename": "text"}}, TypeError, "basename must be bytes"),
+        (
+            {"storage_config": None},
+            ValueError,
+            r"Unknown storage type: None .*\"aioredis\"",
+        ),
+        (
+            {"storage_config": {"type": "aiomongo"}},
+            ValueError,
+            r"Unknown storage type: aiomongo .*\"aioredis\"",
+        ),
+        (
+            {"storage_config": {"type": "aioredis", "basename": "text"}},
+            TypeError,
+            "basename must be bytes",
+        ),
         ({"num_perm": 1}, ValueError, "num_perm must be at least 2"),
         ({"threshold": 2}, ValueError, "threshold"),
         ({"params": (5, 50)}, ValueError, "need b x r = 250 slots"),
@@ -235,7 +274,11 @@ def test_on_a_stand_in():
 )
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
-        asyncio.run(AsyncMinHashLSH(**{"storage_config": {"type": "aioredis"}, **options}).init_storages())
+        asyncio.run(
+            AsyncMinHashLSH(
+                **{"storage_config": {"type": "aioredis"}, **options}
+            ).init_storages()
+        )
 
 
 def test_calls_before_it_is_open_say_so():

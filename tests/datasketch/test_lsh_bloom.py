@@ -28,14 +28,20 @@ def lean(values, scheme="affine32", seed=1):
 
 def some(n, num_perm=16, seed=0):
     """Return sketches of which no two share a band."""
-    rows = np.random.default_rng(seed).integers(0, EMPTY_32, (n, num_perm)).astype(np.uint32)
+    rows = (
+        np.random.default_rng(seed)
+        .integers(0, EMPTY_32, (n, num_perm))
+        .astype(np.uint32)
+    )
     return [lean(row) for row in rows]
 
 
 @pytest.fixture(params=["memory", "folder"])
 def place(request, tmp_path):
     """Return the arguments of a filter in memory and in a folder that is not there yet."""
-    return {} if request.param == "memory" else {"save_dir": tmp_path / "new" / "filters"}
+    return (
+        {} if request.param == "memory" else {"save_dir": tmp_path / "new" / "filters"}
+    )
 
 
 def test_what_shares_a_band_is_found(place):
@@ -78,7 +84,9 @@ def test_bands_are_those_of_the_index():
     assert not one.query(near(20, 16))
 
 
-@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy", "classic", "fast"])
+@pytest.mark.parametrize(
+    "scheme", ["affine32", "affine64", "legacy", "classic", "fast"]
+)
 def test_schemes_and_empty_sets(scheme, place):
     seen = MinHashLSHBloom(0.5, 64, 100, 1e-6, **place)
     seen.insert(near(40, scheme=scheme))
@@ -115,7 +123,11 @@ def test_what_cannot_be_compared_is_refused(place):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"n": None}, ValueError, "n, the number of sets, must be at least 1, not None"),
+        (
+            {"n": None},
+            ValueError,
+            "n, the number of sets, must be at least 1, not None",
+        ),
         ({"n": 0}, ValueError, "not 0"),
         ({"n": 2.0}, TypeError, "n must be an int"),
         ({"fp": None}, ValueError, r"fp must be in \(0, 1\), not None"),
@@ -126,7 +138,11 @@ def test_what_cannot_be_compared_is_refused(place):
         ({"threshold": 2}, ValueError, "threshold"),
         ({"num_perm": 1}, ValueError, "num_perm"),
         ({"weights": (1, 1)}, ValueError, "weights"),
-        ({"params": (8, 17)}, ValueError, "need b x r = 136 slots, but num_perm is 128"),
+        (
+            {"params": (8, 17)},
+            ValueError,
+            "need b x r = 136 slots, but num_perm is 128",
+        ),
     ],
 )
 def test_bad_arguments(arguments, error, message):
@@ -149,7 +165,10 @@ def test_warnings(tmp_path):
 
 
 def folder_of(tmp_path, **changes):
-    return MinHashLSHBloom(**{"threshold": 0.5, "num_perm": 64, "n": 100, "fp": 1e-6, "save_dir": tmp_path} | changes)
+    return MinHashLSHBloom(
+        **{"threshold": 0.5, "num_perm": 64, "n": 100, "fp": 1e-6, "save_dir": tmp_path}
+        | changes
+    )
 
 
 def test_folders_keep_all(tmp_path):
@@ -197,7 +216,10 @@ def test_folders_of_other_parameters_are_refused(tmp_path, changes, message):
         (lambda data: data + b"\0", "must be of"),
         (lambda data: data[:8] + b"\2" + data[9:], "is of format 2, not 1"),
         (lambda data: data[:28] + b"\3" + data[29:], "damaged"),
-        (lambda data: data[: HEADER.size - 16] + b"\xff" + data[HEADER.size - 15 :], "damaged"),
+        (
+            lambda data: data[: HEADER.size - 16] + b"\xff" + data[HEADER.size - 15 :],
+            "damaged",
+        ),
     ],
 )
 def test_damaged_files_are_refused(tmp_path, damage, message):
@@ -232,7 +254,11 @@ def test_pickles_in_memory():
 
 
 def test_threads(place):
-    seen, sketches, errors = MinHashLSHBloom(num_perm=16, params=(2, 8), n=400, fp=1e-9, **place), some(400), []
+    seen, sketches, errors = (
+        MinHashLSHBloom(num_perm=16, params=(2, 8), n=400, fp=1e-9, **place),
+        some(400),
+        [],
+    )
 
     def work(mine):
         try:
@@ -254,7 +280,11 @@ def test_threads(place):
 @pytest.mark.parametrize("ask", ["insert", "query"])
 @pytest.mark.parametrize(
     "changed",
-    [{"seed": 2}, {"scheme": "legacy"}, {"permutations": (range(1, 129, 2), range(64)), "scheme": "affine32"}],
+    [
+        {"seed": 2},
+        {"scheme": "legacy"},
+        {"permutations": (range(1, 129, 2), range(64)), "scheme": "affine32"},
+    ],
 )
 def test_the_first_to_insert_into_a_folder_says_what_it_is_of(tmp_path, ask, changed):
     first, second = folder_of(tmp_path), folder_of(tmp_path)
@@ -273,11 +303,19 @@ def test_the_first_to_insert_into_a_folder_says_what_it_is_of(tmp_path, ask, cha
 def test_closed_filters(place):
     seen = MinHashLSHBloom(0.5, 64, 100, 1e-6, **place)
     seen.insert(near(40))
-    assert re.fullmatch(r"MinHashLSHBloom\((in memory|save_dir='.*'), num_perm=64, params=\(\d+, \d+\)\)", repr(seen))
+    assert re.fullmatch(
+        r"MinHashLSHBloom\((in memory|save_dir='.*'), num_perm=64, params=\(\d+, \d+\)\)",
+        repr(seen),
+    )
     seen.close()
     seen.close()
     assert repr(seen).endswith(", closed)")
-    for call in (lambda: seen.insert(near(40)), lambda: seen.query(near(40)), lambda: seen.query(near(0)), seen.sync):
+    for call in (
+        lambda: seen.insert(near(40)),
+        lambda: seen.query(near(40)),
+        lambda: seen.query(near(0)),
+        seen.sync,
+    ):
         with pytest.raises(ValueError, match="the filter is closed"):
             call()
 
@@ -299,7 +337,8 @@ def bits_of(key, bits, hashes):
 
 @pytest.mark.parametrize("level", lshfast.kernels.available())
 @pytest.mark.parametrize(
-    ("bands", "rows", "bits", "hashes"), [(1, 1, 8, 1), (3, 5, 1001, 7), (9, 2, 64, 3), (4, 7, 1, 2)]
+    ("bands", "rows", "bits", "hashes"),
+    [(1, 1, 8, 1), (3, 5, 1001, 7), (9, 2, 64, 3), (4, 7, 1, 2)],
 )
 def test_filters_of_bands_are_as_defined(level, bands, rows, bits, hashes):
     rng = np.random.default_rng(1)
@@ -309,20 +348,34 @@ def test_filters_of_bands_are_as_defined(level, bands, rows, bits, hashes):
         for slots in rng.integers(0, 2**64, (20, bands * rows), np.uint64):
             keys = Bands(bands, rows).keys(slots[np.newaxis])[0].tolist()
             for first, own in ((0, slots), (bands - 1, slots[(bands - 1) * rows :])):
-                held = [bits_of(key, bits, hashes) <= own_bits for key, own_bits in zip(keys, model, strict=True)]
-                assert filters_hold(filters[first:], own, rows, bits, hashes, first) == any(held[first:])
+                held = [
+                    bits_of(key, bits, hashes) <= own_bits
+                    for key, own_bits in zip(keys, model, strict=True)
+                ]
+                assert filters_hold(
+                    filters[first:], own, rows, bits, hashes, first
+                ) == any(held[first:])
             filters_add(filters, slots, rows, bits, hashes)
             for own, key in zip(model, keys, strict=True):
                 own |= bits_of(key, bits, hashes)
             assert filters_hold(filters, slots, rows, bits, hashes)
-        for row, own in zip(np.unpackbits(filters, axis=1, bitorder="little"), model, strict=True):
+        for row, own in zip(
+            np.unpackbits(filters, axis=1, bitorder="little"), model, strict=True
+        ):
             assert set(np.flatnonzero(row).tolist()) == own
 
 
 @pytest.mark.parametrize("call", [filters_hold, filters_add])
 @pytest.mark.parametrize(
     ("shape", "slots", "rows", "bits"),
-    [((0, 4), 8, 2, 8), ((2, 4), 3, 2, 8), ((2, 4), 4, 0, 8), ((2, 4), 4, 2, 33), ((2, 4), 4, 2, 0), ((2, 0), 4, 2, 1)],
+    [
+        ((0, 4), 8, 2, 8),
+        ((2, 4), 3, 2, 8),
+        ((2, 4), 4, 0, 8),
+        ((2, 4), 4, 2, 33),
+        ((2, 4), 4, 2, 0),
+        ((2, 0), 4, 2, 1),
+    ],
 )
 def test_filters_of_wrong_shapes_are_refused(call, shape, slots, rows, bits):
     with pytest.raises(ValueError, match=r"slots|bits must be"):
@@ -362,7 +415,11 @@ def test_a_table_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((0, 0.1, 3), ValueError, "item_count, the number of sets, must be at least 1, not 0"),
+        (
+            (0, 0.1, 3),
+            ValueError,
+            "item_count, the number of sets, must be at least 1, not 0",
+        ),
         ((10, 2, 3), ValueError, r"fp must be in \(0, 1\), not 2"),
         ((10, 0.1, 0), ValueError, "band_size must be at least 1, not 0"),
         ((10, 0.1, "3"), TypeError, "band_size"),

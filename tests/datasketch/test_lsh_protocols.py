@@ -10,7 +10,12 @@ import fakeredis
 import pytest
 
 from lshfast.datasketch import MinHashLSH
-from lshfast.datasketch.storage import RedisListStorage, RedisSetStorage, ordered_storage, unordered_storage
+from lshfast.datasketch.storage import (
+    RedisListStorage,
+    RedisSetStorage,
+    ordered_storage,
+    unordered_storage,
+)
 from tests.datasketch.test_lsh import near
 from tests.index.redis_server import needs_redis, redis_server
 
@@ -24,14 +29,24 @@ fresh = itertools.count()
 def fake():
     """Return a storage_config, and replace the client of Redis by one that keeps all in this process."""
     server = fakeredis.FakeServer()
-    with patch("redis.Redis", lambda **options: fakeredis.FakeStrictRedis(server=server)):
-        yield {"type": "redis", "basename": b"fake", "redis": {"host": "localhost", "port": 6379}}
+    with patch(
+        "redis.Redis", lambda **options: fakeredis.FakeStrictRedis(server=server)
+    ):
+        yield {
+            "type": "redis",
+            "basename": b"fake",
+            "redis": {"host": "localhost", "port": 6379},
+        }
 
 
 @pytest.fixture
 def real(redis_server):
     name = b"protocols-%d" % next(fresh)
-    return {"type": "redis", "basename": name, "redis": {"host": "127.0.0.1", "port": redis_server.port}}
+    return {
+        "type": "redis",
+        "basename": name,
+        "redis": {"host": "127.0.0.1", "port": redis_server.port},
+    }
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=needs_redis)])
@@ -57,10 +72,15 @@ def test_a_key_of_another_protocol_is_the_same_key(config, protocol, key):
     assert key in index
     assert index.query(near(40)) == [key]
     assert dict(index.query(near(40), with_scores=True)) == {key: 1.0}
-    assert [sum(counts.values()) for counts in index.get_subset_counts(key)] == [1] * index.b
+    assert [sum(counts.values()) for counts in index.get_subset_counts(key)] == [
+        1
+    ] * index.b
     with pytest.raises(ValueError, match="already exists"):
         index.insert(key, near(0))
-    with index.insertion_session() as session, pytest.raises(ValueError, match="already exists"):
+    with (
+        index.insertion_session() as session,
+        pytest.raises(ValueError, match="already exists"),
+    ):
         session.insert(key, near(0))
     index.remove(key)
     assert key not in index
@@ -168,7 +188,9 @@ def test_merges_between_memory_and_a_stand_in(fake):
 @needs_redis
 def test_a_server_that_forbids_scripts(real, redis_server):
     with redis_server.client() as client:
-        client.execute_command("ACL", "SETUSER", "plain", "on", ">word", "~*", "+@all", "-@scripting")
+        client.execute_command(
+            "ACL", "SETUSER", "plain", "on", ">word", "~*", "+@all", "-@scripting"
+        )
     config = real | {"redis": real["redis"] | {"username": "plain", "password": "word"}}
     index = index_on(config)
     index.insert("a", near(40))
@@ -247,5 +269,8 @@ def test_errors_name_the_key_that_was_given(config):
     with pytest.raises(ValueError, match=r"The given key does not exist: 'b'$"):
         index.remove("b")
     raw = index_on(config | {"basename": config["basename"] + b"-raw"}, prepickle=False)
-    with pytest.raises(TypeError, match=r"keys on Redis must be bytes, not str \('text'\); encode .* prepickle=True"):
+    with pytest.raises(
+        TypeError,
+        match=r"keys on Redis must be bytes, not str \('text'\); encode .* prepickle=True",
+    ):
         raw.insert("text", near(40))

@@ -33,7 +33,11 @@ def config(redis_server):
 
 
 def config_of(server):
-    return {"type": "redis", "basename": next(NAMES), "redis": {"host": "127.0.0.1", "port": server.port}}
+    return {
+        "type": "redis",
+        "basename": next(NAMES),
+        "redis": {"host": "127.0.0.1", "port": server.port},
+    }
 
 
 def held(config, keys=(40, 38, 35, 20, 0), **options):
@@ -55,7 +59,9 @@ class Machine(machine.Machine):
     server = None
 
     def make(self, **options):
-        return MinHashLSH(num_perm=machine.SLOTS, params=(3, 2), storage_config=config_of(self.server))
+        return MinHashLSH(
+            num_perm=machine.SLOTS, params=(3, 2), storage_config=config_of(self.server)
+        )
 
     @initialize()
     def start(self):
@@ -67,13 +73,20 @@ class Machine(machine.Machine):
         found = self.index.query(lean(values), with_scores=True)
         assert {key for key, _ in found} == self.model.found(values).keys()
         for key, share in found:
-            counts = [sum(map(int.__eq__, one[:6], values[:6])) for one in self.model.entries[key]]
+            counts = [
+                sum(map(int.__eq__, one[:6], values[:6]))
+                for one in self.model.entries[key]
+            ]
             assert share == max(counts) / 6
 
     @invariant()
     def nothing_is_left_over(self):
         with self.server.client() as client:
-            names = list(client.scan_iter(self.index._config["basename"] + b"_keys?*", count=1000))
+            names = list(
+                client.scan_iter(
+                    self.index._config["basename"] + b"_keys?*", count=1000
+                )
+            )
         assert len(names) == len(self.model.entries)
 
 
@@ -82,14 +95,18 @@ def test_beside_the_model(redis_server):
     class Here(Machine):
         server = redis_server
 
-    run_state_machine_as_test(Here, settings=settings(max_examples=15, stateful_step_count=20))
+    run_state_machine_as_test(
+        Here, settings=settings(max_examples=15, stateful_step_count=20)
+    )
 
 
 def test_an_index_is_there_again(redis_server, config):
     index = held(config)
     again = MinHashLSH(0.5, 64, storage_config=config)
     assert sorted(again.query(near(40))) == sorted(index.query(near(40)))
-    assert {key: round(share, 9) for key, share in again.query(near(40), with_scores=True)}[40] == 1
+    assert {
+        key: round(share, 9) for key, share in again.query(near(40), with_scores=True)
+    }[40] == 1
     assert again.get_counts() == index.get_counts()
     for key in (40, 38, 35, 20, 0):
         again.remove(key)
@@ -111,7 +128,11 @@ def test_sketches_of_another_width_are_refused(config, scheme):
     index.insert("a", near(40, scheme=scheme))
     wrong = near(40, scheme="affine64" if scheme == "affine32" else "affine32")
     again = MinHashLSH(0.5, 64, storage_config=config)
-    for call in (again.query, lambda sketch: again.insert("b", sketch), again.add_to_query_buffer):
+    for call in (
+        again.query,
+        lambda sketch: again.insert("b", sketch),
+        again.add_to_query_buffer,
+    ):
         with pytest.raises(ValueError, match="bytes a slot"):
             call(wrong)
     assert again.query(near(40, scheme=scheme)) == ["a"]
@@ -144,7 +165,9 @@ def test_weighted_sketches(config):
     index = MinHashLSH(num_perm=16, params=(4, 4), storage_config=config)
     index.insert("a", Weighted(values))
     values[12:] = 7
-    assert MinHashLSH(num_perm=16, params=(4, 4), storage_config=config).query(Weighted(values), True) == [("a", 0.75)]
+    assert MinHashLSH(num_perm=16, params=(4, 4), storage_config=config).query(
+        Weighted(values), True
+    ) == [("a", 0.75)]
 
 
 def test_a_session_is_seen_when_it_is_sent(config):
@@ -169,7 +192,20 @@ def test_a_session_is_seen_when_it_is_sent(config):
 
 
 @pytest.mark.parametrize(
-    "key", [1, "a", b"a", None, 1.5, ("a", (1, 2)), frozenset([1]), 2**70, True, uuid.UUID(int=5), np.int64(4)]
+    "key",
+    [
+        1,
+        "a",
+        b"a",
+        None,
+        1.5,
+        ("a", (1, 2)),
+        frozenset([1]),
+        2**70,
+        True,
+        uuid.UUID(int=5),
+        np.int64(4),
+    ],
 )
 def test_keys_are_given_back(config, key):
     index = held(config, [])
@@ -180,7 +216,10 @@ def test_keys_are_given_back(config, key):
 
 def test_keys_of_dates(config):
     index = held(config, [])
-    keys = [datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(2020, 1, 2)]
+    keys = [
+        datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc),
+        datetime.date(2020, 1, 2),
+    ]
     for key in keys:
         index.insert(key, near(40))
     assert set(index.query(near(40))) == set(keys)
@@ -218,7 +257,15 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("way", QUERIES)
-@pytest.mark.parametrize("name", ["a frozenset of a deep tuple", "a tuple of pairs of pairs", "a memo index", "a list"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a frozenset of a deep tuple",
+        "a tuple of pairs of pairs",
+        "a memo index",
+        "a list",
+    ],
+)
 def test_queries_refuse_keys_that_take_time_or_memory(redis_server, config, name, way):
     index = held(config, [40])
     plant(redis_server, config, machine.HOSTILE_KEYS[name])
@@ -259,18 +306,27 @@ def test_merges(config, redis_server):
     with pytest.raises(ValueError, match="not known"):
         other.merge(MinHashLSH(0.5, 64, storage_config=config))
     other.merge(index, check_overlap=True)
-    assert sorted(map(str, other.query(near(40)))) == sorted(map(str, index.query(near(40))))
+    assert sorted(map(str, other.query(near(40)))) == sorted(
+        map(str, index.query(near(40)))
+    )
     with pytest.raises(ValueError, match="overlapping"):
         other.merge(index, check_overlap=True)
 
 
 def test_merge_into_memory_where_all_slots_are_there(config):
     index = MinHashLSH(num_perm=6, params=(3, 2), storage_config=config)
-    for key, values in {"a": [1, 2, 3, 4, 5, 6], "b": [1, 2, 0, 0, 0, 0], "c": [2**32 - 1] * 6}.items():
+    for key, values in {
+        "a": [1, 2, 3, 4, 5, 6],
+        "b": [1, 2, 0, 0, 0, 0],
+        "c": [2**32 - 1] * 6,
+    }.items():
         index.insert(key, lean(values))
     memory = MinHashLSH(num_perm=6, params=(3, 2))
     memory.merge(index)
-    assert memory.query(lean([1, 2, 3, 9, 9, 9]), with_scores=True) == [("a", 0.5), ("b", 1 / 3)]
+    assert memory.query(lean([1, 2, 3, 9, 9, 9]), with_scores=True) == [
+        ("a", 0.5),
+        ("b", 1 / 3),
+    ]
     assert "c" in memory
 
 
@@ -284,7 +340,10 @@ def test_a_hashfunc(config):
 
 def test_options_from_the_environment(redis_server, monkeypatch):
     monkeypatch.setenv("DROP_IN_PORT", str(redis_server.port))
-    server = {"host": {"env": "DROP_IN_HOST", "default": "127.0.0.1"}, "port": {"env": "DROP_IN_PORT"}}
+    server = {
+        "host": {"env": "DROP_IN_HOST", "default": "127.0.0.1"},
+        "port": {"env": "DROP_IN_PORT"},
+    }
     config = {"type": "redis", "redis": server, "redis_buffer": {"transaction": False}}
     index = MinHashLSH(0.5, 64, storage_config=config)
     with index.insertion_session() as session:
@@ -309,7 +368,9 @@ def test_entries_are_shared_with_datasketch(config, redis_server, prepickle):
     theirs = peer.MinHashLSH(0.5, 64, storage_config=config, prepickle=prepickle)
 
     def sketch(n):
-        return peer.LeanMinHash(seed=1, hashvalues=near(n).hashvalues, scheme="affine32")
+        return peer.LeanMinHash(
+            seed=1, hashvalues=near(n).hashvalues, scheme="affine32"
+        )
 
     for n in range(0, 60, 2):
         theirs.insert(b"%d" % n, sketch(n))
@@ -332,13 +393,19 @@ def test_entries_are_shared_with_datasketch(config, redis_server, prepickle):
 
 def ensemble_on(config, **options):
     return MinHashLSHEnsemble(
-        **({"threshold": 0.5, "num_perm": 64, "num_part": 3, "m": 4} | options), storage_config=config
+        **({"threshold": 0.5, "num_perm": 64, "num_part": 3, "m": 4} | options),
+        storage_config=config,
     )
 
 
 def indexed(config, **options):
     made = ensemble_on(config, **options)
-    made.index([(("n", n), near(n), size) for n, size in {0: 40, 10: 60, 20: 400, 40: 41}.items()])
+    made.index(
+        [
+            (("n", n), near(n), size)
+            for n, size in {0: 40, 10: 60, 20: 400, 40: 41}.items()
+        ]
+    )
     return made
 
 

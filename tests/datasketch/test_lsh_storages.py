@@ -73,8 +73,12 @@ class Own(MinHashLSH):
         self._H = self._byteswap
         self._buffer_size = 50_000
         name = _random_name(11)
-        self.hashtables = [make_table({}, name + struct.pack(">H", band)) for band in range(self.b)]
-        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        self.hashtables = [
+            make_table({}, name + struct.pack(">H", band)) for band in range(self.b)
+        ]
+        self.hashranges = [
+            (band * self.r, (band + 1) * self.r) for band in range(self.b)
+        ]
         self.keys = make_keys({}, name)
 
 
@@ -90,8 +94,17 @@ def used(index):
         session.remove(35)
     with index.insertion_session() as session:
         session.insert("new", near(40))
-    found += [sorted(map(str, index.query(near(40)))), 38 in index, "new" in index, index.is_empty()]
-    found += [index.get_counts(), index.get_subset_counts(40, 0), sorted(map(str, index.keys))]
+    found += [
+        sorted(map(str, index.query(near(40)))),
+        38 in index,
+        "new" in index,
+        index.is_empty(),
+    ]
+    found += [
+        index.get_counts(),
+        index.get_subset_counts(40, 0),
+        sorted(map(str, index.keys)),
+    ]
     return found
 
 
@@ -127,7 +140,10 @@ def test_storages_that_are_assigned_are_used(how):
         second.keys, second.hashtables = first.keys, first.hashtables
     else:
         second = MinHashLSH(0.5, 64)
-        second.keys, second.hashtables = Plain({}, b"k"), [PlainSets({}, b"%d" % band) for band in range(second.b)]
+        second.keys, second.hashtables = (
+            Plain({}, b"k"),
+            [PlainSets({}, b"%d" % band) for band in range(second.b)],
+        )
         second.insert("a", sketch)
         assert list(second.keys.keys()) == ["a"]
     assert second.query(sketch) == ["a"]
@@ -142,18 +158,29 @@ def test_a_type_of_storage_that_a_program_adds(monkeypatch):
 
     def ordered(config, name=None):
         made.append(name)
-        return Plain(config, name) if config["type"] == "own" else ordered_storage(config, name)
+        return (
+            Plain(config, name)
+            if config["type"] == "own"
+            else ordered_storage(config, name)
+        )
 
     def unordered(config, name=None):
         made.append(name)
-        return PlainSets(config, name) if config["type"] == "own" else unordered_storage(config, name)
+        return (
+            PlainSets(config, name)
+            if config["type"] == "own"
+            else unordered_storage(config, name)
+        )
 
     with pytest.raises(ValueError, match="Unknown storage type: own"):
         MinHashLSH(0.5, 64, storage_config={"type": "own"})
     monkeypatch.setattr(lsh_module, "ordered_storage", ordered)
     monkeypatch.setattr(lsh_module, "unordered_storage", unordered)
     index = MinHashLSH(0.5, 64, storage_config={"type": "own", "basename": b"base"})
-    assert sorted(made) == [*(b"base_bucket_" + struct.pack(">H", band) for band in range(index.b)), b"base_keys"]
+    assert sorted(made) == [
+        *(b"base_bucket_" + struct.pack(">H", band) for band in range(index.b)),
+        b"base_keys",
+    ]
     assert index.prepickle
     index.insert("a", near(40))
     assert index.query(near(40)) == ["a"]
@@ -172,13 +199,21 @@ def test_names_of_buckets(hashfunc, scheme):
     index.insert("a", sketch)
     names = [index._H(sketch.hashvalues[low:high]) for low, high in index.hashranges]
     assert names == index.keys["a"]
-    assert all("a" in table.get(name) for table, name in zip(index.hashtables, names, strict=True))
+    assert all(
+        "a" in table.get(name)
+        for table, name in zip(index.hashtables, names, strict=True)
+    )
 
 
 def test_an_index_that_a_program_fills_by_hand():
-    index, sketches = MinHashLSH(0.5, 64), {n: LeanMinHash(near(n)) for n in (40, 38, 0)}
+    index, sketches = (
+        MinHashLSH(0.5, 64),
+        {n: LeanMinHash(near(n)) for n in (40, 38, 0)},
+    )
     for key, sketch in sketches.items():
-        names = [index._H(sketch.hashvalues[low:high]) for low, high in index.hashranges]
+        names = [
+            index._H(sketch.hashvalues[low:high]) for low, high in index.hashranges
+        ]
         index.keys.insert(key, *names, buffer=False)
         for table, name in zip(index.hashtables, names, strict=True):
             table.insert(name, key, buffer=False)
@@ -204,7 +239,9 @@ def filled(sketches):
     return index
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))]
+)
 def test_copies_of_an_index_whose_views_were_changed(copied):
     index = MinHashLSH(0.5, 64)
     index.insert("a", near(40))
@@ -214,7 +251,9 @@ def test_copies_of_an_index_whose_views_were_changed(copied):
     assert list(again.keys) == ["a", "b"]
     assert again.keys["b"] == [b"bucket"]
     assert again.keys["a"] == index.keys["a"]
-    assert [list(table) for table in again.hashtables] == [list(table) for table in index.hashtables]
+    assert [list(table) for table in again.hashtables] == [
+        list(table) for table in index.hashtables
+    ]
     again.hashtables[0].insert(b"bucket", "c")
     assert again.hashtables[0][b"bucket"] == {"b", "c"}
     assert index.hashtables[0][b"bucket"] == {"b"}
@@ -255,8 +294,13 @@ def check_whole(index):
     for key in found:
         names = index.keys[key]
         assert len(names) == index.b
-        assert all(key in table[name] for table, name in zip(index.hashtables, names, strict=True))
-    assert all(sum(table.itemcounts().values()) == len(found) for table in index.hashtables)
+        assert all(
+            key in table[name]
+            for table, name in zip(index.hashtables, names, strict=True)
+        )
+    assert all(
+        sum(table.itemcounts().values()) == len(found) for table in index.hashtables
+    )
 
 
 def read_views(index):

@@ -71,23 +71,36 @@ def test_values_are_datasketch_s(level, scheme, k, seed):
     for token in reversed(words(0, 30)):
         one_by_one.update(token)
     assert one_by_one == sketch
-    assert MinHash.bulk([words(0, 30), []], num_perm=k, seed=seed, scheme=scheme)[0] == sketch
+    assert (
+        MinHash.bulk([words(0, 30), []], num_perm=k, seed=seed, scheme=scheme)[0]
+        == sketch
+    )
 
 
 @pytest.mark.parametrize("scheme", OWN)
-@pytest.mark.parametrize("tokens", [[], ["a", b"a", 5, "é", -1, 2**64 - 1], words(0, 300), np.arange(40)])
+@pytest.mark.parametrize(
+    "tokens", [[], ["a", b"a", 5, "é", -1, 2**64 - 1], words(0, 300), np.arange(40)]
+)
 def test_own_schemes_are_minhasher_s(scheme, tokens):
     wanted = MinHasher(100, scheme, 2**64 - 1).sketch(TokenSets.from_sets([tokens]))[0]
     sketch = sketched(tokens, num_perm=100, scheme=scheme, seed=2**64 - 1)
     assert np.array_equal(sketch.hashvalues, wanted)
     assert sketch.permutations is None
-    for made in (*MinHash.bulk([tokens], num_perm=100, scheme=scheme, seed=2**64 - 1), MinHash.union(sketch, sketch)):
+    for made in (
+        *MinHash.bulk([tokens], num_perm=100, scheme=scheme, seed=2**64 - 1),
+        MinHash.union(sketch, sketch),
+    ):
         assert made == sketch
 
 
 def test_the_default_is_affine32():
     sketch = MinHash()
-    assert (sketch.scheme, sketch.seed, sketch.num_perm, len(sketch)) == ("affine32", 1, 128, 128)
+    assert (sketch.scheme, sketch.seed, sketch.num_perm, len(sketch)) == (
+        "affine32",
+        1,
+        128,
+        128,
+    )
     assert sketch.hashvalues.dtype == np.uint32
     assert sketch.hashfunc is sha1_hash32
     assert MinHash(scheme="affine64").hashfunc is sha1_hash64
@@ -100,7 +113,9 @@ def test_count_and_jaccard_estimate(scheme):
     for n in (1, 2, 10, 100, 1000, 20000):
         error = abs(sketched(words(0, n), num_perm=1024, scheme=scheme).count() - n)
         assert error <= 4 * (n / 32 + (1 if n < 20 else 0))
-    a, b = MinHash.bulk([words(0, 1500), words(500, 2000)], num_perm=1024, scheme=scheme)
+    a, b = MinHash.bulk(
+        [words(0, 1500), words(500, 2000)], num_perm=1024, scheme=scheme
+    )
     assert abs(a.jaccard(b) - 0.5) < 4 * 0.5 / 32
     assert a.jaccard(a) == 1.0
     assert MinHash(scheme=scheme).count() == 0
@@ -114,14 +129,23 @@ def test_count_and_jaccard_estimate(scheme):
 def test_merge(scheme, a, b, c):
     a, b, c = (sketched(tokens, num_perm=16, scheme=scheme) for tokens in (a, b, c))
     assert MinHash.union(a, b) == MinHash.union(b, a)
-    assert MinHash.union(MinHash.union(a, b), c) == MinHash.union(a, MinHash.union(b, c)) == MinHash.union(a, b, c)
+    assert (
+        MinHash.union(MinHash.union(a, b), c)
+        == MinHash.union(a, MinHash.union(b, c))
+        == MinHash.union(a, b, c)
+    )
     assert MinHash.union(a, a) == a
     lean = LeanMinHash.union(LeanMinHash(a), LeanMinHash(b))
     merged = a.copy()
     merged.merge(b)
     assert merged == MinHash.union(a, b)
     assert lean == LeanMinHash(merged)
-    assert a.jaccard(b) == b.jaccard(a) == LeanMinHash(a).jaccard(b) == a.jaccard(LeanMinHash(b))
+    assert (
+        a.jaccard(b)
+        == b.jaccard(a)
+        == LeanMinHash(a).jaccard(b)
+        == a.jaccard(LeanMinHash(b))
+    )
 
 
 @EACH
@@ -136,7 +160,13 @@ def test_order_and_chunks_do_not_matter(scheme, tokens, cut, data):
         parts.update(token)
     assert parts == whole
     assert (
-        MinHash.union(*(sketched(part, num_perm=20, scheme=scheme) for part in (tokens[:cut], tokens[cut:]))) == whole
+        MinHash.union(
+            *(
+                sketched(part, num_perm=20, scheme=scheme)
+                for part in (tokens[:cut], tokens[cut:])
+            )
+        )
+        == whole
     )
     assert next(MinHash.generator([tokens], num_perm=20, scheme=scheme)) == whole
     assert whole.is_empty() == (not tokens)
@@ -171,11 +201,23 @@ def test_copies_are_independent(scheme):
 @EACH
 def test_two_empty_sets_are_alike(scheme):
     empty, full = MinHash(scheme=scheme), sketched([b"a"], scheme=scheme)
-    for other in (empty, MinHash(scheme=scheme), LeanMinHash(empty), pickle.loads(pickle.dumps(empty))):
-        assert empty.jaccard(other) == other.jaccard(empty) == LeanMinHash(other).jaccard(empty) == 1.0
+    for other in (
+        empty,
+        MinHash(scheme=scheme),
+        LeanMinHash(empty),
+        pickle.loads(pickle.dumps(empty)),
+    ):
+        assert (
+            empty.jaccard(other)
+            == other.jaccard(empty)
+            == LeanMinHash(other).jaccard(empty)
+            == 1.0
+        )
         assert other.jaccard(full) == full.jaccard(other) == 0.0
     small = bBitMinHash(empty, 2)
-    assert small.jaccard(small) == pickle.loads(pickle.dumps(small)).jaccard(small) == 1.0
+    assert (
+        small.jaccard(small) == pickle.loads(pickle.dumps(small)).jaccard(small) == 1.0
+    )
     assert abs(small.jaccard(bBitMinHash(full, 2))) < 0.3
     merged = empty.copy()
     merged.merge(full)
@@ -187,10 +229,15 @@ def test_two_empty_sets_are_alike(scheme):
 def test_bulk_of_many_batches(scheme, threads, monkeypatch):
     monkeypatch.setattr("lshfast.datasketch.minhash.BATCH", 50)
     rows = [words(i, i + i % 40) for i in range(120)]
-    found = MinHash.bulk((iter(row) for row in rows), threads=threads, num_perm=12, scheme=scheme)
+    found = MinHash.bulk(
+        (iter(row) for row in rows), threads=threads, num_perm=12, scheme=scheme
+    )
     assert found == [sketched(row, num_perm=12, scheme=scheme) for row in rows]
     assert MinHash.bulk([], scheme=scheme) == []
-    assert MinHash.bulk([[], []], num_perm=12, scheme=scheme) == [MinHash(12, scheme=scheme)] * 2
+    assert (
+        MinHash.bulk([[], []], num_perm=12, scheme=scheme)
+        == [MinHash(12, scheme=scheme)] * 2
+    )
     begun = sketched([b"x"], num_perm=12, scheme=scheme)
     more = MinHash.bulk([[b"y"]], hashvalues=begun.hashvalues, scheme=scheme)
     assert more == [sketched([b"x", b"y"], num_perm=12, scheme=scheme)]
@@ -234,7 +281,11 @@ def test_any_hash_function(scheme):
     again.update_batch([3, 2])
     again.update(1)
     again.update(0)
-    assert sketch == again == MinHash.bulk([[0, 1, 2, 3]], scheme=scheme, hashfunc=lambda x: x)[0]
+    assert (
+        sketch
+        == again
+        == MinHash.bulk([[0, 1, 2, 3]], scheme=scheme, hashfunc=lambda x: x)[0]
+    )
     assert sketch.copy().hashfunc is hashfunc
     assert MinHash.union(sketch, sketch).hashfunc is hashfunc
 
@@ -247,8 +298,14 @@ def test_hash_functions_of_datasketch_run_in_c(scheme):
         return
     for hashfunc in (sha1_hash32, sha1_hash64):
         sketch = sketched(words(0, 9), scheme=scheme, hashfunc=hashfunc)
-        assert sketch == sketched(words(0, 9), scheme=scheme, hashfunc=lambda token, call=hashfunc: call(token))
-        assert sketch == MinHash.bulk([words(0, 9)], scheme=scheme, hashfunc=hashfunc)[0]
+        assert sketch == sketched(
+            words(0, 9),
+            scheme=scheme,
+            hashfunc=lambda token, call=hashfunc: call(token),
+        )
+        assert (
+            sketch == MinHash.bulk([words(0, 9)], scheme=scheme, hashfunc=hashfunc)[0]
+        )
 
 
 @EACH
@@ -257,7 +314,11 @@ def test_wrong_results_of_a_hash_function(scheme, result):
     choices = {"scheme": scheme, "hashfunc": lambda token: result}
     sketch = MinHash(**choices)
     error = ValueError if isinstance(result, int) else TypeError
-    for call in (lambda: sketch.update(1), lambda: sketch.update_batch([1]), lambda: MinHash.bulk([[1]], **choices)):
+    for call in (
+        lambda: sketch.update(1),
+        lambda: sketch.update_batch([1]),
+        lambda: MinHash.bulk([[1]], **choices),
+    ):
         with pytest.raises(error, match="hashfunc"):
             call()
     assert sketch.is_empty()
@@ -278,7 +339,10 @@ def test_a_batch_with_a_wrong_token_changes_nothing(scheme):
 @pytest.mark.parametrize("scheme", THEIRS)
 @pytest.mark.parametrize("token", ["text", 5, None])
 def test_tokens_are_bytes(scheme, token):
-    for call in (lambda: MinHash(scheme=scheme).update(token), lambda: sketched([token], scheme=scheme)):
+    for call in (
+        lambda: MinHash(scheme=scheme).update(token),
+        lambda: sketched([token], scheme=scheme),
+    ):
         with pytest.raises(TypeError):
             call()
 
@@ -323,12 +387,35 @@ def test_bytes_like_tokens():
         ({"hashvalues": np.ones(3), "scheme": "affine32"}, TypeError),
         ({"hashvalues": np.ones((2, 2), int), "scheme": "affine32"}, ValueError),
         ({"hashvalues": 5, "scheme": "affine32"}, TypeError),
-        ({"num_perm": 2, "permutations": ([1, 3, 5], [1, 2, 3]), "scheme": "affine32"}, ValueError),
-        ({"num_perm": 2, "permutations": ([1, 3], [1]), "scheme": "affine32"}, ValueError),
-        ({"num_perm": 2, "permutations": ([1, 4], [1, 2]), "scheme": "affine64"}, ValueError),
+        (
+            {
+                "num_perm": 2,
+                "permutations": ([1, 3, 5], [1, 2, 3]),
+                "scheme": "affine32",
+            },
+            ValueError,
+        ),
+        (
+            {"num_perm": 2, "permutations": ([1, 3], [1]), "scheme": "affine32"},
+            ValueError,
+        ),
+        (
+            {"num_perm": 2, "permutations": ([1, 4], [1, 2]), "scheme": "affine64"},
+            ValueError,
+        ),
         ({"num_perm": 2, "permutations": ([1, 3],), "scheme": "legacy"}, ValueError),
-        ({"num_perm": 2, "permutations": ([1, 2**32 + 1], [1, 2]), "scheme": "affine32"}, ValueError),
-        ({"num_perm": 2, "permutations": ([1, 3], [1, 2]), "scheme": "fast"}, ValueError),
+        (
+            {
+                "num_perm": 2,
+                "permutations": ([1, 2**32 + 1], [1, 2]),
+                "scheme": "affine32",
+            },
+            ValueError,
+        ),
+        (
+            {"num_perm": 2, "permutations": ([1, 3], [1, 2]), "scheme": "fast"},
+            ValueError,
+        ),
     ],
 )
 def test_bad_arguments(arguments, error):
@@ -367,19 +454,32 @@ def test_permutations_that_are_given(scheme):
         with pytest.raises(ValueError, match="permutations"):
             call(drawn)
     restored = pickle.loads(pickle.dumps(own))
-    assert restored.permutations.tolist() == own.permutations.tolist() == [[1, 3, 5, 7, 9, 11], [*range(6)]]
+    assert (
+        restored.permutations.tolist()
+        == own.permutations.tolist()
+        == [[1, 3, 5, 7, 9, 11], [*range(6)]]
+    )
     for sketch in (restored, own.copy(), MinHash.union(own, restored)):
         assert sketch.jaccard(own) == 1.0
 
 
 @pytest.mark.parametrize(
     ("changed", "what"),
-    [({"scheme": "affine64"}, "schemes"), ({"seed": 2}, "seeds"), ({"num_perm": 127}, "hash values")],
+    [
+        ({"scheme": "affine64"}, "schemes"),
+        ({"seed": 2}, "seeds"),
+        ({"num_perm": 127}, "hash values"),
+    ],
 )
 def test_sketches_that_are_not_alike(changed, what):
     a, b = sketched([b"a"]), sketched([b"a"], **changed)
     for x, y in [(a, b), (b, a), (LeanMinHash(a), b), (a, LeanMinHash(b))]:
-        for call in (x.jaccard, x.merge, lambda other, x=x: MinHash.union(x, x, other), LeanMinHash(x).merge):
+        for call in (
+            x.jaccard,
+            x.merge,
+            lambda other, x=x: MinHash.union(x, x, other),
+            LeanMinHash(x).merge,
+        ):
             with pytest.raises(ValueError, match=what):
                 call(y)
         assert x != y
@@ -413,8 +513,15 @@ def test_lean_bytes(scheme, byteorder, k):
     sketch.serialize(buffer, byteorder)
     assert buffer.endswith(b"rest")
     if scheme in THEIRS:
-        assert buffer[:-4] == reference.lean_bytes(scheme, 1, sketch.hashvalues.tolist(), byteorder)
-    for data in (buffer, bytes(buffer), memoryview(buffer), np.frombuffer(buffer, np.uint8)):
+        assert buffer[:-4] == reference.lean_bytes(
+            scheme, 1, sketch.hashvalues.tolist(), byteorder
+        )
+    for data in (
+        buffer,
+        bytes(buffer),
+        memoryview(buffer),
+        np.frombuffer(buffer, np.uint8),
+    ):
         again = LeanMinHash.deserialize(data, byteorder)
         assert again == sketch
         assert again.hashvalues.dtype == sketch.hashvalues.dtype
@@ -428,7 +535,11 @@ def test_lean_bytes(scheme, byteorder, k):
         sketch.serialize(bytes(len(buffer)), byteorder)
 
 
-@pytest.mark.parametrize("sketch", [LeanMinHash(MinHash(8)), HyperLogLog(4)], ids=lambda sketch: type(sketch).__name__)
+@pytest.mark.parametrize(
+    "sketch",
+    [LeanMinHash(MinHash(8)), HyperLogLog(4)],
+    ids=lambda sketch: type(sketch).__name__,
+)
 def test_buffers_to_write_to_are_checked(sketch):
     needed = f"buf must be a writable buffer of at least {sketch.bytesize()} bytes, such as a bytearray, not "
     for buffer, error, said in (
@@ -449,7 +560,9 @@ def test_what_is_not_a_sketch_is_named(other):
         partial(MinHash.union, MinHash(8)),
         LeanMinHash(MinHash(8)).merge,
     ):
-        with pytest.raises(ValueError, match=f"a MinHash or LeanMinHash is needed, not {kind}"):
+        with pytest.raises(
+            ValueError, match=f"a MinHash or LeanMinHash is needed, not {kind}"
+        ):
             call(other)
 
 
@@ -457,14 +570,24 @@ def test_what_is_not_a_sketch_is_named(other):
 def test_counts_are_numpy_floats(scheme):
     for sketch in (sketched([], scheme=scheme), sketched(words(0, 30), scheme=scheme)):
         assert type(sketch.count()) is type(LeanMinHash(sketch).count()) is np.float64
-    assert [type(kind().count()) for kind in (HyperLogLog, HyperLogLogPlusPlus)] == [np.float64, np.float64]
+    assert [type(kind().count()) for kind in (HyperLogLog, HyperLogLogPlusPlus)] == [
+        np.float64,
+        np.float64,
+    ]
     assert 20 < sketch.count().round(2) < 40
 
 
 def test_copies_leave_the_attributes_where_they_are_read_fast():
     sketch = sketched([b"a"])
-    copies = [sketch.copy(), copy.copy(sketch), copy.deepcopy(sketch), pickle.loads(pickle.dumps(sketch))]
-    assert [vars(one) for one in (sketch, *copies)] == 5 * [{}]  # a dict of the attributes would be read more slowly
+    copies = [
+        sketch.copy(),
+        copy.copy(sketch),
+        copy.deepcopy(sketch),
+        pickle.loads(pickle.dumps(sketch)),
+    ]
+    assert [vars(one) for one in (sketch, *copies)] == 5 * [
+        {}
+    ]  # a dict of the attributes would be read more slowly
     sketch.label = ["own"]
     assert [sketch.copy().label, copy.deepcopy(sketch).label] == [["own"], ["own"]]
     assert copy.deepcopy(sketch).label is not sketch.label
@@ -478,7 +601,9 @@ def test_lean_byte_orders():
             lambda order=order: lean.serialize(bytearray(99), order),
             lambda order=order: LeanMinHash.deserialize(bytes(99), order),
         ):
-            with pytest.raises(struct.error, match="byteorder must be one of @, =, <, >, !"):
+            with pytest.raises(
+                struct.error, match="byteorder must be one of @, =, <, >, !"
+            ):
                 call()
 
 
@@ -489,7 +614,9 @@ def test_lean_state(scheme):
     again.__setstate__(lean.__getstate__())
     assert again == lean
     if scheme in THEIRS:
-        assert lean.__getstate__() == reference.lean_bytes(scheme, 1, lean.hashvalues.tolist(), "@")
+        assert lean.__getstate__() == reference.lean_bytes(
+            scheme, 1, lean.hashvalues.tolist(), "@"
+        )
 
 
 def test_lean_with_any_seed():
@@ -497,14 +624,21 @@ def test_lean_with_any_seed():
         sketch = LeanMinHash(seed=seed, hashvalues=[1, 2], scheme="affine32")
         assert pickle.loads(pickle.dumps(sketch)) == sketch
     with pytest.raises(struct.error):
-        LeanMinHash(seed=2**63, hashvalues=[1], scheme="legacy").serialize(bytearray(99))
+        LeanMinHash(seed=2**63, hashvalues=[1], scheme="legacy").serialize(
+            bytearray(99)
+        )
     own = LeanMinHash(MinHash(4, 2**64 - 1, scheme="fast"))
     assert pickle.loads(pickle.dumps(own)) == own
     assert pickle.loads(pickle.dumps(own)).seed == 2**64 - 1
 
 
 @pytest.mark.parametrize(
-    "data", [struct.pack("<qi", 1, 0), struct.pack("<qiB", 1, -1, 0), struct.pack("<qiBI", 1, -1, 3, 5)]
+    "data",
+    [
+        struct.pack("<qi", 1, 0),
+        struct.pack("<qiB", 1, -1, 0),
+        struct.pack("<qiBI", 1, -1, 3, 5),
+    ],
 )
 def test_lean_bytes_that_mean_nothing(data):
     with pytest.raises(ValueError, match=r"scheme|no hash values"):
@@ -514,9 +648,21 @@ def test_lean_bytes_that_mean_nothing(data):
 def test_lean_is_made_of_a_sketch_or_its_parts():
     sketch = sketched([b"a"], num_perm=4)
     lean = LeanMinHash(sketch)
-    assert lean == LeanMinHash(sketch, scheme="affine32") == LeanMinHash(lean) == lean.copy()
-    assert lean == LeanMinHash(seed=1, hashvalues=sketch.hashvalues.tolist(), scheme="affine32")
-    assert (lean.num_perm, len(lean), lean.is_empty(), lean.count()) == (4, 4, False, sketch.count())
+    assert (
+        lean
+        == LeanMinHash(sketch, scheme="affine32")
+        == LeanMinHash(lean)
+        == lean.copy()
+    )
+    assert lean == LeanMinHash(
+        seed=1, hashvalues=sketch.hashvalues.tolist(), scheme="affine32"
+    )
+    assert (lean.num_perm, len(lean), lean.is_empty(), lean.count()) == (
+        4,
+        4,
+        False,
+        sketch.count(),
+    )
     assert MinHash(seed=1, hashvalues=lean.hashvalues, scheme=lean.scheme) == sketch
     for arguments in (
         {},
@@ -562,12 +708,20 @@ def test_b_bit_bytes(scheme, b):
 def check_b_bit_bytes(scheme, b, k):
     sketch = sketched(words(0, 50), num_perm=k, scheme=scheme)
     small = bBitMinHash(sketch, b, 0.25)
-    assert small.hashvalues.tolist() == [value & (1 << b) - 1 for value in sketch.hashvalues.tolist()]
+    assert small.hashvalues.tolist() == [
+        value & (1 << b) - 1 for value in sketch.hashvalues.tolist()
+    ]
     data = small.__getstate__()
     assert len(data) == small.bytesize()
     if scheme in THEIRS:
-        assert data == reference.b_bit_bytes(scheme, 1, b, 0.25, sketch.hashvalues.tolist())
-    for again in (pickle.loads(pickle.dumps(small)), copy.copy(small), object.__new__(bBitMinHash)):
+        assert data == reference.b_bit_bytes(
+            scheme, 1, b, 0.25, sketch.hashvalues.tolist()
+        )
+    for again in (
+        pickle.loads(pickle.dumps(small)),
+        copy.copy(small),
+        object.__new__(bBitMinHash),
+    ):
         if not hasattr(again, "b"):
             again.__setstate__(data)
         assert again == small
@@ -577,7 +731,10 @@ def check_b_bit_bytes(scheme, b, k):
             object.__new__(bBitMinHash).__setstate__(data[:size])
 
 
-@pytest.mark.parametrize(("b", "r"), [(1, 0.0), (2, 0.0), (3, 0.0), (8, 0.0), (1, 0.001), (1, 0.5), (2, 0.1), (2, 0.5)])
+@pytest.mark.parametrize(
+    ("b", "r"),
+    [(1, 0.0), (2, 0.0), (3, 0.0), (8, 0.0), (1, 0.001), (1, 0.5), (2, 0.1), (2, 0.5)],
+)
 def test_b_bit_estimates_are_those_of_datasketch_as_the_migration_page_says(b, r):
     """Without r the same for each b; with r, for b of 1 or 2, up to rounding."""
     datasketch = pytest.importorskip("datasketch")
@@ -605,12 +762,21 @@ def test_b_bit_estimate(scheme, b, rates):
     assert x.jaccard(y) == pytest.approx((agreeing - c1) / (1 - c2))
     if not any(rates):
         chance = 0.5 + 0.5 * 2.0**-b
-        assert abs(x.jaccard(y) - 0.5) < 4 * (chance * (1 - chance) / 2048) ** 0.5 / (1 - 2.0**-b)
+        assert abs(x.jaccard(y) - 0.5) < 4 * (chance * (1 - chance) / 2048) ** 0.5 / (
+            1 - 2.0**-b
+        )
 
 
 def test_b_bit_arguments():
     sketch = sketched([b"a"])
-    for arguments in ({"b": 0}, {"b": 33}, {"b": -1}, {"r": -0.1}, {"r": 1.1}, {"r": float("nan")}):
+    for arguments in (
+        {"b": 0},
+        {"b": 33},
+        {"b": -1},
+        {"r": -0.1},
+        {"r": 1.1},
+        {"r": float("nan")},
+    ):
         with pytest.raises(ValueError, match=r"[br] must be in"):
             bBitMinHash(sketch, **arguments)
     small = bBitMinHash(sketch)
@@ -636,9 +802,15 @@ def test_pickles(scheme):
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         again = pickle.loads(pickle.dumps(sketch, protocol))
         assert again == sketch
-        assert (again.name, again.num_perm, again.hashfunc) == ("kept", 32, sketch.hashfunc)
+        assert (again.name, again.num_perm, again.hashfunc) == (
+            "kept",
+            32,
+            sketch.hashfunc,
+        )
         again.update(b"more")
-        assert again == sketched([*words(0, 9), b"more"], num_perm=32, scheme=scheme, seed=4)
+        assert again == sketched(
+            [*words(0, 9), b"more"], num_perm=32, scheme=scheme, seed=4
+        )
         lean = LeanMinHash(sketch)
         assert pickle.loads(pickle.dumps(lean, protocol)) == lean
     if scheme in THEIRS:
@@ -673,17 +845,28 @@ v8O/w4AAAAAAAAAAw6BxSWgPhnFKUnFLhnFMUnFNZS4=
 
 def one_of_each_kind():
     """Return sketches of each scheme and kind, and with own permutations."""
-    made = [sketched([b"a", b"b"], num_perm=3, seed=2, scheme=scheme) for scheme in SCHEMES]
+    made = [
+        sketched([b"a", b"b"], num_perm=3, seed=2, scheme=scheme) for scheme in SCHEMES
+    ]
     own = MinHash(2, permutations=([1, 3], [5, 7]), scheme="affine32")
     own.update(b"a")
     empty = MinHash(3, scheme="fast")
-    return [*made, own, LeanMinHash(made[0]), LeanMinHash(made[4]), bBitMinHash(made[1], 3, 0.5), bBitMinHash(empty)]
+    return [
+        *made,
+        own,
+        LeanMinHash(made[0]),
+        LeanMinHash(made[4]),
+        bBitMinHash(made[1], 3, 0.5),
+        bBitMinHash(empty),
+    ]
 
 
 def test_pickles_of_another_version():
     found = pickle.loads(base64.b64decode(PICKLED))
     assert found == one_of_each_kind()
-    assert [type(sketch) for sketch in found] == [type(sketch) for sketch in one_of_each_kind()]
+    assert [type(sketch) for sketch in found] == [
+        type(sketch) for sketch in one_of_each_kind()
+    ]
     assert found[-1].jaccard(one_of_each_kind()[-1]) == 1.0
 
 
@@ -693,8 +876,12 @@ def test_another_process_makes_the_same():
         "sys.stdout.buffer.write(pickle.dumps([MinHash.bulk([[b'a', b'b']], scheme=s)[0] for s in "
         f"{SCHEMES!r}]))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert pickle.loads(done.stdout) == [sketched([b"a", b"b"], scheme=scheme) for scheme in SCHEMES]
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True
+    )
+    assert pickle.loads(done.stdout) == [
+        sketched([b"a", b"b"], scheme=scheme) for scheme in SCHEMES
+    ]
 
 
 # Sketches that cannot be compared, and what was written over
@@ -707,9 +894,18 @@ def test_small_sketches_of_other_permutations(scheme):
     for sketch in (own, drawn):
         sketch.update_batch(words(0, 9))
     lean, other = LeanMinHash(own), LeanMinHash(drawn)
-    for mine in (lean, lean.copy(), pickle.loads(pickle.dumps(lean)), LeanMinHash.union(lean, own)):
+    for mine in (
+        lean,
+        lean.copy(),
+        pickle.loads(pickle.dumps(lean)),
+        LeanMinHash.union(lean, own),
+    ):
         assert mine.jaccard(own) == mine.jaccard(lean) == own.jaccard(mine) == 1.0
-        for call in (mine.jaccard, mine.merge, lambda theirs, mine=mine: LeanMinHash.union(mine, theirs)):
+        for call in (
+            mine.jaccard,
+            mine.merge,
+            lambda theirs, mine=mine: LeanMinHash.union(mine, theirs),
+        ):
             for theirs in (other, drawn):
                 with pytest.raises(ValueError, match="permutations"):
                     call(theirs)
@@ -725,16 +921,22 @@ def test_small_sketches_of_other_permutations(scheme):
 def test_objects_that_are_no_integers():
     for values, place in (([1.5, 2.7], 0), ([1, 2.0], 1), ([1, True], 1), (["a"], 0)):
         for kind in (MinHash, partial(LeanMinHash, seed=1)):
-            with pytest.raises(TypeError, match=rf"hashvalues\[{place}\] must be an integer"):
+            with pytest.raises(
+                TypeError, match=rf"hashvalues\[{place}\] must be an integer"
+            ):
                 kind(hashvalues=np.array(values, object), scheme="affine32")
-    assert MinHash(hashvalues=np.array([1, 2], object), scheme="affine32").digest().tolist() == [1, 2]
+    assert MinHash(
+        hashvalues=np.array([1, 2], object), scheme="affine32"
+    ).digest().tolist() == [1, 2]
 
 
 def test_hash_values_of_other_arrays_are_compared():
     a = sketched(words(0, 30), num_perm=8)
     b = a.copy()
     data = b"x" + a.hashvalues.tobytes()
-    little = np.dtype(np.uint32).newbyteorder("<")  # the machine's own, but another object
+    little = np.dtype(np.uint32).newbyteorder(
+        "<"
+    )  # the machine's own, but another object
     for values in (
         np.frombuffer(data, np.uint32, 8, 1),
         np.frombuffer(data[1:], little),
@@ -744,9 +946,16 @@ def test_hash_values_of_other_arrays_are_compared():
     ):
         b.hashvalues = values
         assert a.jaccard(b) == b.jaccard(a) == 1.0
-        for other in (b, MinHash(hashvalues=values, scheme="affine32"), pickle.loads(pickle.dumps(b))):
+        for other in (
+            b,
+            MinHash(hashvalues=values, scheme="affine32"),
+            pickle.loads(pickle.dumps(b)),
+        ):
             other.update(b"more")
-            assert np.array_equal(other.hashvalues, sketched([*words(0, 30), b"more"], num_perm=8).hashvalues)
+            assert np.array_equal(
+                other.hashvalues,
+                sketched([*words(0, 30), b"more"], num_perm=8).hashvalues,
+            )
     for sketches in ((a, b), (b, a)):
         b.hashvalues = a.hashvalues.astype(np.float32)
         with pytest.raises(TypeError, match="cannot be compared"):
@@ -763,7 +972,11 @@ def test_a_hash_function_and_permutations_that_are_set(scheme):
     assert sketch == other
     if scheme == "fast":
         sketch.permutations = ([1], [2])
-        for call in (lambda: sketch.update(b"a"), lambda: sketch.jaccard(other), lambda: pickle.dumps(sketch)):
+        for call in (
+            lambda: sketch.update(b"a"),
+            lambda: sketch.jaccard(other),
+            lambda: pickle.dumps(sketch),
+        ):
             with pytest.raises(ValueError, match="come from the seed"):
                 call()
         return
@@ -773,7 +986,11 @@ def test_a_hash_function_and_permutations_that_are_set(scheme):
     sketch.permutations = other.permutations
     assert sketch.jaccard(other) == 1.0
     sketch.permutations = [[2] * 8, [1] * 8] if scheme != "legacy" else [[1] * 8] * 3
-    for call in (lambda: sketch.update_batch([b"a"]), lambda: sketch.jaccard(other), lambda: sketch.merge(other)):
+    for call in (
+        lambda: sketch.update_batch([b"a"]),
+        lambda: sketch.jaccard(other),
+        lambda: sketch.merge(other),
+    ):
         with pytest.raises(ValueError, match=r"odd|two arrays"):
             call()
 
@@ -781,14 +998,23 @@ def test_a_hash_function_and_permutations_that_are_set(scheme):
 @pytest.mark.parametrize("scheme", THEIRS)
 def test_permutations_cannot_be_written_to(scheme):
     """Sketches of one seed share them; and what was read before is what is used."""
-    given = MinHash(8, permutations=np.ones((2, 8), MinHash(8, scheme=scheme).hashvalues.dtype), scheme=scheme)
+    given = MinHash(
+        8,
+        permutations=np.ones((2, 8), MinHash(8, scheme=scheme).hashvalues.dtype),
+        scheme=scheme,
+    )
     for sketch in (MinHash(8, scheme=scheme), given, pickle.loads(pickle.dumps(given))):
         before = sketch.permutations.tolist()
-        for change in (lambda row, s=sketch: s.permutations[row].fill(1), lambda row, s=sketch: s.permutations.sort()):
+        for change in (
+            lambda row, s=sketch: s.permutations[row].fill(1),
+            lambda row, s=sketch: s.permutations.sort(),
+        ):
             with pytest.raises(ValueError, match="read-only"):
                 change(0)
         assert sketch.permutations.tolist() == before
-        assert MinHash(8, scheme=scheme, permutations=sketch.permutations) == MinHash(8, scheme=scheme)
+        assert MinHash(8, scheme=scheme, permutations=sketch.permutations) == MinHash(
+            8, scheme=scheme
+        )
 
 
 def test_permutations_of_an_array_that_changes():
@@ -813,7 +1039,12 @@ def test_copies(scheme):
     assert shallow.label is sketch.label
     assert deep.label == ["x"]
     assert deep.label is not sketch.label
-    for made in (shallow, deep, copy.copy(LeanMinHash(sketch)), copy.deepcopy(LeanMinHash(sketch))):
+    for made in (
+        shallow,
+        deep,
+        copy.copy(LeanMinHash(sketch)),
+        copy.deepcopy(LeanMinHash(sketch)),
+    ):
         assert made.hashvalues.tolist() == before.tolist()
         made.merge(sketched([b"b"], num_perm=8, scheme=scheme))
     assert sketch.hashvalues.tolist() == before.tolist()
@@ -835,7 +1066,10 @@ def test_names_that_programs_import():
 
 
 def test_a_hash_of_64_bits_says_which_scheme_takes_it():
-    for hashfunc, advice in ((lambda token: 2**40, "scheme='affine64' takes"), (lambda token: -1, r"2\*\*32 - 1$")):
+    for hashfunc, advice in (
+        (lambda token: 2**40, "scheme='affine64' takes"),
+        (lambda token: -1, r"2\*\*32 - 1$"),
+    ):
         sketch = MinHash(8, hashfunc=hashfunc)
         for call in (sketch.update, lambda token, s=sketch: s.update_batch([token])):
             with pytest.raises(ValueError, match=advice):
@@ -847,14 +1081,22 @@ def test_a_hash_of_64_bits_says_which_scheme_takes_it():
 def test_the_kernel_takes_aligned_unsigned_integers_only():
     values = np.arange(4, dtype=np.uint32)
     shifted = np.frombuffer(bytes(17), np.uint32, 4, 1)
-    for other in (values.view(np.float32), values.view(np.int32), values.astype(">u4"), shifted, values.tobytes()):
+    for other in (
+        values.view(np.float32),
+        values.view(np.int32),
+        values.astype(">u4"),
+        shifted,
+        values.tobytes(),
+    ):
         for pair in ((values, other), (other, values), (other, other)):
             with pytest.raises(TypeError, match="uint32"):
                 affine.equal(*pair)
     with pytest.raises((TypeError, BufferError)):
         affine.equal(*2 * [memoryview(bytes(17))[1:].cast("I")])
     with pytest.raises(ValueError, match="values must be 4 unsigned integers"):
-        MinHash(4)._used.functions.lower(1, np.frombuffer(bytearray(17), np.uint32, 4, 1))
+        MinHash(4)._used.functions.lower(
+            1, np.frombuffer(bytearray(17), np.uint32, 4, 1)
+        )
 
 
 def test_buffers_of_any_format():
@@ -862,7 +1104,11 @@ def test_buffers_of_any_format():
     size = lean.bytesize("<")
     buffer = np.zeros(-(-size // 4), np.uint32)
     lean.serialize(memoryview(buffer), "<")
-    assert LeanMinHash.deserialize(memoryview(buffer), "<") == LeanMinHash.deserialize(buffer.tobytes(), "<") == lean
+    assert (
+        LeanMinHash.deserialize(memoryview(buffer), "<")
+        == LeanMinHash.deserialize(buffer.tobytes(), "<")
+        == lean
+    )
     with pytest.raises(ValueError, match="buf must be a writable buffer of at least"):
         lean.serialize(memoryview(np.zeros(size // 4 - 1, np.uint32)), "<")
     counter = HyperLogLog(4)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import lshfast.datasketch as ours
 from lshfast.datasketch.convert import from_datasketch
 
-datasketch = pytest.importorskip("datasketch", minversion="2.0", reason="datasketch 2.0 is not installed")
+datasketch = pytest.importorskip(
+    "datasketch", minversion="2.0", reason="datasketch 2.0 is not installed"
+)
 
 SCHEMES = ("affine32", "affine64", "legacy")
 EACH = pytest.mark.parametrize("scheme", SCHEMES)
@@ -37,12 +39,22 @@ def hash16(token):
 def same(mine, theirs):
     assert mine.hashvalues.dtype == theirs.hashvalues.dtype
     assert np.array_equal(mine.hashvalues, theirs.hashvalues)
-    assert (mine.seed, mine.scheme, len(mine)) == (theirs.seed, theirs.scheme, len(theirs))
+    assert (mine.seed, mine.scheme, len(mine)) == (
+        theirs.seed,
+        theirs.scheme,
+        len(theirs),
+    )
 
 
 @EACH
 @settings(max_examples=40)
-@given(tokens=TOKENS, more=TOKENS, seed=SEEDS, k=st.integers(1, 150), hashfunc=st.sampled_from([None, hash16]))
+@given(
+    tokens=TOKENS,
+    more=TOKENS,
+    seed=SEEDS,
+    k=st.integers(1, 150),
+    hashfunc=st.sampled_from([None, hash16]),
+)
 def test_updates(level, scheme, tokens, more, seed, k, hashfunc):
     mine, theirs = both(tokens, num_perm=k, seed=seed, scheme=scheme, hashfunc=hashfunc)
     assert np.array_equal(mine.permutations, theirs.permutations)
@@ -81,7 +93,9 @@ def test_each_takes_the_other_s_permutations(scheme):
     mine, theirs = both(words(0, 9), num_perm=16, seed=3, scheme=scheme)
     for kind in (ours.MinHash, datasketch.MinHash):
         for of in (mine, theirs):
-            made = kind(num_perm=16, seed=3, permutations=of.permutations, scheme=scheme)
+            made = kind(
+                num_perm=16, seed=3, permutations=of.permutations, scheme=scheme
+            )
             made.update_batch(words(0, 9))
             same(made, theirs)
 
@@ -106,14 +120,21 @@ def test_lean_bytes(scheme, byteorder, k):
 @pytest.mark.parametrize("b", [1, 2, 3, 4, 8, 11, 16, 32])
 @pytest.mark.parametrize("k", [1, 64, 100])
 def test_b_bit(scheme, b, k):
-    x, y = both(words(0, 40), num_perm=k, scheme=scheme), both(words(10, 50), num_perm=k, scheme=scheme)
-    for r in (0.0, 0.25) if b < 3 else (0.0,):  # of more bits, datasketch takes 2 b for 2**b where r is not 0
+    x, y = (
+        both(words(0, 40), num_perm=k, scheme=scheme),
+        both(words(10, 50), num_perm=k, scheme=scheme),
+    )
+    for r in (
+        (0.0, 0.25) if b < 3 else (0.0,)
+    ):  # of more bits, datasketch takes 2 b for 2**b where r is not 0
         mine, theirs = ours.bBitMinHash(x[0], b, r), datasketch.bBitMinHash(x[1], b, r)
         assert np.array_equal(mine.hashvalues, theirs.hashvalues)
         assert mine.bytesize() == theirs.bytesize()
         assert mine.__getstate__() == theirs.__getstate__()
         expected = theirs.jaccard(datasketch.bBitMinHash(y[1], b, r))
-        assert mine.jaccard(ours.bBitMinHash(y[0], b, r)) == pytest.approx(expected, rel=1e-12)
+        assert mine.jaccard(ours.bBitMinHash(y[0], b, r)) == pytest.approx(
+            expected, rel=1e-12
+        )
         assert from_datasketch(theirs) == mine == ours.bBitMinHash(x[1], b, r)
 
 
@@ -135,7 +156,9 @@ def test_converted_sketches(scheme):
     lean = from_datasketch(datasketch.LeanMinHash(theirs))
     assert type(lean) is ours.LeanMinHash
     same(lean, theirs)
-    own = datasketch.MinHash(4, hashfunc=hash16, scheme=scheme, permutations=([1, 3, 5, 7], [1, 2, 3, 4]))
+    own = datasketch.MinHash(
+        4, hashfunc=hash16, scheme=scheme, permutations=([1, 3, 5, 7], [1, 2, 3, 4])
+    )
     if scheme == "legacy":
         own.permutations = np.array(own.permutations, np.uint64)
     found = from_datasketch(own)
@@ -183,7 +206,9 @@ def test_converted_hyperloglogs():
 def test_converted_indexes(scheme, params, prepickle):
     rows = {key: words(key * 10, key * 10 + 40) for key in range(12)}
     theirs = datasketch.MinHashLSH(num_perm=32, params=params, prepickle=prepickle)
-    sketches = {key: both(row, num_perm=32, scheme=scheme, seed=4) for key, row in rows.items()}
+    sketches = {
+        key: both(row, num_perm=32, scheme=scheme, seed=4) for key, row in rows.items()
+    }
     sketches[-1] = both([], num_perm=32, scheme=scheme, seed=4)
     for key, (_, sketch) in sketches.items():
         theirs.insert(key, sketch)
@@ -220,7 +245,9 @@ def test_what_cannot_be_converted():
 
 @EACH
 def test_permutations_of_theirs(scheme):
-    given = np.array([range(1, 33, 2), range(16)], np.uint32 if scheme == "affine32" else np.uint64)
+    given = np.array(
+        [range(1, 33, 2), range(16)], np.uint32 if scheme == "affine32" else np.uint64
+    )
     own = datasketch.MinHash(16, permutations=given, scheme=scheme)
     mine, theirs = both(words(0, 20), num_perm=16, scheme=scheme)
     alike = ours.MinHash(16, permutations=given, scheme=scheme)
@@ -230,9 +257,22 @@ def test_permutations_of_theirs(scheme):
     index.insert("theirs", theirs)
     assert index.query(mine) == index.query(theirs) == ["theirs"]
     lean = ours.LeanMinHash(own)
-    assert alike.jaccard(own) == alike.jaccard(lean) == from_datasketch(own).jaccard(alike) == 1.0
-    for call in (mine.jaccard, mine.merge, index.query, ours.LeanMinHash(mine).jaccard, ours.bBitMinHash(mine).jaccard):
+    assert (
+        alike.jaccard(own)
+        == alike.jaccard(lean)
+        == from_datasketch(own).jaccard(alike)
+        == 1.0
+    )
+    for call in (
+        mine.jaccard,
+        mine.merge,
+        index.query,
+        ours.LeanMinHash(mine).jaccard,
+        ours.bBitMinHash(mine).jaccard,
+    ):
         for other in (own, lean, ours.bBitMinHash(own)):
-            if (call.__self__.__class__ is ours.bBitMinHash) == isinstance(other, ours.bBitMinHash):
+            if (call.__self__.__class__ is ours.bBitMinHash) == isinstance(
+                other, ours.bBitMinHash
+            ):
                 with pytest.raises(ValueError, match="permutations"):
                     call(other)

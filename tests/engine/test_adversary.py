@@ -36,10 +36,60 @@ FORGERY = (
 # Texts with fewer characters than a shingle are one shingle: these two have one token under seed 1.
 SHORT_VICTIM, SHORT_FORGERY = "this text is mine alone", "oskfnlsgtrqlripknisnjin"
 
-# Runs of 24 different words, (a a … a b b … b …): the shingles of both agree in their number, in the sum of their mixed
-# tokens under seed 1 and in the sum of their squares, mod 2^64.
-APPLES = [38, 40, 38, 43, 42, 41, 37, 41, 42, 39, 34, 43, 40, 40, 39, 44, 37, 40, 43, 33, 38, 39, 40, 41]
-STONES = [38, 40, 43, 40, 38, 39, 41, 36, 39, 34, 42, 41, 42, 43, 42, 40, 40, 42, 36, 36, 36, 41, 42, 41]
+# Runs of 24 different words, (a a … a b b … b …): the shingles of both agree in their number, in
+# the sum of their mixed tokens under seed 1 and in the sum of their squares, mod 2^64.
+APPLES = [
+    38,
+    40,
+    38,
+    43,
+    42,
+    41,
+    37,
+    41,
+    42,
+    39,
+    34,
+    43,
+    40,
+    40,
+    39,
+    44,
+    37,
+    40,
+    43,
+    33,
+    38,
+    39,
+    40,
+    41,
+]
+STONES = [
+    38,
+    40,
+    43,
+    40,
+    38,
+    39,
+    41,
+    36,
+    39,
+    34,
+    42,
+    41,
+    42,
+    43,
+    42,
+    40,
+    40,
+    42,
+    36,
+    36,
+    36,
+    41,
+    42,
+    41,
+]
 RUNS = [
     " ".join(f"{word}{number} " * length for number, length in enumerate(lengths))
     for word, lengths in (("apple", APPLES), ("stone", STONES))
@@ -49,7 +99,9 @@ FORGED = {
     "single words": (VICTIM, FORGERY, {"unit": "word", "size": 1}),
     "characters": (SHORT_VICTIM, SHORT_FORGERY, {"unit": "char", "size": 32}),
 }
-PAIRS = pytest.mark.parametrize(("victim", "forgery", "shingles"), FORGED.values(), ids=FORGED)
+PAIRS = pytest.mark.parametrize(
+    ("victim", "forgery", "shingles"), FORGED.values(), ids=FORGED
+)
 
 
 @PAIRS
@@ -62,7 +114,11 @@ def test_the_forgeries_are_good(victim, forgery, shingles):
 
 def test_the_sums_are_equal():
     def mixed(tokens):
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        for shift, factor in (
+            (30, 0xBF58476D1CE4E5B9),
+            (27, 0x94D049BB133111EB),
+            (31, 1),
+        ):
             tokens = (tokens ^ tokens >> np.uint64(shift)) * np.uint64(factor)
         return tokens
 
@@ -75,7 +131,12 @@ def test_the_sums_are_equal():
 @PAIRS
 @pytest.mark.parametrize("verify", ["exact", "signature", "none"])
 def test_a_forgery_is_no_copy(victim, forgery, shingles, verify):
-    result = dedup([victim, forgery, victim.upper(), f" {forgery}"], verify=verify, threshold=1, **shingles)
+    result = dedup(
+        [victim, forgery, victim.upper(), f" {forgery}"],
+        verify=verify,
+        threshold=1,
+        **shingles,
+    )
     spaced = shingles["unit"] == "char"  # a blank is a character
     assert result.summary.copies == (1 if spaced else 2)
     if verify == "exact":
@@ -88,20 +149,29 @@ def test_a_forgery_is_no_copy(victim, forgery, shingles, verify):
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_a_forgery_removes_nobody(victim, forgery, shingles, keep, groups):
     for texts in ([victim, forgery], [forgery, victim]):
-        assert dedup(texts, keep=keep, groups=groups, threshold=0.1, **shingles).keep.all()
+        assert dedup(
+            texts, keep=keep, groups=groups, threshold=0.1, **shingles
+        ).keep.all()
         assert len(pairs(texts, threshold=0.1, **shingles)) == 0
 
 
 @pytest.mark.parametrize(
-    "how", [{"exact": True}, {"exact": False, "bands": 128, "rows_per_band": 1}], ids=["exact", "bands"]
+    "how",
+    [{"exact": True}, {"exact": False, "bands": 128, "rows_per_band": 1}],
+    ids=["exact", "bands"],
 )
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_forged_words_do_not_make_a_set_smaller(groups, how):
     """Under seed 1 the forged words of the long text are those of the victim, so it has fewer tokens than the other."""
     short, long = f"{VICTIM} of all those", f"{VICTIM} {' '.join(FORGERY.split()[:12])}"
-    assert np.diff([len(set(row.tolist())) for row in shingle([short, long], size=1)])[0] < 0
+    assert (
+        np.diff([len(set(row.tolist())) for row in shingle([short, long], size=1)])[0]
+        < 0
+    )
     for texts in ([short, long], [long, short]):
-        result = dedup(texts, measure="containment", size=1, threshold=0.7, groups=groups, **how)
+        result = dedup(
+            texts, measure="containment", size=1, threshold=0.7, groups=groups, **how
+        )
         assert [texts[row] for row in np.flatnonzero(result.keep)] == [long]
 
 
@@ -120,15 +190,27 @@ def test_forged_elements_of_sets():
 
 
 def test_results_do_not_depend_on_the_key():
-    texts = [VICTIM, FORGERY, f"{VICTIM} asunder", VICTIM.upper(), *RUNS, "", f"{FORGERY} too", SHORT_VICTIM] * 3
+    texts = [
+        VICTIM,
+        FORGERY,
+        f"{VICTIM} asunder",
+        VICTIM.upper(),
+        *RUNS,
+        "",
+        f"{FORGERY} too",
+        SHORT_VICTIM,
+    ] * 3
     first, *others = [dedup(texts, threshold=0.7, size=3) for _ in range(12)]
     for other in others:
         for name in ("keep", "keeper", "labels", "similarity", "pairs"):
             assert np.array_equal(getattr(first, name), getattr(other, name)), name
 
 
-# Words that are equal in lower case, and texts that differ only in what separates words or in the order of shingles.
-WORDS = st.tuples(st.sampled_from(["a", "A", "b", "é", "É", "中"]), st.sampled_from([" ", ", ", "\n"]))
+# Words that are equal in lower case, and texts that differ only in what separates words or in the
+# order of shingles.
+WORDS = st.tuples(
+    st.sampled_from(["a", "A", "b", "é", "É", "中"]), st.sampled_from([" ", ", ", "\n"])
+)
 LINES = st.lists(WORDS.map("".join), max_size=6).map("".join)
 
 
@@ -140,9 +222,19 @@ LINES = st.lists(WORDS.map("".join), max_size=6).map("".join)
 )
 def test_copies_are_texts_with_equal_multisets_of_shingles(texts, unit, size, threads):
     def multiset(line):
-        items = reference.words(line) if unit == "word" else [chr(reference.lower(ord(x))) for x in line]
+        items = (
+            reference.words(line)
+            if unit == "word"
+            else [chr(reference.lower(ord(x))) for x in line]
+        )
         width = min(size, len(items))
-        return sorted(tuple(items[at : at + width]) for at in range(len(items) - width + 1)) if items else []
+        return (
+            sorted(
+                tuple(items[at : at + width]) for at in range(len(items) - width + 1)
+            )
+            if items
+            else []
+        )
 
     seen, expected = {}, []
     for row, line in enumerate(texts):
@@ -155,13 +247,23 @@ def test_copies_are_texts_with_equal_multisets_of_shingles(texts, unit, size, th
 def test_copies_across_pieces_of_work():
     """Four megabytes of copies: of the same bytes, and in other dress, which are hashed again."""
     line = " ".join(f"word{number}" for number in range(2000))
-    texts = [line, line.upper(), FORGERY, VICTIM, *[line] * 100, *[line.title()] * 100, FORGERY.upper(), VICTIM]
+    texts = [
+        line,
+        line.upper(),
+        FORGERY,
+        VICTIM,
+        *[line] * 100,
+        *[line.title()] * 100,
+        FORGERY.upper(),
+        VICTIM,
+    ]
     result = dedup(texts, threads=2)
     assert result.keeper.tolist() == [0, 0, 2, 3, *[0] * 200, 2, 3]
     assert result.summary.copies == 203
 
 
-# A phrase whose shingles win all slots of band 0 under seed 1: t0a t0b t0c t0d and a made word, t1a …
+# A phrase whose shingles win all slots of band 0 under seed 1: t0a t0b t0c t0d and a made word, t1a
+# …
 WINNERS = [
     "vpintskgkrqjkuwkpllje",
     "romksoipjjghktrjnnild",
@@ -171,7 +273,9 @@ WINNERS = [
     "momipnjpskjnnrohpkjnn",
     "wsmorritqrjgnoxepjjgh",
 ]
-PHRASE = " ".join(f"t{slot}a t{slot}b t{slot}c t{slot}d {word}" for slot, word in enumerate(WINNERS))
+PHRASE = " ".join(
+    f"t{slot}a t{slot}b t{slot}c t{slot}d {word}" for slot, word in enumerate(WINNERS)
+)
 
 
 def test_a_phrase_for_one_bucket():
@@ -196,21 +300,36 @@ def test_a_random_seed_is_a_number_that_is_kept():
     assert np.array_equal(MinHasher(seed=first.seed).sketch(sets), first.sketch(sets))
 
 
-@pytest.mark.parametrize("kind", [DistinctCounter, OnePermutation, SimHasher, WeightedMinHasher, LSHForest])
+@pytest.mark.parametrize(
+    "kind", [DistinctCounter, OnePermutation, SimHasher, WeightedMinHasher, LSHForest]
+)
 def test_random_seeds_of_others(kind):
-    seeds = {getattr(made, "hasher", made).seed for made in (kind(seed="random"), kind(seed="random"), kind())}
+    seeds = {
+        getattr(made, "hasher", made).seed
+        for made in (kind(seed="random"), kind(seed="random"), kind())
+    }
     assert len(seeds) == 3
     assert 1 in seeds
 
 
 def test_an_index_keeps_its_random_seed(tmp_path):
     index = LSHIndex(seed="random", shingles="word:5")
-    dedup([VICTIM, FORGERY], keys=["a", "b"], against=index, add=True, seed=index.hasher.seed)
+    dedup(
+        [VICTIM, FORGERY],
+        keys=["a", "b"],
+        against=index,
+        add=True,
+        seed=index.hasher.seed,
+    )
     index.save(tmp_path / "kept.lsh")
     with LSHIndex.open(tmp_path / "kept.lsh") as again:
         assert again.hasher == index.hasher
-        assert dedup([VICTIM.upper()], against=again, seed=again.hasher.seed).removed == [(0, "a", 1.0)]
-        with pytest.raises(ValueError, match=f"seed is {again.hasher.seed} in this index, not 1$"):
+        assert dedup(
+            [VICTIM.upper()], against=again, seed=again.hasher.seed
+        ).removed == [(0, "a", 1.0)]
+        with pytest.raises(
+            ValueError, match=f"seed is {again.hasher.seed} in this index, not 1$"
+        ):
             dedup([VICTIM], against=again)
 
 
@@ -220,7 +339,10 @@ def test_a_random_seed_in_runs():
     for _ in range(5):
         result = dedup(texts, threshold=0.5, size=1, seed="random")
         assert result.keeper.tolist() == [0, 1, 0, 0]
-        assert pairs(texts, threshold=0.5, size=1, seed="random").tolist() == result.pairs.tolist()
+        assert (
+            pairs(texts, threshold=0.5, size=1, seed="random").tolist()
+            == result.pairs.tolist()
+        )
         assert result.summary.candidates == 1
 
 
@@ -233,12 +355,19 @@ def test_a_random_seed_in_runs():
     ],
 )
 def test_wrong_seeds(seed, error, message):
-    for call in (lambda: MinHasher(seed=seed), lambda: LSHIndex(seed=seed), lambda: dedup([], seed=seed)):
+    for call in (
+        lambda: MinHasher(seed=seed),
+        lambda: LSHIndex(seed=seed),
+        lambda: dedup([], seed=seed),
+    ):
         with pytest.raises(error, match=message):
             call()
 
 
 def test_functions_that_return_no_seed_take_numbers_only():
-    for call in (lambda: shingle(["a"], seed="random"), lambda: TokenSets.from_sets([["a"]], seed="random")):
+    for call in (
+        lambda: shingle(["a"], seed="random"),
+        lambda: TokenSets.from_sets([["a"]], seed="random"),
+    ):
         with pytest.raises(TypeError, match="seed must be an int, not 'random'"):
             call()

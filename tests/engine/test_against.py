@@ -13,11 +13,18 @@ from tests.reference import text as reference
 
 SIZE, THRESHOLD = 3, 0.6
 WORDS = np.array([f"w{i}" for i in range(3000)])
-ALL = {"size": SIZE, "threshold": THRESHOLD, "bands": 128, "rows_per_band": 1}  # finds whatever shares a slot
+ALL = {
+    "size": SIZE,
+    "threshold": THRESHOLD,
+    "bands": 128,
+    "rows_per_band": 1,
+}  # finds whatever shares a slot
 
 
 def new_index(**options):
-    return LSHIndex(THRESHOLD, bands=128, rows_per_band=1, shingles=f"word:{SIZE}", **options)
+    return LSHIndex(
+        THRESHOLD, bands=128, rows_per_band=1, shingles=f"word:{SIZE}", **options
+    )
 
 
 def held_against(texts, index, **options):
@@ -46,7 +53,10 @@ def days(seed, count=4):
 
 def exact(a, b):
     words = map(reference.words, (a, b))
-    a, b = ({tuple(each[at : at + SIZE]) for at in range(len(each) - SIZE + 1)} for each in words)
+    a, b = (
+        {tuple(each[at : at + SIZE]) for at in range(len(each) - SIZE + 1)}
+        for each in words
+    )
     return len(a & b) / len(a | b) if a | b else 0.0
 
 
@@ -56,7 +66,10 @@ def model(day, held):
     signatures = hasher.sketch(shingle([text for _, text in day], size=SIZE))
     removed, taken = {}, set()
     for row, (key, _) in enumerate(day):
-        found = [(-hasher.similarity(signatures[row], one), other) for other, one in held.items()]
+        found = [
+            (-hasher.similarity(signatures[row], one), other)
+            for other, one in held.items()
+        ]
         best = min(found, default=(0, None))
         if -best[0] >= THRESHOLD:
             removed[row] = Removal(key, best[1], -best[0])
@@ -70,7 +83,9 @@ def model(day, held):
                 if similarity >= THRESHOLD:
                     taken.add(other)
                     removed[other] = Removal(day[other][0], day[row][0], similarity)
-    held.update({key: signatures[row] for row, (key, _) in enumerate(day) if row not in removed})
+    held.update(
+        {key: signatures[row] for row, (key, _) in enumerate(day) if row not in removed}
+    )
     return [removed[row] for row in sorted(removed)]
 
 
@@ -85,8 +100,14 @@ def test_day_by_day_as_a_dict_of_signatures_says(seed):
         result = held_against(list(texts), index, keys=list(keys), add=True)
         assert result.removed == model(day, held)
         assert set(index) == set(held)
-        for_earlier = [removal.key for removal in result.removed if removal.kept_key in before]
-        assert [key for key, kept in zip(keys, result.earlier, strict=True) if kept is not None] == for_earlier
+        for_earlier = [
+            removal.key for removal in result.removed if removal.kept_key in before
+        ]
+        assert [
+            key
+            for key, kept in zip(keys, result.earlier, strict=True)
+            if kept is not None
+        ] == for_earlier
         assert result.summary.earlier == len(for_earlier)
         assert result.summary.indexed == result.summary.kept == len(held) - len(before)
         earlier += len(for_earlier)
@@ -120,7 +141,9 @@ def test_one_day_after_another_removes_what_all_at_once_does():
 
 
 CHAIN = [f"a{i}" for i in range(80)]
-A, NEAR_A, NEAR_NEAR_A = (" ".join(CHAIN[start : start + 60]) for start in (0, 10, 20))  # .706 each, .487 the ends
+A, NEAR_A, NEAR_NEAR_A = (
+    " ".join(CHAIN[start : start + 60]) for start in (0, 10, 20)
+)  # .706 each, .487 the ends
 OTHER = "something else that is of no concern to any of these texts"
 
 
@@ -131,14 +154,19 @@ def index():
     return made
 
 
-@pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest", [0, 0, 0, 9, 0]])
+@pytest.mark.parametrize(
+    "keep", ["first", "last", "longest", "shortest", [0, 0, 0, 9, 0]]
+)
 def test_an_earlier_entry_wins_and_a_row_removed_for_it_keeps_nobody(index, keep):
     texts = [NEAR_NEAR_A, OTHER, OTHER.upper(), NEAR_A, A.upper()]
     assert exact(NEAR_A, NEAR_NEAR_A) >= THRESHOLD > exact(A, NEAR_NEAR_A)
     result = held_against(texts, index, keep=keep, keys=list("vwxyz"))
     assert result.keep[[0, 3, 4]].tolist() == [True, False, False]
     assert result.earlier == [None, None, None, "A", "A"]
-    assert [removal[:2] for removal in result.removed if removal.kept_key == "A"] == [("y", "A"), ("z", "A")]
+    assert [removal[:2] for removal in result.removed if removal.kept_key == "A"] == [
+        ("y", "A"),
+        ("z", "A"),
+    ]
     assert len(index) == 1
 
 
@@ -150,19 +178,37 @@ def test_what_is_known_of_rows_removed_for_an_earlier_entry(index):
     assert result.labels.tolist() == [0, 1, 2, 1, 2, 5]
     assert result.earlier == [None, "A", None, "A", None, None]
     assert result.pairs.tolist() == [(2, 4, 1.0)]
-    estimate = MinHasher().similarity(*MinHasher().sketch(shingle([A, NEAR_A], size=SIZE)))
+    estimate = MinHasher().similarity(
+        *MinHasher().sketch(shingle([A, NEAR_A], size=SIZE))
+    )
     assert result.removed == [(1, "A", estimate), (3, "A", estimate), (4, 2, 1.0)]
     assert result.similarity.tolist() == [1, estimate, 1, estimate, 1, 1]
     said = result.summary
-    assert (said.read, said.kept, said.removed, said.earlier, said.empty) == (6, 3, 3, 2, 1)
-    assert (said.copies, said.pairs, said.groups, said.largest_group, said.indexed) == (1, 1, 1, 2, None)
+    assert (said.read, said.kept, said.removed, said.earlier, said.empty) == (
+        6,
+        3,
+        3,
+        2,
+        1,
+    )
+    assert (said.copies, said.pairs, said.groups, said.largest_group, said.indexed) == (
+        1,
+        1,
+        1,
+        2,
+        None,
+    )
     assert list(said.stages).index("earlier") == list(said.stages).index("match") + 1
 
 
 def test_all_rows_may_be_earlier_ones_and_the_index_or_the_texts_may_be_none(index):
     result = held_against([A, A], index)
     assert result.earlier == ["A", "A"]
-    assert (result.summary.kept, result.summary.groups, result.summary.largest_group) == (0, 0, 0)
+    assert (
+        result.summary.kept,
+        result.summary.groups,
+        result.summary.largest_group,
+    ) == (0, 0, 0)
     assert held_against([A, A], new_index()).removed == [(1, 0, 1.0)]
     assert held_against([], index).earlier == []
     assert dedup([A]).earlier is None
@@ -184,7 +230,9 @@ def test_batches_and_threads_change_nothing(monkeypatch, threads):
     for index, batch in ((whole, 1 << 16), (cut, 7)):
         monkeypatch.setattr(against, "BATCH_ROWS", batch)
         held_against(list(first), index, add=True, threads=threads)
-    results = [held_against(list(second), index, threads=threads) for index in (whole, cut)]
+    results = [
+        held_against(list(second), index, threads=threads) for index in (whole, cut)
+    ]
     assert results[0].removed == results[1].removed
     assert results[0].earlier == results[1].earlier
     assert results[0].summary.earlier > 2
@@ -204,10 +252,14 @@ def test_an_index_in_a_file_takes_the_rows_that_stay(index, tmp_path):
 
 
 def test_a_key_that_is_taken_adds_nothing(index):
-    with pytest.raises(ValueError, match=re.escape("keys[2] = 'A' is in the index already")):
+    with pytest.raises(
+        ValueError, match=re.escape("keys[2] = 'A' is in the index already")
+    ):
         held_against([A, "one two three", OTHER], index, keys=["B", "C", "A"], add=True)
     assert list(index) == ["A"]
-    assert held_against([A], index, keys=["A"], add=True).removed == [("A", "A", 1.0)]  # it is not to be added
+    assert held_against([A], index, keys=["A"], add=True).removed == [
+        ("A", "A", 1.0)
+    ]  # it is not to be added
 
 
 @pytest.mark.parametrize("on_duplicate", ["skip", "replace"])
@@ -240,7 +292,10 @@ def test_rows_are_keys_where_there_are_none():
         ({"seed": 2}, "seed is 1 in this index, not 2"),
         ({"bands": 64}, "bands is 128 in this index, not 64"),
         ({"rows_per_band": 2, "bands": 64}, "bands is 128 in this index, not 64"),
-        ({"groups": "components"}, "groups must be star against an index, not components"),
+        (
+            {"groups": "components"},
+            "groups must be star against an index, not components",
+        ),
     ],
 )
 def test_a_choice_that_is_not_that_of_the_index_names_both(index, options, said):
@@ -257,13 +312,23 @@ def test_shingles_that_are_not_named_are_taken_on_trust():
 def test_arguments_that_are_no_index(index):
     with pytest.raises(ValueError, match="add needs an index to add to"):
         dedup([A], add=True)
-    with pytest.raises(TypeError, match=r"against must be an LSHIndex, not 'seen\.lsh'"):
+    with pytest.raises(
+        TypeError, match=r"against must be an LSHIndex, not 'seen\.lsh'"
+    ):
         dedup([A], against="seen.lsh")
 
 
 # The plan of an index
 
-KNOWN = make_plan(threshold=0.7, unit="char", size=9, num_perm=64, scheme="classic", seed=7, recall=0.9).parameters
+KNOWN = make_plan(
+    threshold=0.7,
+    unit="char",
+    size=9,
+    num_perm=64,
+    scheme="classic",
+    seed=7,
+    recall=0.9,
+).parameters
 
 
 def test_an_index_says_how_a_run_is_planned():
@@ -271,9 +336,22 @@ def test_an_index_says_how_a_run_is_planned():
     plan = plan_of_index(KNOWN, threads=1, verify="none")
     assert plan.parameters == KNOWN
     assert (plan.shingles.name, plan.verify, plan.threads) == ("char:9", "none", 1)
-    given = {"threshold": 0.7, "unit": "char", "size": 9, "num_perm": 64, "scheme": "classic", "seed": 7, "recall": 0.9}
+    given = {
+        "threshold": 0.7,
+        "unit": "char",
+        "size": 9,
+        "num_perm": 64,
+        "scheme": "classic",
+        "seed": 7,
+        "recall": 0.9,
+    }
     assert plan_of_index(KNOWN, given).parameters == KNOWN
-    assert plan_of_index(KNOWN, {"bands": KNOWN.bands, "rows_per_band": KNOWN.rows_per_band}).parameters == KNOWN
+    assert (
+        plan_of_index(
+            KNOWN, {"bands": KNOWN.bands, "rows_per_band": KNOWN.rows_per_band}
+        ).parameters
+        == KNOWN
+    )
 
 
 @pytest.mark.parametrize(
@@ -286,7 +364,11 @@ def test_an_index_says_how_a_run_is_planned():
         ("scheme", "fast", "scheme is classic in this index, not fast"),
         ("seed", 1, "seed is 7 in this index, not 1"),
         ("bands", 3, f"bands is {KNOWN.bands} in this index, not 3"),
-        ("rows_per_band", 1, f"rows_per_band is {KNOWN.rows_per_band} in this index, not 1"),
+        (
+            "rows_per_band",
+            1,
+            f"rows_per_band is {KNOWN.rows_per_band} in this index, not 1",
+        ),
         (
             "recall",
             0.999,
@@ -303,11 +385,18 @@ def test_a_plan_that_contradicts_its_index(name, value, said):
 
 @pytest.mark.parametrize(
     ("shingles", "said"),
-    [("", "does not name them"), ("lines", "them 'lines'"), ("word:x", "them 'word:x'"), ("word:", "them 'word:'")],
+    [
+        ("", "does not name them"),
+        ("lines", "them 'lines'"),
+        ("word:x", "them 'word:x'"),
+        ("word:", "them 'word:'"),
+    ],
 )
 def test_an_index_that_is_not_known_to_be_of_texts(shingles, said):
     parameters = Parameters(128, 18, 7, "fast", 1, 0.8, shingles)
-    with pytest.raises(ValueError, match=f"shingles of this index are not known.*{said}"):
+    with pytest.raises(
+        ValueError, match=f"shingles of this index are not known.*{said}"
+    ):
         plan_of_index(parameters)
 
 

@@ -23,7 +23,9 @@ polars_categories = pytest.mark.skipif(
 RNG = np.random.default_rng(5)
 BASES = [RNG.integers(0, 10**6, 40).tolist() for _ in range(20)]
 INTEGERS = [*BASES, *([*base[:37], -1] for base in BASES), None, [], *BASES[:5]]
-TEXTS = [None if row is None else [f"é{element}" for element in row] for row in INTEGERS]
+TEXTS = [
+    None if row is None else [f"é{element}" for element in row] for row in INTEGERS
+]
 
 
 def same(column, lists, /, **options):
@@ -31,8 +33,14 @@ def same(column, lists, /, **options):
     found, expected = dedup(column, **options), dedup(lists, **options)
     assert found.keeper.tolist() == expected.keeper.tolist()
     np.testing.assert_array_equal(found.similarity, expected.similarity)
-    assert (found.summary.empty, found.summary.copies) == (expected.summary.empty, expected.summary.copies)
-    assert pairs(column, copies="all", **options).tolist() == pairs(lists, copies="all", **options).tolist()
+    assert (found.summary.empty, found.summary.copies) == (
+        expected.summary.empty,
+        expected.summary.copies,
+    )
+    assert (
+        pairs(column, copies="all", **options).tolist()
+        == pairs(lists, copies="all", **options).tolist()
+    )
 
 
 STRINGS = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]
@@ -43,19 +51,34 @@ if hasattr(pa, "string_view"):
 @pytest.mark.parametrize("lists", [pa.list_, pa.large_list])
 @pytest.mark.parametrize("kind", STRINGS, ids=str)
 def test_lists_of_texts(lists, kind):
-    encoded = [None if row is None else [element.encode() for element in row] for row in TEXTS]
-    same(pa.array(encoded if "binary" in str(kind) else TEXTS, lists(kind)), TEXTS, threshold=0.7)
+    encoded = [
+        None if row is None else [element.encode() for element in row] for row in TEXTS
+    ]
+    same(
+        pa.array(encoded if "binary" in str(kind) else TEXTS, lists(kind)),
+        TEXTS,
+        threshold=0.7,
+    )
 
 
 @pytest.mark.parametrize("lists", [pa.list_, pa.large_list])
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32()], ids=str)
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32()],
+    ids=str,
+)
 def test_lists_of_small_integers(lists, kind):
     least = 0 if str(kind).startswith("u") else -100
-    rows = [RNG.integers(least, 100, 8).tolist() for _ in range(50)] + [[least, 1], [1, least]]
+    rows = [RNG.integers(least, 100, 8).tolist() for _ in range(50)] + [
+        [least, 1],
+        [1, least],
+    ]
     same(pa.array(rows, lists(kind)), rows, threshold=0.5, kind="set")
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.large_list(pa.int64())], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.int64()), pa.large_list(pa.int64())], ids=str
+)
 def test_lists_of_integers(kind):
     same(pa.array(INTEGERS, kind), INTEGERS, threshold=0.7)
 
@@ -67,7 +90,11 @@ def test_integers_of_64_bits():
 
 def test_lists_of_a_dictionary():
     values = pa.array(["a", "b", "c", "a"]).dictionary_encode()
-    same(pa.ListArray.from_arrays([0, 2, 4], values), [["a", "b"], ["c", "a"]], threshold=0.1)
+    same(
+        pa.ListArray.from_arrays([0, 2, 4], values),
+        [["a", "b"], ["c", "a"]],
+        threshold=0.1,
+    )
 
 
 def test_lists_without_elements():
@@ -80,13 +107,22 @@ def test_lists_without_elements():
 def test_parts_of_a_column(rows):
     column = pa.array(rows)
     same(column[3:41], rows[3:41], threshold=0.7)
-    same(pa.chunked_array([column[30:], column[:0], column[2:7]]), rows[30:] + rows[2:7], threshold=0.7)
+    same(
+        pa.chunked_array([column[30:], column[:0], column[2:7]]),
+        rows[30:] + rows[2:7],
+        threshold=0.7,
+    )
 
 
 def test_null_rows_whose_lists_are_not_empty():
-    values, offsets = pa.array(["a", "b", "c", "a", "b"]), pa.array([0, 2, 3, 5], pa.int32())
+    values, offsets = (
+        pa.array(["a", "b", "c", "a", "b"]),
+        pa.array([0, 2, 3, 5], pa.int32()),
+    )
     bits = pa.py_buffer(bytes([0b101]))
-    column = pa.Array.from_buffers(pa.list_(pa.string()), 3, [bits, offsets.buffers()[1]], children=[values])
+    column = pa.Array.from_buffers(
+        pa.list_(pa.string()), 3, [bits, offsets.buffers()[1]], children=[values]
+    )
     assert column.to_pylist() == [["a", "b"], None, ["a", "b"]]
     same(column, column.to_pylist())
     same(column[1:], column[1:].to_pylist())
@@ -105,16 +141,27 @@ def test_polars_categories():
 
 
 def test_pandas():
-    same(pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.list_(pa.string()))), TEXTS, threshold=0.7)
+    same(
+        pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.list_(pa.string()))),
+        TEXTS,
+        threshold=0.7,
+    )
 
 
-LISTS = st.lists(st.none() | st.lists(st.sampled_from(["", "a", "b", "é"]), max_size=5), max_size=10)
+LISTS = st.lists(
+    st.none() | st.lists(st.sampled_from(["", "a", "b", "é"]), max_size=5), max_size=10
+)
 
 
 @settings(max_examples=25)
 @given(LISTS, st.integers(0, 5), st.sampled_from([0.4, 0.5, 1]))
 def test_lists_equal_python_lists(rows, start, threshold):
-    same(pa.array(rows, pa.list_(pa.string()))[start:], rows[start:], threshold=threshold, **EVERY_SLOT)
+    same(
+        pa.array(rows, pa.list_(pa.string()))[start:],
+        rows[start:],
+        threshold=threshold,
+        **EVERY_SLOT,
+    )
 
 
 def test_the_longest_list_is_kept():
@@ -138,9 +185,13 @@ def test_lists_against_an_index():
     assert not dedup(column[-5:], keys=list("abcde"), against=index).keep.any()
 
 
-@pytest.mark.parametrize("null", [[["a"], None, ["b", None]], [[1], [2], [None]]], ids=["texts", "integers"])
+@pytest.mark.parametrize(
+    "null", [[["a"], None, ["b", None]], [[1], [2], [None]]], ids=["texts", "integers"]
+)
 def test_a_null_in_a_list_is_refused(null):
-    with pytest.raises(TypeError, match=r"texts\[2\] holds a null; elements are str, bytes or int"):
+    with pytest.raises(
+        TypeError, match=r"texts\[2\] holds a null; elements are str, bytes or int"
+    ):
         dedup(pa.array(null))
 
 
@@ -157,12 +208,17 @@ def test_lists_have_no_shingles(options):
 
 
 def test_texts_are_no_lists():
-    with pytest.raises(TypeError, match=r"with list<string> values; pass a column of strings or binary$"):
+    with pytest.raises(
+        TypeError,
+        match=r"with list<string> values; pass a column of strings or binary$",
+    ):
         shingle(pa.array([["a"]]))
 
 
 @pytest.mark.few_cases
-@pytest.mark.parametrize("rows", [TEXTS, INTEGERS, ["a", "b"]], ids=["texts", "integers", "no lists"])
+@pytest.mark.parametrize(
+    "rows", [TEXTS, INTEGERS, ["a", "b"]], ids=["texts", "integers", "no lists"]
+)
 @pytest.mark.parametrize("error", [False, True])
 def test_columns_are_released(only_new_garbage, rows, error):
     """Whether they are read to the end, or refused."""
@@ -185,7 +241,10 @@ class Damaged:
     """A column of lists whose array was changed by a function of its struct."""
 
     class Struct(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_int64) for name in ("length", "nulls", "offset", "n_buffers", "n_children")] + [
+        _fields_ = [
+            (name, ctypes.c_int64)
+            for name in ("length", "nulls", "offset", "n_buffers", "n_children")
+        ] + [
             ("buffers", ctypes.POINTER(ctypes.c_void_p)),
             ("children", ctypes.POINTER(ctypes.c_void_p)),
         ]
@@ -196,8 +255,13 @@ class Damaged:
     def __arrow_c_array__(self, requested_schema=None):
         schema, array = self.column.__arrow_c_array__()
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        self.change(self.Struct.from_address(pointer(array, b"arrow_array")), self.Struct)
+        pointer.restype, pointer.argtypes = (
+            ctypes.c_void_p,
+            [ctypes.py_object, ctypes.c_char_p],
+        )
+        self.change(
+            self.Struct.from_address(pointer(array, b"arrow_array")), self.Struct
+        )
         return schema, array
 
 
@@ -221,9 +285,15 @@ def falling_offsets(array, struct):
     ctypes.c_int32.from_address(array.buffers[1] + 8).value = 1
 
 
-@pytest.mark.parametrize("change", [shorter_child, no_offsets, no_child, negative, falling_offsets])
-@pytest.mark.parametrize("values", [["a", "b", "c", "a"], [1, 2, 3, 1]], ids=["texts", "integers"])
+@pytest.mark.parametrize(
+    "change", [shorter_child, no_offsets, no_child, negative, falling_offsets]
+)
+@pytest.mark.parametrize(
+    "values", [["a", "b", "c", "a"], [1, 2, 3, 1]], ids=["texts", "integers"]
+)
 def test_malformed_lists_are_refused(change, values):
-    column = pa.ListArray.from_arrays(pa.array(np.array([0, 2, 4], np.int32)), pa.array(values))
+    column = pa.ListArray.from_arrays(
+        pa.array(np.array([0, 2, 4], np.int32)), pa.array(values)
+    )
     with pytest.raises(ValueError, match="malformed Arrow"):
         dedup(Damaged(column, change))

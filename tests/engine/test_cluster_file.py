@@ -13,7 +13,14 @@ import pytest
 
 from lshfast import FormatError, dedup_files
 from lshfast._common import locks
-from lshfast._engine.clusters.file import METADATA, MOST, ClusterOutput, cluster_output, read_clusters, write_clusters
+from lshfast._engine.clusters.file import (
+    METADATA,
+    MOST,
+    ClusterOutput,
+    cluster_output,
+    read_clusters,
+    write_clusters,
+)
 from lshfast._engine.clusters.lasting import ClusterTable
 
 TABLE = ClusterTable(["a", "bé", "c"], np.array([1, 2, 1]), np.array([1, 1, 2]), 2, 4)
@@ -53,7 +60,9 @@ def test_the_columns_are_plain_parquet_and_the_options_are_in_the_metadata(path)
     table = pq.read_table(path)
     assert table.to_pylist()[2] == {"key": "c", "cluster": 1, "first_seen": 2}
     assert [str(kind) for kind in table.schema.types] == ["string", "int64", "int64"]
-    assert json.loads(table.schema.metadata[METADATA.encode()])["options"] == {"threshold": 0.8}
+    assert json.loads(table.schema.metadata[METADATA.encode()])["options"] == {
+        "threshold": 0.8
+    }
 
 
 def changed(path, **columns):
@@ -100,9 +109,15 @@ def test_other_columns_are_refused_by_name(path, columns, reason):
     [
         (lambda data: b"[" * 100_000, "damaged"),
         (lambda data: b"{}", "damaged"),
-        (lambda data: data.replace(b'"next_id": 4', b'"next_id": 5'), "damaged: its checksum differs"),
+        (
+            lambda data: data.replace(b'"next_id": 4', b'"next_id": 5'),
+            "damaged: its checksum differs",
+        ),
         (lambda data: data.replace(b"0.8", b"0.9"), "damaged: its checksum differs"),
-        (lambda data: data.replace(b'"version": 1', b'"version": 2'), "version 2; this library reads version 1"),
+        (
+            lambda data: data.replace(b'"version": 1', b'"version": 2'),
+            "version 2; this library reads version 1",
+        ),
         (lambda data: data[:-1], "damaged"),
     ],
 )
@@ -114,23 +129,31 @@ def test_other_metadata_is_refused_by_name(path, change, reason):
         read_clusters(path)
 
 
-@pytest.mark.parametrize("own", [{}, {"runs": 2, "next_id": 4, "rows": 3}, {"runs": "2"}, {"runs": True}])
+@pytest.mark.parametrize(
+    "own", [{}, {"runs": 2, "next_id": 4, "rows": 3}, {"runs": "2"}, {"runs": True}]
+)
 def test_metadata_without_its_numbers(path, own):
     from lshfast._engine.clusters.file import _MANIFEST
 
     table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({METADATA: _MANIFEST.pack(own, {})}), path)
+    pq.write_table(
+        table.replace_schema_metadata({METADATA: _MANIFEST.pack(own, {})}), path
+    )
     with pytest.raises(FormatError, match=r"groups\.parquet: damaged: "):
         read_clusters(path)
 
 
 def test_foreign_files(path, tmp_path):
     pq.write_table(pa.table({"key": ["a"], "cluster": [1], "first_seen": [1]}), path)
-    with pytest.raises(FormatError, match=r"groups\.parquet: not a file of clusters of lshfast$"):
+    with pytest.raises(
+        FormatError, match=r"groups\.parquet: not a file of clusters of lshfast$"
+    ):
         read_clusters(path)
     for data in (b"", b"key,cluster\n", b"PAR1" * 100):
         (tmp_path / "groups.parquet").write_bytes(data)
-        with pytest.raises(FormatError, match=r"groups\.parquet: cannot be read as Parquet: "):
+        with pytest.raises(
+            FormatError, match=r"groups\.parquet: cannot be read as Parquet: "
+        ):
             read_clusters(path)
 
 
@@ -150,11 +173,18 @@ def test_two_runs_at_once_are_refused(path, tmp_path):
     with output.opened() as clusters:
         assert same(clusters.earlier, TABLE)
         assert os.path.exists(f"{path}.lock")
-        with pytest.raises(ValueError, match=r"groups\.parquet: another run uses this file"), output.opened():
+        with (
+            pytest.raises(
+                ValueError, match=r"groups\.parquet: another run uses this file"
+            ),
+            output.opened(),
+        ):
             pass
         link = tmp_path / "link.parquet"
         link.symlink_to(path)
-        with pytest.raises(ValueError, match=r"link\.parquet: another run uses this file"):
+        with pytest.raises(
+            ValueError, match=r"link\.parquet: another run uses this file"
+        ):
             ClusterOutput(str(link)).opened().__enter__()
         with output.undone.opened() as dry:  # which writes nothing
             assert same(dry.earlier, TABLE)
@@ -193,10 +223,14 @@ def test_a_lock_file_that_its_holder_removes_before_it_is_locked(tmp_path, monke
 
 def test_outputs():
     assert cluster_output(None, None) is None
-    with pytest.raises(ValueError, match=r"changes \(--changes\) needs clusters \(--clusters\)"):
+    with pytest.raises(
+        ValueError, match=r"changes \(--changes\) needs clusters \(--clusters\)"
+    ):
         cluster_output(None, "changes.csv")
     assert cluster_output("a.parquet", "c.csv") == ClusterOutput("a.parquet", "c.csv")
-    assert ClusterOutput("a.parquet", "c.csv").undone == ClusterOutput("a.parquet", None, True)
+    assert ClusterOutput("a.parquet", "c.csv").undone == ClusterOutput(
+        "a.parquet", None, True
+    )
     for path in ("a.csv", "a.txt", "a"):
         with pytest.raises(ValueError, match=rf"^{path}: "):
             ClusterOutput(path).check([], [])
@@ -206,23 +240,37 @@ def test_keys_of_another_type_are_refused(path):
     with (
         ClusterOutput(path).opened() as clusters,
         pytest.raises(
-            ValueError, match=r"groups\.parquet: the keys of earlier rows are strings, those of this run integers$"
+            ValueError,
+            match=r"groups\.parquet: the keys of earlier rows are strings, those of this run integers$",
         ),
     ):
         clusters.update([1], np.array([0]))
 
 
-@pytest.mark.parametrize(("runs", "next_id", "number"), [(MOST, 2, "run"), (1, MOST, "cluster"), (1, MOST - 1, "")])
-def test_a_run_writes_no_file_that_the_next_run_refuses(tmp_path, runs, next_id, number):
-    path, rows, output = tmp_path / "groups.parquet", tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    write_clusters(str(path), ClusterTable(["a"], np.array([1]), np.array([1]), runs, next_id), {})
+@pytest.mark.parametrize(
+    ("runs", "next_id", "number"),
+    [(MOST, 2, "run"), (1, MOST, "cluster"), (1, MOST - 1, "")],
+)
+def test_a_run_writes_no_file_that_the_next_run_refuses(
+    tmp_path, runs, next_id, number
+):
+    path, rows, output = (
+        tmp_path / "groups.parquet",
+        tmp_path / "rows.jsonl",
+        tmp_path / "out.jsonl",
+    )
+    write_clusters(
+        str(path), ClusterTable(["a"], np.array([1]), np.array([1]), runs, next_id), {}
+    )
     rows.write_text('{"id": "b", "text": "one two three"}\n')
     before = path.read_bytes()
     if not number:
         dedup_files(rows, output, id_column="id", clusters=path)
         assert read_clusters(str(path)).next_id == MOST
         return
-    with pytest.raises(ValueError, match=rf"groups\.parquet: the .*{number} would be .* at most {MOST}"):
+    with pytest.raises(
+        ValueError, match=rf"groups\.parquet: the .*{number} would be .* at most {MOST}"
+    ):
         dedup_files(rows, output, id_column="id", clusters=path)
     assert path.read_bytes() == before
     assert not output.exists()

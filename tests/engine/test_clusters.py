@@ -7,7 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast._engine.clusters import lasting as clusters
-from lshfast._engine.clusters.lasting import ClusterFigures, ClusterTable, update_clusters
+from lshfast._engine.clusters.lasting import (
+    ClusterFigures,
+    ClusterTable,
+    update_clusters,
+)
 
 
 def components_of(keys, edges):
@@ -22,7 +26,11 @@ def components_of(keys, edges):
 
 def labels_of(keys, groups):
     """Return for each key the place of the first key of its group."""
-    first = {key: min(map(keys.index, group & set(keys))) for group in groups for key in group}
+    first = {
+        key: min(map(keys.index, group & set(keys)))
+        for group in groups
+        for key in group
+    }
     return np.array([first[key] for key in keys], np.int64)
 
 
@@ -32,7 +40,11 @@ def reference(earlier, arrivals, groups, next_id):
     `earlier` is the same before the run, `arrivals` are the keys that may be new, in their order.
     """
     group_of = {key: group for group in groups for key in group}
-    order = [key for key in [*earlier, *(key for key in arrivals if key not in earlier)] if key in group_of]
+    order = [
+        key
+        for key in [*earlier, *(key for key in arrivals if key not in earlier)]
+        if key in group_of
+    ]
     claimant = {}
     for key, old in earlier.items():
         if key in group_of:
@@ -51,13 +63,17 @@ def reference(earlier, arrivals, groups, next_id):
         elif key not in earlier:
             changes[key] = "joined" if group_of[key] & earlier.keys() else "new"
         elif named[group_of[key]] != earlier[key]:
-            changes[key] = "merged" if claimant[earlier[key]] == group_of[key] else "split"
+            changes[key] = (
+                "merged" if claimant[earlier[key]] == group_of[key] else "split"
+            )
     return {key: named[group_of[key]] for key in order}, changes, next_id
 
 
 def rows_of(update):
     """Return the rows of the table of changes."""
-    return [row for part in update.changes() for row in zip(*part.values(), strict=True)]
+    return [
+        row for part in update.changes() for row in zip(*part.values(), strict=True)
+    ]
 
 
 KEYS = st.sampled_from([f"k{number}" for number in range(12)])
@@ -84,7 +100,11 @@ def check(update, expected, changes, before, run):
             ids[key] = new
     assert ids == expected
     figures = update.figures
-    assert (figures.run, figures.rows, figures.clusters) == (run, len(expected), len(set(expected.values())))
+    assert (figures.run, figures.rows, figures.clusters) == (
+        run,
+        len(expected),
+        len(set(expected.values())),
+    )
     for name in clusters.CHANGES:
         assert getattr(figures, name) == list(changes.values()).count(name)
 
@@ -114,8 +134,15 @@ def test_new_rows_alone_lead_to_the_components_of_one_run_over_everything(runs, 
     table, before, next_id = ClusterTable(), {}, 1
     for run, keys in enumerate(runs, 1):
         groups = components_of(keys, edges)
-        pairs = [pair for pair in [*edges, *((b, a) for a, b in edges)] if pair[0] in keys and pair[1] in before]
-        links = np.array([keys.index(key) for key, _ in pairs], np.int64), [entry for _, entry in pairs]
+        pairs = [
+            pair
+            for pair in [*edges, *((b, a) for a, b in edges)]
+            if pair[0] in keys and pair[1] in before
+        ]
+        links = (
+            np.array([keys.index(key) for key, _ in pairs], np.int64),
+            [entry for _, entry in pairs],
+        )
         update = update_clusters(table, keys, labels_of(keys, groups), links)
         everything = components_of([*before, *keys], edges)
         expected, changes, next_id = reference(before, keys, everything, next_id)
@@ -151,10 +178,17 @@ def test_the_id_of_a_group_whose_first_member_left_it():
 
 
 def test_an_entry_that_no_run_has_recorded_is_recorded_first():
-    update = update_clusters(ClusterTable(), ["a", "b"], np.array([0, 0]), (np.array([1]), ["z"]))
-    assert (update.table.keys, update.table.ids.tolist()) == (["z", "a", "b"], [1, 1, 1])
+    update = update_clusters(
+        ClusterTable(), ["a", "b"], np.array([0, 0]), (np.array([1]), ["z"])
+    )
+    assert (update.table.keys, update.table.ids.tolist()) == (
+        ["z", "a", "b"],
+        [1, 1, 1],
+    )
     # the same rows again change nothing
-    again = update_clusters(update.table, ["a", "b"], np.array([0, 0]), (np.array([1]), ["z"]))
+    again = update_clusters(
+        update.table, ["a", "b"], np.array([0, 0]), (np.array([1]), ["z"])
+    )
     assert rows_of(again) == []
 
 

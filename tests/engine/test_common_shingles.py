@@ -24,14 +24,20 @@ WORDS = ["a", "b", "c", "d", "e", "f", "g"]
 def shingles(text, size):
     words = text.split()
     width = min(size, len(words))
-    return {tuple(words[at : at + width]) for at in range(len(words) - width + 1)} if words else set()
+    return (
+        {tuple(words[at : at + width]) for at in range(len(words) - width + 1)}
+        if words
+        else set()
+    )
 
 
 def counted(texts, size, share):
     """Return the sets of the texts without common shingles, and how many shingles are common."""
     every = [shingles(text, size) for text in texts]
     number = Counter(shingle for one in every for shingle in one)
-    common = {shingle for shingle, count in number.items() if count > share * len(texts)}
+    common = {
+        shingle for shingle, count in number.items() if count > share * len(texts)
+    }
     return [one - common for one in every], len(common)
 
 
@@ -44,10 +50,14 @@ def similar(sets, threshold):
     return found
 
 
-texts_of_few_words = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=12)
+texts_of_few_words = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=12
+)
 
 
-@given(texts_of_few_words, st.sampled_from([1, 2]), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
+@given(
+    texts_of_few_words, st.sampled_from([1, 2]), st.sampled_from([0.1, 0.25, 0.5, 0.9])
+)
 def test_pairs(texts, size, share):
     sets, common = counted(texts, size, share)
     options = {"size": size, "threshold": 0.5, "ignore_common": share, "exact": True}
@@ -63,7 +73,10 @@ def test_shingles_that_share_entries_of_the_table(texts, share):
     with pytest.MonkeyPatch.context() as patch:
         wanted = pairs(texts, size=1, threshold=0.5, ignore_common=share)
         patch.setattr(counting, "TABLE_BITS", 1)
-        assert pairs(texts, size=1, threshold=0.5, ignore_common=share).tolist() == wanted.tolist()
+        assert (
+            pairs(texts, size=1, threshold=0.5, ignore_common=share).tolist()
+            == wanted.tolist()
+        )
 
 
 def test_the_share_is_exceeded_and_not_reached():
@@ -71,7 +84,9 @@ def test_the_share_is_exceeded_and_not_reached():
     plan = make_plan(size=1, ignore_common=0.4)
     found = counting.find_common(lambda: [Texts(texts)], plan, Clock()).shingles.common
     assert len(found) == 0  # two of five are not more than 0.4
-    found = counting.find_common(lambda: [Texts([*texts, "x"])], plan, Clock()).shingles.common
+    found = counting.find_common(
+        lambda: [Texts([*texts, "x"])], plan, Clock()
+    ).shingles.common
     assert len(found) == 1
 
 
@@ -79,13 +94,20 @@ def test_signatures_and_verification_leave_the_same_shingles_out():
     texts = Texts([f"menu of the site {i} story {i} of its own" for i in range(10)])
     plan = make_plan(size=2, ignore_common=0.5)
     shingles = counting.find_common(lambda: [texts], plan, Clock()).shingles
-    seeded, keyed = shingles.tokens_of(texts, 1), shingles.tokens_of(texts, draw_hash_key())
-    assert seeded.counts.tolist() == keyed.counts.tolist() == [4] * 10  # "site 0", "0 story", "story 0", "0 of"
+    seeded, keyed = (
+        shingles.tokens_of(texts, 1),
+        shingles.tokens_of(texts, draw_hash_key()),
+    )
+    assert (
+        seeded.counts.tolist() == keyed.counts.tolist() == [4] * 10
+    )  # "site 0", "0 story", "story 0", "0 of"
 
 
 def test_templates_do_not_make_pages_similar():
     menu = " ".join(f"entry{i}" for i in range(80))
-    pages = [f"{menu} {' '.join(f'w{page}x{i}' for i in range(20))}" for page in range(40)]
+    pages = [
+        f"{menu} {' '.join(f'w{page}x{i}' for i in range(20))}" for page in range(40)
+    ]
     pages.append(pages[3] + " at the end")
     assert dedup(pages, threshold=0.6).summary.kept == 1
     result = dedup(pages, threshold=0.6, ignore_common=0.5)
@@ -93,13 +115,18 @@ def test_templates_do_not_make_pages_similar():
 
 
 def test_texts_with_nothing_else_are_empty_and_kept():
-    texts = ["the same words on each page"] * 5 + ["another text with words of its own here"]
+    texts = ["the same words on each page"] * 5 + [
+        "another text with words of its own here"
+    ]
     result = dedup(texts, ignore_common=0.5)
     assert result.summary.kept == 6
     assert result.summary.empty == 5
 
 
-@pytest.mark.parametrize("options", [{"unit": "char", "size": 3}, {"unit": "stopword"}, {"measure": "containment"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"unit": "char", "size": 3}, {"unit": "stopword"}, {"measure": "containment"}],
+)
 def test_other_shingles_and_measures(options):
     menu = "and this is the menu of the site " * 3
     texts = [f"{menu} but the {i % 7} of that is in a {i % 7} page" for i in range(40)]
@@ -109,7 +136,10 @@ def test_other_shingles_and_measures(options):
 @pytest.mark.one_case
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads(threads):
-    texts = [f"{'menu ' * 9} text {i % 91} has some words {i % 51} and others {i % 7}" for i in range(3000)]
+    texts = [
+        f"{'menu ' * 9} text {i % 91} has some words {i % 51} and others {i % 7}"
+        for i in range(3000)
+    ]
     wanted = dedup(texts, size=2, threshold=0.7, ignore_common=0.2, threads=1)
     found = dedup(texts, size=2, threshold=0.7, ignore_common=0.2, threads=threads)
     assert found == wanted
@@ -133,22 +163,38 @@ def test_sets_have_no_shingles(rows):
 
 
 def test_an_index_has_other_common_shingles():
-    with pytest.raises(ValueError, match=r"ignore_common must be None with an index, not 0\.5"):
+    with pytest.raises(
+        ValueError, match=r"ignore_common must be None with an index, not 0\.5"
+    ):
         dedup(["a"], against=LSHIndex(shingles="word:5"), ignore_common=0.5)
 
 
 def test_a_new_index_would_not_say_what_was_common(tmp_path):
     (tmp_path / "in.txt").write_text("a b c")
-    with pytest.raises(ValueError, match=r"ignore_common must be None with an index, not 0\.5"):
-        dedup_files(tmp_path / "in.txt", save_index=tmp_path / "index", ignore_common=0.5)
+    with pytest.raises(
+        ValueError, match=r"ignore_common must be None with an index, not 0\.5"
+    ):
+        dedup_files(
+            tmp_path / "in.txt", save_index=tmp_path / "index", ignore_common=0.5
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
 
 
 def test_paragraphs(tmp_path):
     """The share is one of the paragraphs."""
-    lines = [json.dumps({"text": f"the menu of all pages\n\nwords of its own, number {i} x{i}y"}) for i in range(16)]
+    lines = [
+        json.dumps(
+            {"text": f"the menu of all pages\n\nwords of its own, number {i} x{i}y"}
+        )
+        for i in range(16)
+    ]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    source, plan = Inputs([str(tmp_path / "in.jsonl")]), make_plan(size=2, ignore_common=0.3)
+    source, plan = (
+        Inputs([str(tmp_path / "in.jsonl")]),
+        make_plan(size=2, ignore_common=0.3),
+    )
     found = run_paragraphs(source, Outputs(str(tmp_path / "out.jsonl")), plan)
     assert (found.read, found.kept) == (16, 16)
-    assert (tmp_path / "out.jsonl").read_text().count("the menu") == 16  # it has no other shingles
+    assert (tmp_path / "out.jsonl").read_text().count(
+        "the menu"
+    ) == 16  # it has no other shingles

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast._engine.pages.evidence import COLUMNS, SampledPairs, counts_of, evidence_of, texts_of_column
+from lshfast._engine.pages.evidence import (
+    COLUMNS,
+    SampledPairs,
+    counts_of,
+    evidence_of,
+    texts_of_column,
+)
 from lshfast.join.jaccard import PAIR
 from tests.corpora import WORDS
 
@@ -14,11 +20,21 @@ from tests.corpora import WORDS
 def family(size, changed):
     """Return texts that differ in a few words from the first."""
     first = WORDS[:60]
-    texts = [first] + [first[: 60 - more] + WORDS[100 : 100 + more] for more in range(1, changed * size, changed)]
+    texts = [first] + [
+        first[: 60 - more] + WORDS[100 : 100 + more]
+        for more in range(1, changed * size, changed)
+    ]
     return [" ".join(words) for words in texts[:size]]
 
 
-TEXTS = [*family(9, 1), "one other text of six words", *family(4, 2)[:1], "one other text of six words", "alone", ""]
+TEXTS = [
+    *family(9, 1),
+    "one other text of six words",
+    *family(4, 2)[:1],
+    "one other text of six words",
+    "alone",
+    "",
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +52,12 @@ def test_counts_are_those_of_the_result(result):
 
 
 def test_the_least_similar_rows_come_first_one_of_each_group(result):
-    least = evidence_of(result, texts_of_column(TEXTS)).examples["The least similar rows that were removed"]
-    assert [example.similarity for example in least] == sorted(example.similarity for example in least)
+    least = evidence_of(result, texts_of_column(TEXTS)).examples[
+        "The least similar rows that were removed"
+    ]
+    assert [example.similarity for example in least] == sorted(
+        example.similarity for example in least
+    )
     assert least[0].similarity == result.similarity[~result.keep].min()
     groups = [int(result.labels[int(example.key)]) for example in least]
     assert len(groups) == len(set(groups)) == result.summary.groups
@@ -45,23 +65,33 @@ def test_the_least_similar_rows_come_first_one_of_each_group(result):
 
 def test_large_groups_are_shown(result):
     examples = evidence_of(result, None).examples
-    assert any(reason.startswith("Of the group of 10 rows that begins with 0") for reason in examples)
+    assert any(
+        reason.startswith("Of the group of 10 rows that begins with 0")
+        for reason in examples
+    )
 
 
 def test_texts_are_those_of_the_rows(result):
     for some in evidence_of(result, texts_of_column(TEXTS)).examples.values():
         for example in some:
-            for key, spans in ((example.key, example.left), (example.other_key, example.right)):
+            for key, spans in (
+                (example.key, example.left),
+                (example.other_key, example.right),
+            ):
                 shown = next(span.text for span in spans if span.kind != "gap")
                 assert shown in TEXTS[int(key)]
 
 
 def test_a_row_removed_for_an_earlier_entry_has_no_other_text():
     index = lshfast.LSHIndex(shingles="word:5")
-    lshfast.dedup(["one two three four five six"], keys=["old"], against=index, add=True)
+    lshfast.dedup(
+        ["one two three four five six"], keys=["old"], against=index, add=True
+    )
     texts = ["one two three four five six", "new words are here"]
     result = lshfast.dedup(texts, against=index)
-    (example,) = evidence_of(result, texts_of_column(texts)).examples["The least similar rows that were removed"]
+    (example,) = evidence_of(result, texts_of_column(texts)).examples[
+        "The least similar rows that were removed"
+    ]
     assert example.other_key == "old"
     assert example.left[0].text == texts[0]
     assert example.right[0].kind == "gap"
@@ -73,22 +103,33 @@ def test_a_sample_of_pairs_counts_all_and_keeps_the_least_similar():
     pairs["i"], pairs["j"] = np.arange(5000), np.arange(5000) + 1
     pairs["similarity"] = rng.uniform(0.8, 1, 5000)
     sample = SampledPairs()
-    assert np.array_equal(np.concatenate(list(sample.of(np.array_split(pairs, 7)))), pairs)
+    assert np.array_equal(
+        np.concatenate(list(sample.of(np.array_split(pairs, 7)))), pairs
+    )
     assert np.array_equal(sample.counts, counts_of(pairs["similarity"]))
     least, over = sample.chosen().values()
-    assert [pair.similarity for pair in least] == sorted(pairs["similarity"])[: len(least)]
+    assert [pair.similarity for pair in least] == sorted(pairs["similarity"])[
+        : len(least)
+    ]
     assert {int(pair.similarity * COLUMNS) for pair in over} == set(range(32, 40))
 
 
 def test_texts_that_are_sets_are_their_elements():
-    assert texts_of_column([{2, 1}, None, b"\xff"])(np.arange(3)) == {0: "1 2", 1: "", 2: "\ufffd"}
+    assert texts_of_column([{2, 1}, None, b"\xff"])(np.arange(3)) == {
+        0: "1 2",
+        1: "",
+        2: "\ufffd",
+    }
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"path": "page.txt"}, "page.txt: a page .html. must be named .html"),
-        ({"path": "page.html", "texts": ["a"]}, "texts must have one text per row: 14 texts, not 1"),
+        (
+            {"path": "page.html", "texts": ["a"]},
+            "texts must have one text per row: 14 texts, not 1",
+        ),
     ],
 )
 def test_wrong_arguments(result, tmp_path, monkeypatch, arguments, said):

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 from lshfast import LSHIndex, TokenSets, dedup, pairs
 from tests.reference import sets as reference
 
-EVERY_SLOT = {"bands": 128, "rows_per_band": 1}  # a pair of similarity .3 is missed with odds of 10**-20
+EVERY_SLOT = {
+    "bands": 128,
+    "rows_per_band": 1,
+}  # a pair of similarity .3 is missed with odds of 10**-20
 
 RNG = np.random.default_rng(3)
 BASES = [RNG.integers(0, 10**6, 40).tolist() for _ in range(20)]
-ROWS = [set(base) for base in BASES] + [{*base[:36], -1, -2} for base in BASES] + [set(base) for base in BASES[:5]]
+ROWS = (
+    [set(base) for base in BASES]
+    + [{*base[:36], -1, -2} for base in BASES]
+    + [set(base) for base in BASES[:5]]
+)
 
 
 def similar(rows, threshold):
@@ -28,7 +35,9 @@ def similar(rows, threshold):
     return found
 
 
-ELEMENT = st.one_of(st.integers(-2, 3), st.sampled_from(["", "a", "b", "é", "1", "-1"]), st.just(2**63))
+ELEMENT = st.one_of(
+    st.integers(-2, 3), st.sampled_from(["", "a", "b", "é", "1", "-1"]), st.just(2**63)
+)
 SETS = st.lists(st.sets(ELEMENT, max_size=6), max_size=12)
 
 
@@ -39,9 +48,16 @@ KINDS = st.sampled_from([list, tuple, set, frozenset])
 def test_sets_equal_brute_force(rows, kind, threshold, threads):
     expected = similar(rows, threshold)
     given_rows = [kind(row) for row in rows]
-    assert pairs(given_rows, threshold=threshold, copies="all", threads=threads, **EVERY_SLOT).tolist() == expected
+    assert (
+        pairs(
+            given_rows, threshold=threshold, copies="all", threads=threads, **EVERY_SLOT
+        ).tolist()
+        == expected
+    )
     result = dedup(given_rows, threshold=threshold, threads=threads, **EVERY_SLOT)
-    assert result.keeper.tolist() == reference.star(len(rows), expected, range(len(rows)))
+    assert result.keeper.tolist() == reference.star(
+        len(rows), expected, range(len(rows))
+    )
     assert result.summary.empty == sum(not row for row in rows)
 
 
@@ -52,9 +68,14 @@ def test_sets_equal_brute_force(rows, kind, threshold, threads):
         lambda rows: [frozenset(row) for row in rows],
         lambda rows: [sorted(row) * 2 for row in rows],
         lambda rows: [np.array(sorted(row)) for row in rows],
-        lambda rows: [np.array(sorted(row)) if number % 2 else row for number, row in enumerate(rows)],
+        lambda rows: [
+            np.array(sorted(row)) if number % 2 else row
+            for number, row in enumerate(rows)
+        ],
         lambda rows: [map(str, row) for row in rows],
-        lambda rows: [{str(element).encode(): None for element in row}.keys() for row in rows],
+        lambda rows: [
+            {str(element).encode(): None for element in row}.keys() for row in rows
+        ],
         lambda rows: (row for row in rows),
         tuple,
         pd.Series,
@@ -72,7 +93,11 @@ def test_forms_of_sets(kind):
 
 
 def test_rows_of_an_array():
-    assert dedup(np.array([[1, 2, 3], [3, 2, 1], [4, 5, 6]])).keeper.tolist() == [0, 0, 2]
+    assert dedup(np.array([[1, 2, 3], [3, 2, 1], [4, 5, 6]])).keeper.tolist() == [
+        0,
+        0,
+        2,
+    ]
 
 
 def test_elements_are_equal_as_tokens_are():
@@ -90,21 +115,29 @@ def test_missing_sets_are_empty():
 def test_the_longest_set_has_most_elements():
     rows = [{"a", "b"}, {"a", "b", "c"}, ["a", "b", "b", "b"]]
     assert dedup(rows, threshold=0.5, keep="longest").keeper.tolist() == [2, 2, 2]
-    assert dedup(TokenSets.from_sets(rows), threshold=0.5, keep="longest").keeper.tolist() == [2, 2, 2]
+    assert dedup(
+        TokenSets.from_sets(rows), threshold=0.5, keep="longest"
+    ).keeper.tolist() == [2, 2, 2]
     assert dedup(rows, threshold=0.5, keep="shortest").keeper.tolist() == [0, 0, 0]
 
 
 def test_sets_day_by_day():
     index = LSHIndex(shingles="tags", seed="random")
-    first = dedup(ROWS[:20], keys=list(range(20)), against=index, add=True, seed=index.hasher.seed)
+    first = dedup(
+        ROWS[:20], keys=list(range(20)), against=index, add=True, seed=index.hasher.seed
+    )
     assert first.keep.all()
-    second = dedup(ROWS[20:], keys=list(range(20, 45)), against=index, seed=index.hasher.seed)
+    second = dedup(
+        ROWS[20:], keys=list(range(20, 45)), against=index, seed=index.hasher.seed
+    )
     kept = {removal.key: removal.kept_key for removal in second.removed}
     assert [kept[40 + number] for number in range(5)] == list(range(5))
 
 
 def test_sets_against_texts_are_refused():
-    with pytest.raises(ValueError, match="shingles is 'word:5' in this index, not 'set'"):
+    with pytest.raises(
+        ValueError, match="shingles is 'word:5' in this index, not 'set'"
+    ):
         dedup(ROWS, against=LSHIndex(shingles="word:5"))
 
 
@@ -112,7 +145,11 @@ def test_sets_against_texts_are_refused():
 def test_many_sets_in_several_pieces():
     rows = [range(start, start + 400) for start in range(0, 2_000_000, 400)]
     seen = []
-    result = dedup([*rows, *rows[::7]], threads=2, progress=lambda stage, done, total: seen.append((stage, done)))
+    result = dedup(
+        [*rows, *rows[::7]],
+        threads=2,
+        progress=lambda stage, done, total: seen.append((stage, done)),
+    )
     assert result.keeper.tolist() == [*range(5000), *range(0, 5000, 7)]
     sketching = [done for stage, done in seen if stage == "sketch"]
     assert len(sketching) > 1
@@ -124,7 +161,12 @@ def test_many_sets_in_several_pieces():
     [
         ([{1}, "a"], {}, TypeError, r"texts\[1\] is of type str, not a set"),
         ([{1}, 5], {}, TypeError, r"texts\[1\] is of type int, not a set"),
-        ([{"id": 1, "text": "a"}], {}, TypeError, r"texts\[0\] is of type dict; pass its texts, \[row\['text'\] for"),
+        (
+            [{"id": 1, "text": "a"}],
+            {},
+            TypeError,
+            r"texts\[0\] is of type dict; pass its texts, \[row\['text'\] for",
+        ),
         ([None, {1}, 2.5], {}, TypeError, r"texts\[2\] is of type float, not a set"),
         (["a", {1}], {}, TypeError, r"texts\[1\]"),
         ([{1}, {2.5}], {}, TypeError, r"rows\[1\] holds an element of type float"),

@@ -22,14 +22,29 @@ def texts():
         near = list(made[rng.integers(0, len(made))])
         near[rng.integers(0, len(near))] = f"new{row}"
         made.append(near)
-    return [" ".join(text) for text in made] + ["", " ".join(made[3]), " ".join(made[0]), ""]
+    return [" ".join(text) for text in made] + [
+        "",
+        " ".join(made[3]),
+        " ".join(made[0]),
+        "",
+    ]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("threshold", [0.3, 0.6, 0.9])
 def test_pairs(texts, threshold, threads):
-    expected = exact.pairs(lshfast.shingle(texts, size=2), threshold=threshold, method="prefix")
-    found = lshfast.pairs(texts, threshold=threshold, size=2, exact=True, copies="all", threads=threads, recall=0.01)
+    expected = exact.pairs(
+        lshfast.shingle(texts, size=2), threshold=threshold, method="prefix"
+    )
+    found = lshfast.pairs(
+        texts,
+        threshold=threshold,
+        size=2,
+        exact=True,
+        copies="all",
+        threads=threads,
+        recall=0.01,
+    )
     assert np.array_equal(found, expected)
     banded = lshfast.pairs(texts, threshold=threshold, size=2, copies="all")
     assert set(banded.tolist()) <= set(found.tolist())
@@ -77,7 +92,9 @@ def test_dedup(texts, groups):
 def test_against_an_index(texts):
     """Rows that are removed for an earlier entry are not compared."""
     seen = lshfast.LSHIndex(shingles="word:2", threshold=0.6)
-    lshfast.dedup(texts[:100], threshold=0.6, size=2, against=seen, add=True, exact=True)
+    lshfast.dedup(
+        texts[:100], threshold=0.6, size=2, against=seen, add=True, exact=True
+    )
     result = lshfast.dedup(texts[100:], threshold=0.6, size=2, against=seen, exact=True)
     assert result.summary.earlier > 0
     earlier = set(np.flatnonzero(result.keeper < 0).tolist())
@@ -85,13 +102,17 @@ def test_against_an_index(texts):
 
 
 def test_sets_and_nothing():
-    assert lshfast.pairs([{1, 2, 3}, {2, 3}, set()], threshold=0.6, exact=True).tolist() == [(0, 1, 2 / 3)]
+    assert lshfast.pairs(
+        [{1, 2, 3}, {2, 3}, set()], threshold=0.6, exact=True
+    ).tolist() == [(0, 1, 2 / 3)]
     assert len(lshfast.pairs([], exact=True)) == 0
     assert lshfast.dedup(["", "a", "b"], exact=True).keep.tolist() == [True, True, True]
 
 
 def test_verification_must_be_exact():
-    with pytest.raises(ValueError, match="verify must be 'exact' for an exact join, not 'none'"):
+    with pytest.raises(
+        ValueError, match="verify must be 'exact' for an exact join, not 'none'"
+    ):
         lshfast.pairs(["a"], exact=True, verify="none")
     assert "exact join" in make_plan(exact=True).memory(10, 1000)
     assert "exact join" not in make_plan().memory(10, 1000)
@@ -102,7 +123,10 @@ def similar_sets():
     """Return sets of different sizes that share most of their elements, and some others."""
     rng = np.random.default_rng(5)
     own = (rng.integers(100, 10**9, rng.integers(1, 9)).tolist() for _ in range(600))
-    return [set(range(30)).union(row) if number % 6 else set(row) for number, row in enumerate(own)]
+    return [
+        set(range(30)).union(row) if number % 6 else set(row)
+        for number, row in enumerate(own)
+    ]
 
 
 def groups_of_all_pairs(sets, measure, groups, preference):
@@ -120,12 +144,21 @@ def groups_of_all_pairs(sets, measure, groups, preference):
 @pytest.mark.parametrize("measure", ["jaccard", "containment"])
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize("keep", ["first", "last"])
-def test_groups_of_many_similar_sets_need_few_comparisons(similar_sets, keep, groups, measure, given):
+def test_groups_of_many_similar_sets_need_few_comparisons(
+    similar_sets, keep, groups, measure, given
+):
     """The sets have n² / 3 similar pairs. The groups are those of all of them."""
     n = len(similar_sets)
     if measure == "jaccard" and not given:
         pytest.skip("bands are the default")
-    result = lshfast.dedup(similar_sets, threshold=0.6, exact=given, measure=measure, groups=groups, keep=keep)
+    result = lshfast.dedup(
+        similar_sets,
+        threshold=0.6,
+        exact=given,
+        measure=measure,
+        groups=groups,
+        keep=keep,
+    )
     preference = None if keep == "first" else np.arange(n)
     expected = groups_of_all_pairs(similar_sets, measure, groups, preference)
     assert result.keeper.tolist() == expected.keeper.tolist()
@@ -136,13 +169,24 @@ def test_groups_of_many_similar_sets_need_few_comparisons(similar_sets, keep, gr
 @pytest.mark.slow
 @pytest.mark.parametrize("elements", [200, 1500])
 @pytest.mark.parametrize("measure", ["jaccard", "containment"])
-def test_pairs_are_found_in_memory_that_does_not_grow_with_their_number(elements, measure, monkeypatch):
+def test_pairs_are_found_in_memory_that_does_not_grow_with_their_number(
+    elements, measure, monkeypatch
+):
     """200 different elements are searched as bits, more of them by prefixes."""
     monkeypatch.setattr(exact_pairs, "BATCH_PAIRS", 1 << 14, raising=False)
     rng = np.random.default_rng(6)
-    sets = [set(range(8)) | set(rng.integers(8, elements, rng.integers(2, 5)).tolist()) for _ in range(1200)]
+    sets = [
+        set(range(8)) | set(rng.integers(8, elements, rng.integers(2, 5)).tolist())
+        for _ in range(1200)
+    ]
     sets += sets[:3]
-    arguments = {"threshold": 0.3, "exact": True, "measure": measure, "num_perm": 512, "threads": 1}
+    arguments = {
+        "threshold": 0.3,
+        "exact": True,
+        "measure": measure,
+        "num_perm": 512,
+        "threads": 1,
+    }
     expected = exact.pairs(sets, threshold=0.3, measure=measure, copies="first")
     assert len(expected) > 300 * len(sets)
     assert np.array_equal(lshfast.pairs(sets, **arguments), expected)

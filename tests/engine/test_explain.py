@@ -47,11 +47,15 @@ def test_a_removed_row(tmp_path, source, name):
     result = dedup_files(source, removed=removed, id_column="id", size=3)
     said = explained("near", source, "--removed", removed)
     assert said.startswith("near: removed; first is kept instead\n")
-    assert f"similarity        {result.similarity[1]:.4f}   the threshold is 0.8\n" in said
+    assert (
+        f"similarity        {result.similarity[1]:.4f}   the threshold is 0.8\n" in said
+    )
     assert f"exact             {result.similarity[1]:.4f}" in said
     assert "4 rows   first is kept; also removed: copy, also near\n" in said
     assert "[- and more-]" in said
-    assert repr(result.explain("near", [row["text"] for row in ROWS])) == said.rstrip("\n")
+    assert repr(result.explain("near", [row["text"] for row in ROWS])) == said.rstrip(
+        "\n"
+    )
 
 
 @pytest.mark.parametrize("name", TABLES[:1])
@@ -61,14 +65,19 @@ def test_a_kept_row_and_one_without_a_group(tmp_path, source, name):
     said = explained("first", source, "--removed", removed)
     assert said.splitlines()[0] == "first: kept"
     assert "4 rows   this row is kept; also removed: near, copy, also near" in said
-    assert "no row was removed for this one" in explained("alone", source, "--removed", removed)
+    assert "no row was removed for this one" in explained(
+        "alone", source, "--removed", removed
+    )
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_run_that_removed_no_row(tmp_path, name):
     different = write_jsonl(tmp_path / "different.jsonl", ROWS[1:3])
     dedup_files(different, removed=tmp_path / name, id_column="id", size=3)
-    assert explained("near", different, "--removed", tmp_path / name).splitlines()[0] == "near: kept"
+    assert (
+        explained("near", different, "--removed", tmp_path / name).splitlines()[0]
+        == "near: kept"
+    )
 
 
 def test_two_rows_that_were_not_compared(tmp_path, source):
@@ -90,12 +99,22 @@ def test_a_row_removed_for_an_entry_of_an_index(tmp_path, source):
 def test_options_of_the_run_are_stored(tmp_path, source):
     for name in TABLES:
         removed = tmp_path / name
-        result = dedup_files(source, removed=removed, id_column="id", unit="char", size=7, threshold=0.7, seed=5)
+        result = dedup_files(
+            source,
+            removed=removed,
+            id_column="id",
+            unit="char",
+            size=7,
+            threshold=0.7,
+            seed=5,
+        )
         stored = read_options(str(removed))
         assert stored.options == result.options
         assert stored.options["size"] == 7
         assert stored.reading["id_column"] == "id"
-        assert (tmp_path / f"{name}.options.json").exists() == (name != "removed.parquet")
+        assert (tmp_path / f"{name}.options.json").exists() == (
+            name != "removed.parquet"
+        )
 
 
 def test_no_options_beside_the_table(tmp_path, source):
@@ -103,7 +122,9 @@ def test_no_options_beside_the_table(tmp_path, source):
     dedup_files(source, removed=removed, id_column="id")
     (tmp_path / "removed.csv.options.json").unlink()
     assert read_options(str(removed)) is None
-    assert "near: removed" in explained("near", source, "--removed", removed, "--id-column", "id")
+    assert "near: removed" in explained(
+        "near", source, "--removed", removed, "--id-column", "id"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +144,10 @@ def test_damaged_options_are_refused(tmp_path, source, damage):
     removed = tmp_path / "removed.csv"
     dedup_files(source, removed=removed, id_column="id")
     (tmp_path / "removed.csv.options.json").write_bytes(damage)
-    with pytest.raises(FormatError, match=r"removed\.csv\.options\.json: the options of a run are damaged"):
+    with pytest.raises(
+        FormatError,
+        match=r"removed\.csv\.options\.json: the options of a run are damaged",
+    ):
         read_options(str(removed))
     assert "are damaged" in failing(1, "explain", "near", source, "--removed", removed)
 
@@ -138,9 +162,13 @@ def test_a_damaged_table_is_refused(tmp_path, source, end):
     else:
         del data[end:]
     removed.write_bytes(data)
-    with pytest.raises(FormatError, match=r"removed\.parquet: cannot be read as Parquet"):
+    with pytest.raises(
+        FormatError, match=r"removed\.parquet: cannot be read as Parquet"
+    ):
         read_options(str(removed))
-    assert "removed.parquet: cannot be read" in failing(1, "explain", "near", source, "--removed", removed)
+    assert "removed.parquet: cannot be read" in failing(
+        1, "explain", "near", source, "--removed", removed
+    )
 
 
 def test_a_missing_table_is_no_damaged_one(tmp_path):
@@ -155,21 +183,30 @@ def test_existing_options_are_not_replaced(tmp_path, source):
         dedup_files(source, removed=tmp_path / "removed.csv", id_column="id")
     assert beside.read_text() == "mine"
     assert not (tmp_path / "removed.csv").exists()
-    dedup_files(source, removed=tmp_path / "removed.csv", id_column="id", overwrite=True)
+    dedup_files(
+        source, removed=tmp_path / "removed.csv", id_column="id", overwrite=True
+    )
     assert json.loads(beside.read_text())["options"]["size"] == 5
 
 
 def test_wrong_uses(tmp_path, source):
     removed = tmp_path / "removed.csv"
     dedup_files(source, removed=removed, id_column="id")
-    assert "no row of the inputs has the key 'nobody'" in failing(2, "explain", "nobody", source, "--removed", removed)
+    assert "no row of the inputs has the key 'nobody'" in failing(
+        2, "explain", "nobody", source, "--removed", removed
+    )
     assert "--removed FILE" in failing(2, "explain", "near", source)
-    assert "not a table of removed rows" in failing(1, "explain", "near", source, "--removed", source)
+    assert "not a table of removed rows" in failing(
+        1, "explain", "near", source, "--removed", source
+    )
 
 
 def test_control_characters_are_shown_as_escapes(tmp_path):
     text = f"{BASE}\x1b]52;c;AAAA\x07"
-    source = write_jsonl(tmp_path / "in.jsonl", [{"id": "a\x1b", "text": text}, {"id": "b\x1b", "text": f"{text} end"}])
+    source = write_jsonl(
+        tmp_path / "in.jsonl",
+        [{"id": "a\x1b", "text": text}, {"id": "b\x1b", "text": f"{text} end"}],
+    )
     dedup_files(source, removed=tmp_path / "removed.csv", id_column="id", size=2)
     said = explained("b\x1b", source, "--removed", tmp_path / "removed.csv")
     assert "\x1b" not in said
@@ -189,7 +226,9 @@ def test_keys_of_results():
     assert "<table>" in result.explain("y")._repr_html_()
 
 
-TEXT = st.lists(st.sampled_from(["a", "B", "c", "東", "é", "-", "  "]), max_size=12).map(" ".join)
+TEXT = st.lists(
+    st.sampled_from(["a", "B", "c", "東", "é", "-", "  "]), max_size=12
+).map(" ".join)
 
 
 @given(TEXT, TEXT, st.sampled_from(["word", "char"]), st.integers(1, 4))
@@ -197,7 +236,11 @@ def test_shared_shingles_are_those_of_the_reference(text, other, unit, size):
     shingles = word_shingles if unit == "word" else character_shingles
     own, second = (set(shingles(one, size, 1)) for one in (text, other))
     shared = shared_of(text, other, make_plan(unit=unit, size=size))
-    assert (shared.own, shared.other, shared.shared) == (len(own), len(second), len(own & second))
+    assert (shared.own, shared.other, shared.shared) == (
+        len(own),
+        len(second),
+        len(own & second),
+    )
     for passage in shared.passages:
         assert set(shingles(passage, size, 1)) <= second
 
@@ -206,8 +249,13 @@ def test_damaged_options_of_a_folder_are_refused(tmp_path, source):
     folder = tmp_path / "removed"
     folder.mkdir()
     dedup_files(source, removed=folder / "part-0.csv", id_column="id", size=3)
-    (folder / "_options.json").write_text('{"options": {"threshold": 7}, "reading": {}}')
-    with pytest.raises(FormatError, match=r"_options\.json: the options of a run are damaged: threshold"):
+    (folder / "_options.json").write_text(
+        '{"options": {"threshold": 7}, "reading": {}}'
+    )
+    with pytest.raises(
+        FormatError,
+        match=r"_options\.json: the options of a run are damaged: threshold",
+    ):
         read_options(str(folder))
     assert "are damaged" in failing(1, "explain", "near", source, "--removed", folder)
 
@@ -215,19 +263,26 @@ def test_damaged_options_of_a_folder_are_refused(tmp_path, source):
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_the_tables_of_a_run_in_stages(tmp_path, kind):
-    sources = [write_jsonl(tmp_path / f"{part}.jsonl", ROWS[part::2]) for part in (0, 1)]
+    sources = [
+        write_jsonl(tmp_path / f"{part}.jsonl", ROWS[part::2]) for part in (0, 1)
+    ]
     if kind == "parquet":
         for part, source in enumerate(sources):
             sources[part] = source.with_suffix(".parquet")
             pq.write_table(pa.Table.from_pylist(ROWS[part::2]), sources[part])
     removed = tmp_path / "removed"
     folders = {"output": tmp_path / "kept", "removed": removed}
-    stages.plan(sources, work=tmp_path / "work", id_column="id", size=3, shards=2, **folders)
+    stages.plan(
+        sources, work=tmp_path / "work", id_column="id", size=3, shards=2, **folders
+    )
     for stage in ("sketch", "band", "join", "group", "collect", "verify", "apply"):
         stages.run(tmp_path / "work", stage)
     names = ["00000", "00001"]
     beside = [f"{name}.jsonl.options.json" for name in names] if kind == "jsonl" else []
-    assert {path.name for path in removed.iterdir()} == {*(f"{name}.{kind}" for name in names), *beside}
+    assert {path.name for path in removed.iterdir()} == {
+        *(f"{name}.{kind}" for name in names),
+        *beside,
+    }
     assert read_options(str(removed)) == read_options(str(removed / f"00001.{kind}"))
     said = explained("near", *sources, "--removed", removed)
     assert said.startswith("near: removed; first is kept instead\n")
@@ -240,4 +295,6 @@ def test_a_folder_without_options(tmp_path, source):
     folder.mkdir()
     (tmp_path / "removed.csv").rename(folder / "removed.csv")
     assert read_options(str(folder)) is None
-    assert "near: removed" in explained("near", source, "--removed", folder, "--id-column", "id")
+    assert "near: removed" in explained(
+        "near", source, "--removed", folder, "--id-column", "id"
+    )

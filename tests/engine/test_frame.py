@@ -51,19 +51,29 @@ def test_a_job(rows, tmp_path):
     found = lengths(rows, tmp_path / "out.jsonl")
     assert (found.read, found.texts, found.rejected) == (3, 2, 1)
     assert read_jsonl(tmp_path / "out.jsonl") == [{"length": 3}, {"length": 1}]
-    assert [row["line"] for row in read_jsonl(tmp_path / "out.jsonl.rejects.jsonl")] == [2]
+    assert [
+        row["line"] for row in read_jsonl(tmp_path / "out.jsonl.rejects.jsonl")
+    ] == [2]
 
 
 def test_one_function_shows_any_account_on_a_terminal_and_in_a_notebook(rows, tmp_path):
     found = lengths(rows, tmp_path / "out.jsonl")
     lines = account_table(found, 5_000_000).splitlines()
     assert lines[0] == "read                       3   2 texts + 1 rejected; <all>"
-    assert [line.split()[:2] for line in lines[2:]] == [["in", "all"], ["peak", "memory"]]
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["in", "all"],
+        ["peak", "memory"],
+    ]
     shown = found._repr_html_()
     assert shown.startswith("<p><b>Lengths</b></p><table><tr>")
     assert "2 texts + 1 rejected; &lt;all&gt;" in shown
     stages = Lengths(
-        read=0, rejected=0, texts=0, seconds=0, stages={"sample": Stage(2.0, 10**8)}, delimiters={"f": "\t"}
+        read=0,
+        rejected=0,
+        texts=0,
+        seconds=0,
+        stages={"sample": Stage(2.0, 10**8)},
+        delimiters={"f": "\t"},
     )
     assert "separates the cells of f" in stages._repr_html_()
     assert account_table(stages, 2 * 10**8).splitlines() == [
@@ -80,8 +90,12 @@ def test_one_function_shows_any_account_on_a_terminal_and_in_a_notebook(rows, tm
 
 def test_accounts_are_equal_whatever_the_time_and_lost_rows_are_an_error():
     account = Lengths(read=2, rejected=1, texts=1, seconds=1.0)
-    assert account == Lengths(read=2, rejected=1, texts=1, seconds=2.0, stages={"read": Stage(1.0, 1)})
-    with pytest.raises(RuntimeError, match=r"rows were lost: 1 texts \+ 1 rejected are not 3 read"):
+    assert account == Lengths(
+        read=2, rejected=1, texts=1, seconds=2.0, stages={"read": Stage(1.0, 1)}
+    )
+    with pytest.raises(
+        RuntimeError, match=r"rows were lost: 1 texts \+ 1 rejected are not 3 read"
+    ):
         Lengths(read=3, rejected=1, texts=1, seconds=1.0)
 
 
@@ -95,6 +109,8 @@ def test_outputs_are_checked_before_the_work_and_all_or_none_appear(rows, tmp_pa
         Job([str(out), str(out)], "stop", True).check()
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
     (tmp_path / "out.jsonl.rejects.jsonl").touch()
-    with pytest.raises(FileExistsError, match=r"rejects\.jsonl: the output exists already"):
+    with pytest.raises(
+        FileExistsError, match=r"rejects\.jsonl: the output exists already"
+    ):
         lengths(rows, out)
     assert not out.exists()

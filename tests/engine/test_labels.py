@@ -35,7 +35,9 @@ class Labeller:
     def __init__(self, shares, pairs, seed):
         random = np.random.default_rng(seed)
         self.pairs = np.asarray(pairs)
-        self.truth = [random.random(n) < share for n, share in zip(pairs, shares, strict=True)]
+        self.truth = [
+            random.random(n) < share for n, share in zip(pairs, shares, strict=True)
+        ]
         self.same, self.different = np.zeros(len(pairs), int), np.zeros(len(pairs), int)
         self.seed = seed
 
@@ -43,7 +45,9 @@ class Labeller:
         for _ in range(times):
             asked = self.same + self.different
             left = np.minimum(self.pairs, SAMPLE_PAIRS) - asked
-            band = next_band(Labels(self.pairs, self.same, self.different), asked, left, wanted)
+            band = next_band(
+                Labels(self.pairs, self.same, self.different), asked, left, wanted
+            )
             if band is None:
                 break
             counts = self.same if self.truth[band][asked[band]] else self.different
@@ -52,8 +56,15 @@ class Labeller:
 
     def estimate(self, wanted=None):
         similarity = np.repeat(MIDDLES, self.same + self.different)
-        same = np.concatenate([np.arange(s + d) < s for s, d in zip(self.same, self.different, strict=True)])
-        return threshold_of(similarity, same, EDGES, self.pairs, precision=wanted, seed=self.seed)
+        same = np.concatenate(
+            [
+                np.arange(s + d) < s
+                for s, d in zip(self.same, self.different, strict=True)
+            ]
+        )
+        return threshold_of(
+            similarity, same, EDGES, self.pairs, precision=wanted, seed=self.seed
+        )
 
     def rates(self):
         """The true precision, recall and F1 by threshold."""
@@ -62,7 +73,8 @@ class Labeller:
         return true / above, true / same.sum(), 2 * true / (above + same.sum())
 
 
-# Each corpus with each of both, and these with each other. Each corpus is once in a trial that is not weekly.
+# Each corpus with each of both, and these with each other. Each corpus is once in a trial that is
+# not weekly.
 TRIALS = [
     pytest.param(
         corpus,
@@ -83,7 +95,11 @@ def test_intervals_hold_the_true_rates(corpus, wanted, labels):
         labeller = Labeller(*CORPORA[corpus], seed).label(labels, wanted)
         found = labeller.estimate(wanted)
         precision, recall, f1 = labeller.rates()
-        at = BANDS - 1 if found.threshold is None else found.thresholds.tolist().index(found.threshold)
+        at = (
+            BANDS - 1
+            if found.threshold is None
+            else found.thresholds.tolist().index(found.threshold)
+        )
         for name, truth in (("precision", precision), ("recall", recall)):
             low, high = getattr(found, f"{name}_intervals")[at]
             held[name] += low - 1e-12 <= truth[at] <= high + 1e-12
@@ -118,7 +134,8 @@ def test_labels_of_all_pairs_leave_nothing_open():
     assert np.allclose(found.recall, recall)
     assert np.allclose(found.f1, f1)
     assert all(
-        np.allclose(interval, value) for interval, value in zip(found.precision_intervals, precision, strict=True)
+        np.allclose(interval, value)
+        for interval, value in zip(found.precision_intervals, precision, strict=True)
     )
     assert found.threshold == EDGES[np.argmax(f1)]
 
@@ -128,7 +145,9 @@ def test_the_least_threshold_with_a_precision():
     found = labeller.estimate(0.9)
     assert found.threshold == 0.75
     assert found.precision[5] >= 0.9 > found.precision[4]
-    none = Labeller(np.zeros(BANDS), np.full(BANDS, 50), 0).label(100, 0.9).estimate(0.9)
+    none = (
+        Labeller(np.zeros(BANDS), np.full(BANDS, 50), 0).label(100, 0.9).estimate(0.9)
+    )
     assert (none.threshold, none.interval, none.at_threshold) == (None, None, None)
     assert repr(none).startswith("no threshold has precision 0.9, from 100 labels\n")
 
@@ -167,7 +186,12 @@ def test_a_lower_threshold_may_be_better():
 
 
 def test_empty_bands_are_left_out():
-    found = threshold_of([0.86, 0.87, 0.92], [True, False, True], [0.5, 0.8, 0.9, 0.95, 1], [0, 20, 30, 0])
+    found = threshold_of(
+        [0.86, 0.87, 0.92],
+        [True, False, True],
+        [0.5, 0.8, 0.9, 0.95, 1],
+        [0, 20, 30, 0],
+    )
     assert found.thresholds.tolist() == [0.5, 0.9]
     assert found.pairs.tolist() == [50, 30]
 
@@ -179,7 +203,10 @@ def test_empty_bands_are_left_out():
         (([0.9], [True], [0.8, 1], [5, 6]), "there must be one count"),
         (([0.9], [True], [1, 0.8], [5]), "edges must ascend"),
         (([0.7], [True], [0.8, 1], [5]), r"similarity must be in 0\.8\.\.1"),
-        (([0.9, 0.9], [True, True], [0.8, 1], [1]), "more pairs of a band are labelled"),
+        (
+            ([0.9, 0.9], [True, True], [0.8, 1], [1]),
+            "more pairs of a band are labelled",
+        ),
     ],
 )
 def test_wrong_arguments(arguments, message):
@@ -256,4 +283,6 @@ def test_isotonic_regression_is_that_of_pooling():
     random = np.random.default_rng(2)
     for bands in (1, 2, 5, 11):
         values, weights = random.random((20, bands)), random.uniform(1, 9, bands)
-        assert np.allclose(_rising(values, weights), [pooled(row, weights) for row in values])
+        assert np.allclose(
+            _rising(values, weights), [pooled(row, weights) for row in values]
+        )

@@ -32,19 +32,33 @@ def test_the_figures_that_libraries_publish():
 @pytest.mark.parametrize("name", ["datasketch", "text-dedup", "data-juicer"])
 def test_bands_that_are_chosen_as_datasketch_does(name):
     library = lshfast.library_defaults(name)
-    chosen = lshfast.choose_bands(library.threshold, library.num_perm, weights=(0.5, 0.5))
+    chosen = lshfast.choose_bands(
+        library.threshold, library.num_perm, weights=(0.5, 0.5)
+    )
     assert chosen == library.banding
-    theirs = pytest.importorskip("datasketch").MinHashLSH(threshold=library.threshold, num_perm=library.num_perm)
+    theirs = pytest.importorskip("datasketch").MinHashLSH(
+        threshold=library.threshold, num_perm=library.num_perm
+    )
     assert (theirs.b, theirs.r) == (library.bands, library.rows_per_band)
 
 
 def test_the_defaults_of_installed_libraries():
     lsh = pytest.importorskip("datasketch").MinHashLSH
-    defaults = {name: parameter.default for name, parameter in inspect.signature(lsh).parameters.items()}
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(lsh).parameters.items()
+    }
     library = LIBRARIES["datasketch"]
-    assert (defaults["threshold"], defaults["num_perm"]) == (library.threshold, library.num_perm)
+    assert (defaults["threshold"], defaults["num_perm"]) == (
+        library.threshold,
+        library.num_perm,
+    )
     spark = pytest.importorskip("pyspark.ml.feature").MinHashLSH
-    assert inspect.signature(spark).parameters["numHashTables"].default == LIBRARIES["spark"].bands == 1
+    assert (
+        inspect.signature(spark).parameters["numHashTables"].default
+        == LIBRARIES["spark"].bands
+        == 1
+    )
 
 
 @pytest.mark.parametrize("library", LIBRARIES.values(), ids=list(LIBRARIES))
@@ -59,26 +73,40 @@ def test_settings_fit_together(library):
 def test_the_table_in_the_docs():
     page = PAGE.read_text("utf-8")
     for library in LIBRARIES.values():
-        shares = " | ".join(f"{each:.3f}".removeprefix("0") for each in library.probability([0.7, 0.8, 0.9]))
+        shares = " | ".join(
+            f"{each:.3f}".removeprefix("0")
+            for each in library.probability([0.7, 0.8, 0.9])
+        )
         row = f"| {library.name} {library.version} | {library.bands} × {library.rows_per_band} | {shares} |"
         assert row in page, row
 
 
 def test_an_unknown_library_is_an_error():
-    with pytest.raises(ValueError, match=r"library must be one of datatrove, curator, .*, not 'lsh'"):
+    with pytest.raises(
+        ValueError, match=r"library must be one of datatrove, curator, .*, not 'lsh'"
+    ):
         lshfast.library_defaults("lsh")
     assert "library must be one of datatrove" in failing(2, "tune", "--like", "lsh")
 
 
 def test_tune_prints_libraries_beside_the_plan():
-    lines = run("tune", "--like", "datatrove", "--like", "curator", "--like", "curator").stdout.splitlines()
-    head = next(number for number, line in enumerate(lines) if line.startswith("similarity"))
+    lines = run(
+        "tune", "--like", "datatrove", "--like", "curator", "--like", "curator"
+    ).stdout.splitlines()
+    head = next(
+        number for number, line in enumerate(lines) if line.startswith("similarity")
+    )
     assert lines[head].split() == ["similarity", "here", "datatrove", "curator"]
     [marked] = [line for line in lines if line.endswith("  <- threshold")]
     assert marked.split()[:4] == ["0.8", "0.985542", "0.923548", "0.677254"]
     assert "datatrove 0.10.1: 14 bands of 8 rows: 112 of 112 slots" in lines
-    assert sum("leave a similarity of" in line for line in lines) == 1  # datatrove has the same shingles
-    assert "    5 changed words in a text of 500 leave a similarity of 0.91, and 0.90 here" in lines
+    assert (
+        sum("leave a similarity of" in line for line in lines) == 1
+    )  # datatrove has the same shingles
+    assert (
+        "    5 changed words in a text of 500 leave a similarity of 0.91, and 0.90 here"
+        in lines
+    )
     assert "#" not in "".join(lines)
     assert "#" in run("tune").stdout
 
@@ -96,13 +124,27 @@ def test_tune_of_sets_compares_no_shingles():
 @pytest.mark.parametrize("kind", ["vector", "code", "weighted"])
 def test_like_is_for_texts_and_sets(kind):
     options = ["--radius", 3] if kind == "code" else []
-    assert "like is for texts and sets, not for" in failing(2, "tune", "--as", kind, *options, "--like", "datatrove")
+    assert "like is for texts and sets, not for" in failing(
+        2, "tune", "--as", kind, *options, "--like", "datatrove"
+    )
 
 
 def test_libraries_are_drawn(tmp_path):
-    run("tune", "--like", "datatrove", "--like", "rensa", "--plot", tmp_path / "curve.svg")
+    run(
+        "tune",
+        "--like",
+        "datatrove",
+        "--like",
+        "rensa",
+        "--plot",
+        tmp_path / "curve.svg",
+    )
     drawn = ElementTree.parse(tmp_path / "curve.svg")
-    lines = [line for line in drawn.iter(f"{NAME}polyline") if len(line.get("points").split()) > 2]
+    lines = [
+        line
+        for line in drawn.iter(f"{NAME}polyline")
+        if len(line.get("points").split()) > 2
+    ]
     assert {line.get("class") for line in lines} == {"curve"}
     assert [line.get("stroke-dasharray") for line in lines] == [None, "2 3", "5 3"]
     assert {"datatrove", "rensa"} <= {text.text for text in drawn.iter(f"{NAME}text")}
@@ -113,13 +155,25 @@ def test_libraries_are_drawn_by_matplotlib(tmp_path):
     from lshfast.families import plot_curve
 
     ax = plot_curve(lshfast.Bands(18, 7), others={"other": lshfast.Bands(14, 8)})
-    [line] = [line for line in ax.get_lines() if line.get_label() == "other: 14 bands of 8 rows"]
+    [line] = [
+        line
+        for line in ax.get_lines()
+        if line.get_label() == "other: 14 bands of 8 rows"
+    ]
     places, drawn = line.get_data()
     assert abs(drawn - lshfast.Bands(14, 8).probability(places)).max() < 1e-12
-    distances = plot_curve(lshfast.Bands(18, 7), others={"other": lshfast.Bands(14, 8)}, over="distance")
-    [line] = [line for line in distances.get_lines() if line.get_label() == "other: 14 bands of 8 rows"]
+    distances = plot_curve(
+        lshfast.Bands(18, 7), others={"other": lshfast.Bands(14, 8)}, over="distance"
+    )
+    [line] = [
+        line
+        for line in distances.get_lines()
+        if line.get_label() == "other: 14 bands of 8 rows"
+    ]
     assert line.get_data()[1][0] == 1
     with pytest.raises(TypeError, match="others must be Bands"):
         plot_curve(lshfast.Bands(18, 7), others={"other": 3})
-    assert run("tune", "--like", "gaoya", "--plot", tmp_path / "curve.png").exit_code == 0
+    assert (
+        run("tune", "--like", "gaoya", "--plot", tmp_path / "curve.png").exit_code == 0
+    )
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -11,8 +11,17 @@ from lshfast._engine.plan import make_plan
 from lshfast.join import PAIR
 
 rows_of_pairs = st.lists(
-    st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.5, 0.6, 0.75, 0.9, 1.0])), max_size=40
-).map(lambda found: sorted({(min(i, j), max(i, j)): s for i, j, s in found if i != j}.items()))
+    st.tuples(
+        st.integers(0, 9),
+        st.integers(0, 9),
+        st.sampled_from([0.5, 0.6, 0.75, 0.9, 1.0]),
+    ),
+    max_size=40,
+).map(
+    lambda found: sorted(
+        {(min(i, j), max(i, j)): s for i, j, s in found if i != j}.items()
+    )
+)
 
 
 def array_of(found):
@@ -28,13 +37,20 @@ def reference(found, k):
     return [(i, j, s) for (i, j), s in found if (i, j) in chosen]
 
 
-@given(rows_of_pairs, st.integers(1, 4), st.integers(1, 7), st.sampled_from([None, 0.5, 0.8]))
+@given(
+    rows_of_pairs,
+    st.integers(1, 4),
+    st.integers(1, 7),
+    st.sampled_from([None, 0.5, 0.8]),
+)
 def test_the_most_similar_of_each_row(found, k, size, most):
     plan = make_plan(threshold=0.5, top=k, most=most)
     whole = array_of(found)
     batches = [whole[at : at + size] for at in range(0, len(whole), size)]
     (chosen,) = listing.listed(batches, plan, most_waiting=5)
-    assert chosen.tolist() == reference([pair for pair in found if most is None or pair[1] <= most], k)
+    assert chosen.tolist() == reference(
+        [pair for pair in found if most is None or pair[1] <= most], k
+    )
 
 
 @given(rows_of_pairs, st.sampled_from([0.5, 0.7, 1.0]))
@@ -44,7 +60,15 @@ def test_an_upper_bound(found, most):
     assert chosen.tolist() == [(i, j, s) for (i, j), s in found if s <= most]
 
 
-TEXTS = ["a b c d e", "a b c d f", "a b c g h", "a b c d e", "x y z", "x y z", "a b c d e f"]
+TEXTS = [
+    "a b c d e",
+    "a b c d f",
+    "a b c g h",
+    "a b c d e",
+    "x y z",
+    "x y z",
+    "a b c d e f",
+]
 
 
 def test_copies_are_listed_beside_the_most_similar():
@@ -61,7 +85,9 @@ def test_a_bound_below_1_leaves_copies_out():
 
 
 def test_all_copies_have_the_pairs_of_the_first():
-    found = pairs(TEXTS, size=1, threshold=0.2, exact=True, top=1, most=0.99, copies="all")
+    found = pairs(
+        TEXTS, size=1, threshold=0.2, exact=True, top=1, most=0.99, copies="all"
+    )
     every = pairs(TEXTS, size=1, threshold=0.2, exact=True, top=1, most=0.99)
     assert set(every.tolist()) < set(found.tolist())
     assert (3, 6) in found[["i", "j"]].tolist()
@@ -70,7 +96,9 @@ def test_all_copies_have_the_pairs_of_the_first():
 @pytest.mark.parametrize("exact", [True, False])
 def test_batches_of_bands_and_of_the_exact_join(exact):
     rng = np.random.default_rng(4)
-    texts = [" ".join(f"w{word}" for word in rng.integers(0, 12, 9)) for _ in range(300)]
+    texts = [
+        " ".join(f"w{word}" for word in rng.integers(0, 12, 9)) for _ in range(300)
+    ]
     options = {"size": 1, "threshold": 0.7, "exact": exact, "seed": 7}
     every = pairs(texts, **options)
     found = [((int(i), int(j)), float(s)) for i, j, s in every.tolist() if s < 1]

@@ -29,7 +29,10 @@ def write_texts(path, n, own, common=()):
 
 def test_growing_arrays():
     rows = GrowingArray(np.uint64, 3)
-    parts = [np.arange(3 * n, dtype=np.uint64).reshape(n, 3) for n in (0, 1, 5, 0, 40, 2, 300)]
+    parts = [
+        np.arange(3 * n, dtype=np.uint64).reshape(n, 3)
+        for n in (0, 1, 5, 0, 40, 2, 300)
+    ]
     for part in parts:
         rows.extend(part)
     assert len(rows) == 348
@@ -37,7 +40,9 @@ def test_growing_arrays():
 
 
 @pytest.mark.slow
-def test_pairs_are_written_in_memory_that_does_not_grow_with_them(tmp_path, monkeypatch):
+def test_pairs_are_written_in_memory_that_does_not_grow_with_them(
+    tmp_path, monkeypatch
+):
     """All of it, the interpreter's objects included, takes less than an array of the 720,000 pairs: 17 MB."""
     n = 1200
     texts, output = tmp_path / "texts.jsonl", tmp_path / "pairs.csv"
@@ -51,7 +56,9 @@ def test_pairs_are_written_in_memory_that_does_not_grow_with_them(tmp_path, monk
     assert len(result.pairs) == result.summary.removed == n - 1
     assert peak < 12 << 20
     written = np.loadtxt(output, delimiter=",", skiprows=1)
-    found = lshfast.pairs([json.loads(line)["text"] for line in texts.read_text().splitlines()])
+    found = lshfast.pairs(
+        [json.loads(line)["text"] for line in texts.read_text().splitlines()]
+    )
     for column, name in enumerate(found.dtype.names):
         assert np.array_equal(written[:, column], found[name])
 
@@ -67,6 +74,15 @@ def test_the_estimate_of_memory_is_an_upper_bound_within_15_percent(tmp_path):
         with open("/proc/self/status") as file:  # ru_maxrss would be at least that of the process of the tests
             print(*(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM")))
     """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    )
     peak = int(done.stdout)
-    assert peak <= sum(make_plan(threads=2).memory(rows, nbytes, held=False).values()) <= 1.15 * peak
+    assert (
+        peak
+        <= sum(make_plan(threads=2).memory(rows, nbytes, held=False).values())
+        <= 1.15 * peak
+    )

@@ -18,7 +18,8 @@ from tests.make_option_types import source
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-# Parameters that are no options of a deduplication: the rows, the outputs, and what only one function has.
+# Parameters that are no options of a deduplication: the rows, the outputs, and what only one
+# function has.
 OWN = {
     lshfast.dedup: {"texts", "keys", "add", "progress"},
     lshfast.dedup_files: {"inputs", "output", "progress"},
@@ -36,7 +37,17 @@ DRIVERS = {
 # Options that a function has under another name, or that its caller has done before.
 ABSENT = {
     lshfast.dedup_files: {"split"},
-    spark.dedup: {"column", "id_column", "removed", "overwrite", "dry_run", "top", "most", "html", "html_texts"},
+    spark.dedup: {
+        "column",
+        "id_column",
+        "removed",
+        "overwrite",
+        "dry_run",
+        "top",
+        "most",
+        "html",
+        "html_texts",
+    },
     spark.pairs: {
         "column",
         "id_column",
@@ -52,12 +63,16 @@ ABSENT = {
     },
 }
 # Defaults that differ: of a task, and of a folder that must be named.
-OTHERS = {stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}}
+OTHERS = {
+    stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}
+}
 # With an index, the defaults are those of the index, so the function cannot name them.
 OF_INDEX = {"threshold", "unit"}
 
 
-@pytest.mark.parametrize("function", OWN, ids=lambda function: f"{function.__module__}.{function.__name__}")
+@pytest.mark.parametrize(
+    "function", OWN, ids=lambda function: f"{function.__module__}.{function.__name__}"
+)
 def test_signatures(function):
     parameters = {
         name: parameter.default
@@ -65,7 +80,11 @@ def test_signatures(function):
         if name not in OWN[function]
     }
     wanted = {name: OPTIONS[name].default for name in taken_by(*DRIVERS[function])}
-    wanted = {name: default for name, default in wanted.items() if name not in ABSENT.get(function, ())}
+    wanted = {
+        name: default
+        for name, default in wanted.items()
+        if name not in ABSENT.get(function, ())
+    }
     if function is lshfast.dedup_files:
         wanted |= dict.fromkeys(OF_INDEX)
     assert parameters == wanted | OTHERS.get(function, {})
@@ -95,7 +114,10 @@ def test_daily_options_are_few():
     assert "--num-perm" in long
 
 
-@pytest.mark.parametrize("command", [("dedup",), ("pairs",), ("check",), ("index", "build"), ("records", "dedup")])
+@pytest.mark.parametrize(
+    "command",
+    [("dedup",), ("pairs",), ("check",), ("index", "build"), ("records", "dedup")],
+)
 def test_an_option_of_one_value_is_given_once(command):
     message = failing(2, *command, "in.jsonl", "-o", "a", "--output", "b")
     assert "--output takes one value, and is given 2 times" in message
@@ -103,28 +125,49 @@ def test_an_option_of_one_value_is_given_once(command):
 
 def test_the_plan_of_a_run():
     for name, parameter in inspect.signature(make_plan).parameters.items():
-        assert parameter.default == (False if name == "exact" else OPTIONS[name].default), name
+        assert parameter.default == (
+            False if name == "exact" else OPTIONS[name].default
+        ), name
 
 
 @pytest.mark.parametrize(
     ("command", "own", "drivers"),
     [
-        (("dedup",), {"inputs", "output", "engine", "master", "quiet", "help_all"}, ("files", "cap", "spark")),
-        (("stage", "plan"), {"inputs", "output", "shards", "tasks", "rejected", "quiet", "help_all"}, ("stages",)),
+        (
+            ("dedup",),
+            {"inputs", "output", "engine", "master", "quiet", "help_all"},
+            ("files", "cap", "spark"),
+        ),
+        (
+            ("stage", "plan"),
+            {"inputs", "output", "shards", "tasks", "rejected", "quiet", "help_all"},
+            ("stages",),
+        ),
     ],
 )
 def test_commands(command, own, drivers):
     found = typer.main.get_command(app)
     for name in command:
         found = found.commands[name]
-    parameters = {parameter.name: parameter for parameter in found.params if parameter.name not in own}
+    parameters = {
+        parameter.name: parameter
+        for parameter in found.params
+        if parameter.name not in own
+    }
     assert set(parameters) == set(taken_by(*drivers))
     # These are folders, or mean a task's.
-    different = {"memory", "work", "pairs", "removed", "threads"} if "stage" in command else set()
+    different = (
+        {"memory", "work", "pairs", "removed", "threads"}
+        if "stage" in command
+        else set()
+    )
     for name, parameter in parameters.items():
         assert parameter.opts == [OPTIONS[name].shown]
         if name not in different:
-            assert (parameter.help, parameter.default) == (OPTIONS[name].help, OPTIONS[name].default), name
+            assert (parameter.help, parameter.default) == (
+                OPTIONS[name].help,
+                OPTIONS[name].default,
+            ), name
 
 
 def test_the_table_in_the_docs():

@@ -21,7 +21,10 @@ from tests.corpora import load, make
 
 pytestmark = pytest.mark.usefixtures("little_work")
 
-PARTS = st.lists(st.sampled_from(["a", "é b", "\n", "\n\n", " ", "\t", "\r\n", "\u2028", "\x0b"]), max_size=20)
+PARTS = st.lists(
+    st.sampled_from(["a", "é b", "\n", "\n\n", " ", "\t", "\r\n", "\u2028", "\x0b"]),
+    max_size=20,
+)
 
 
 @given(PARTS.map("".join))
@@ -32,7 +35,9 @@ def test_paragraphs_end_with_blank_lines(text):
     found = split_paragraphs(text)
     assert "".join(found) == text
     assert join_paragraphs(found, [True] * len(found)) == text
-    lines = re.findall(r"[^\n]*\n|[^\n]+\Z", text)  # a paragraph ends before a line that follows a blank one and is not
+    lines = re.findall(
+        r"[^\n]*\n|[^\n]+\Z", text
+    )  # a paragraph ends before a line that follows a blank one and is not
     blank = [not line.strip(" \t\r\n\f\v") and line.endswith("\n") for line in lines]
     wanted, number = [""], 0
     for number, line in enumerate(lines):
@@ -44,10 +49,15 @@ def test_paragraphs_end_with_blank_lines(text):
 
 def corpus_of(path, n=40):
     draw = random.Random(4)
-    pool = [" ".join(draw.choices([f"w{i}" for i in range(300)], k=draw.randrange(8, 30))) for _ in range(90)]
+    pool = [
+        " ".join(draw.choices([f"w{i}" for i in range(300)], k=draw.randrange(8, 30)))
+        for _ in range(90)
+    ]
     texts = ["\n\n".join(draw.choices(pool, k=draw.randrange(0, 6))) for _ in range(n)]
     texts[5], texts[6] = "...\n\n" + texts[4], " ".join(pool[0].split()[:-1]) + "\n\n!"
-    return texts, make(path, [{"id": f"r{i}", "text": text, "n": i} for i, text in enumerate(texts)])
+    return texts, make(
+        path, [{"id": f"r{i}", "text": text, "n": i} for i, text in enumerate(texts)]
+    )
 
 
 @pytest.mark.few_cases
@@ -55,11 +65,17 @@ def corpus_of(path, n=40):
 @pytest.mark.parametrize("keep", ["first", "longest"])
 def test_rows_are_put_together_again(tmp_path, kind, keep):
     texts, path = corpus_of(tmp_path / f"in{kind}")
-    paragraphs = [(row, text) for row, whole in enumerate(texts) for text in whole.split("\n\n")]
+    paragraphs = [
+        (row, text) for row, whole in enumerate(texts) for text in whole.split("\n\n")
+    ]
     dedup = lshfast.dedup([text for _, text in paragraphs], keep=keep)
     wanted = []
     for row, whole in enumerate(texts):
-        parts = [(text, kept) for (number, text), kept in zip(paragraphs, dedup.keep, strict=True) if number == row]
+        parts = [
+            (text, kept)
+            for (number, text), kept in zip(paragraphs, dedup.keep, strict=True)
+            if number == row
+        ]
         left = [text for text, kept in parts if kept]
         if len(left) == len(parts):
             wanted.append({"id": f"r{row}", "text": whole, "n": row})
@@ -67,7 +83,9 @@ def test_rows_are_put_together_again(tmp_path, kind, keep):
             wanted.append({"id": f"r{row}", "text": "\n\n".join(left), "n": row})
     out, removed = tmp_path / f"out{kind}", tmp_path / "removed.jsonl"
     source = Inputs([str(path)], id_column="id")
-    found = run_paragraphs(source, Outputs(str(out), removed=str(removed)), make_plan(threads=2), keep=keep)
+    found = run_paragraphs(
+        source, Outputs(str(out), removed=str(removed)), make_plan(threads=2), keep=keep
+    )
     assert [dict(row, n=int(row["n"])) for row in load(out)] == wanted
     assert (found.read, found.kept, found.rejected) == (40, len(wanted), 0)
     assert found.shortened == sum(texts[row["n"]] != row["text"] for row in wanted) > 0
@@ -76,7 +94,9 @@ def test_rows_are_put_together_again(tmp_path, kind, keep):
     assert len(table) == dedup.summary.removed
     for row in table:
         first, second = ((row[f"{p}key"], row[f"{p}paragraph"]) for p in ("", "kept_"))
-        a, b = (texts[int(key[1:])].split("\n\n")[number] for key, number in (first, second))
+        a, b = (
+            texts[int(key[1:])].split("\n\n")[number] for key, number in (first, second)
+        )
         assert lshfast.dedup([a, b]).removed[0].similarity == row["similarity"]
 
 
@@ -84,30 +104,92 @@ def test_the_table_names_the_measure(tmp_path):
     long = "we moved our office to a bigger house near the station in May and invite you all"
     path = make(tmp_path / "in.jsonl", [{"text": f"{long}\n\n{long[:50]}"}])
     plan = make_plan(measure="containment", size=2, exact=True)
-    run_paragraphs(Inputs([str(path)]), Outputs(removed=str(tmp_path / "removed.jsonl")), plan)
+    run_paragraphs(
+        Inputs([str(path)]), Outputs(removed=str(tmp_path / "removed.jsonl")), plan
+    )
     (row,) = load(tmp_path / "removed.jsonl")
     key = f"{path}:1"
-    assert row == {"key": key, "paragraph": 1, "kept_key": key, "kept_paragraph": 0, "containment": 0.9}
+    assert row == {
+        "key": key,
+        "paragraph": 1,
+        "kept_key": key,
+        "kept_paragraph": 0,
+        "containment": 0.9,
+    }
 
 
 def test_the_command(tmp_path):
     path = corpus_of(tmp_path / "in.jsonl")[1]
     results = [
-        run("dedup", path, "--split", "paragraph", "-o", tmp_path / f"{threads}.jsonl", "--threads", threads)
+        run(
+            "dedup",
+            path,
+            "--split",
+            "paragraph",
+            "-o",
+            tmp_path / f"{threads}.jsonl",
+            "--threads",
+            threads,
+        )
         for threads in (1, 3)
     ]
     assert [result.exit_code for result in results] == [0, 0]
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "3.jsonl").read_bytes()
-    assert re.search(r"\d+ kept \+ \d+ removed \+ 0 rejected = 40 read", results[0].stderr)
+    assert re.search(
+        r"\d+ kept \+ \d+ removed \+ 0 rejected = 40 read", results[0].stderr
+    )
     assert re.search(r"paragraphs +\d+", results[0].stderr)
-    for options in (["--annotate"], ["--pairs", tmp_path / "p.csv"], ["--save-index", tmp_path / "i"]):
-        said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", *options)
-        assert "paragraphs are deduplicated without pairs, html, annotate and indexes" in said
-    said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", "--memory", "1G")
+    for options in (
+        ["--annotate"],
+        ["--pairs", tmp_path / "p.csv"],
+        ["--save-index", tmp_path / "i"],
+    ):
+        said = failing(
+            2,
+            "dedup",
+            path,
+            "--split",
+            "paragraph",
+            "-o",
+            tmp_path / "o.jsonl",
+            *options,
+        )
+        assert (
+            "paragraphs are deduplicated without pairs, html, annotate and indexes"
+            in said
+        )
+    said = failing(
+        2,
+        "dedup",
+        path,
+        "--split",
+        "paragraph",
+        "-o",
+        tmp_path / "o.jsonl",
+        "--memory",
+        "1G",
+    )
     assert "paragraphs are deduplicated in memory" in said
-    said = failing(2, "dedup", path, "--split", "paragraph", "-o", tmp_path / "o.jsonl", "--keep", "max:n")
-    assert "keep must be first, last, longest or shortest for paragraphs, not 'max:n'" in said
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["1.jsonl", "3.jsonl", "in.jsonl"]
+    said = failing(
+        2,
+        "dedup",
+        path,
+        "--split",
+        "paragraph",
+        "-o",
+        tmp_path / "o.jsonl",
+        "--keep",
+        "max:n",
+    )
+    assert (
+        "keep must be first, last, longest or shortest for paragraphs, not 'max:n'"
+        in said
+    )
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "1.jsonl",
+        "3.jsonl",
+        "in.jsonl",
+    ]
 
 
 def test_bad_rows(tmp_path):
@@ -117,21 +199,42 @@ def test_bad_rows(tmp_path):
     with pytest.raises(DataError, match=r"in\.jsonl:2: "):
         run_paragraphs(Inputs([str(path)]), Outputs(str(out)), make_plan())
     assert not out.exists()
-    found = run_paragraphs(Inputs([str(path)], on_error="skip"), Outputs(str(out)), make_plan(), indexes=Indexes())
+    found = run_paragraphs(
+        Inputs([str(path)], on_error="skip"),
+        Outputs(str(out)),
+        make_plan(),
+        indexes=Indexes(),
+    )
     assert (found.read, found.kept, found.removed, found.rejected) == (3, 1, 1, 1)
     assert out.read_bytes() == b'{"text": "one\\n\\ntwo"}\n'
     assert [row["line"] for row in load(tmp_path / "out.jsonl.rejects.jsonl")] == [2]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"),
+    reason="tells by /proc when the run is under way",
+)
 def test_interrupt_leaves_nothing(tmp_path):
-    big = write_long(tmp_path / "in.jsonl.gz", "one two three\n\nfour five six\n\none two three")
-    outputs = "--split", "paragraph", "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv"
+    big = write_long(
+        tmp_path / "in.jsonl.gz", "one two three\n\nfour five six\n\none two three"
+    )
+    outputs = (
+        "--split",
+        "paragraph",
+        "-o",
+        tmp_path / "out.jsonl",
+        "--removed",
+        tmp_path / "removed.csv",
+    )
     assert stopped(signal.SIGINT, big, "dedup", big, *outputs) == ENDINGS[signal.SIGINT]
     assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl.gz"]
 
 
 def test_no_rows(tmp_path):
     (tmp_path / "in.jsonl").write_bytes(b"")
-    found = run_paragraphs(Inputs([str(tmp_path / "in.jsonl")]), Outputs(str(tmp_path / "out.jsonl")), make_plan())
+    found = run_paragraphs(
+        Inputs([str(tmp_path / "in.jsonl")]),
+        Outputs(str(tmp_path / "out.jsonl")),
+        make_plan(),
+    )
     assert (found.read, found.paragraphs.read) == (0, 0)

@@ -12,10 +12,23 @@ from lshfast._engine.plan import described_plan, make_plan
     "given",
     [
         {},
-        {"unit": "char", "size": 4, "scheme": "classic", "seed": 2**64 - 1, "bands": 4, "rows_per_band": 9},
+        {
+            "unit": "char",
+            "size": 4,
+            "scheme": "classic",
+            "seed": 2**64 - 1,
+            "bands": 4,
+            "rows_per_band": 9,
+        },
         {"unit": "stopword", "stop_words": ["a", "b"]},
         {"exact": True, "measure": "containment"},
-        {"verify": "none", "groups": "components", "seed": "random", "recall": 0.5, "threshold": 0.1},
+        {
+            "verify": "none",
+            "groups": "components",
+            "seed": "random",
+            "recall": 0.5,
+            "threshold": 0.1,
+        },
     ],
 )
 def test_a_plan_is_read_back_from_its_description(given):

@@ -9,7 +9,14 @@ import pytest
 
 from lshfast import LSHIndex, dedup
 
-TEXTS = ["one two three four five", "a dog", "One, two, three, four, five!", "", "A dog?", "a cat"]
+TEXTS = [
+    "one two three four five",
+    "a dog",
+    "One, two, three, four, five!",
+    "",
+    "A dog?",
+    "a cat",
+]
 COLUMNS = {
     "key": ["a", "b", "c", "d", "e", "f"],
     "keep": [True, True, False, True, False, True],
@@ -38,7 +45,11 @@ def test_repr_is_a_short_table(result, part):
     shown = repr(result if part == "result" else result.summary)
     lines = shown.splitlines()
     assert lines[0] == ("DedupResult of 6 rows" if part == "result" else "Summary")
-    assert [line.split()[:2] for line in lines[1:4]] == [["read", "6"], ["kept", "4"], ["removed", "2"]]
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["read", "6"],
+        ["kept", "4"],
+        ["removed", "2"],
+    ]
     assert len(lines) < 12
     assert max(map(len, lines)) <= 100
     assert "array" not in shown
@@ -58,7 +69,10 @@ def test_repr_tells_what_only_some_runs_have():
 def test_html_names_figures_and_removed_rows(result):
     shown = result._repr_html_()
     assert shown.count("<tr>") == shown.count("</tr>") > 8
-    assert "<tr><td>c</td><td>a</td><td>1.0000</td></tr><tr><td>e</td><td>b</td><td>1.0000</td></tr>" in shown
+    assert (
+        "<tr><td>c</td><td>a</td><td>1.0000</td></tr><tr><td>e</td><td>b</td><td>1.0000</td></tr>"
+        in shown
+    )
     assert "<td" in result.summary._repr_html_()
     assert "similarity</th>" not in dedup(["a", "b"])._repr_html_()
 
@@ -116,10 +130,14 @@ READERS = {
     "pyarrow": lambda result: pa.table(result).to_pydict(),
     "polars": lambda result: pl.DataFrame(result).to_dict(as_series=False),
     "pandas": lambda result: pd.DataFrame(result).to_dict("list"),
-    "rows": lambda result: {name: [getattr(row, name) for row in result] for name in COLUMNS},
+    "rows": lambda result: {
+        name: [getattr(row, name) for row in result] for name in COLUMNS
+    },
 }
 if hasattr(pd.DataFrame, "from_arrow"):
-    READERS["pandas from_arrow"] = lambda result: pd.DataFrame.from_arrow(result).to_dict("list")
+    READERS["pandas from_arrow"] = lambda result: pd.DataFrame.from_arrow(
+        result
+    ).to_dict("list")
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
@@ -128,7 +146,12 @@ def test_libraries_take_a_result_as_a_table(result, read):
 
 
 def test_arrow_types(result):
-    kinds = {"keep": pa.bool_(), "kept_key": pa.string(), "similarity": pa.float64(), "group": pa.int64()}
+    kinds = {
+        "keep": pa.bool_(),
+        "kept_key": pa.string(),
+        "similarity": pa.float64(),
+        "group": pa.int64(),
+    }
     for numbered in (result, dedup(TEXTS)):
         key = pa.string() if numbered is result else pa.int64()
         types = dict(zip(COLUMNS, numbered.to_arrow().schema.types, strict=True))
@@ -140,8 +163,22 @@ def test_arrow_types(result):
 def test_earlier_entries_in_arrow():
     table = against(list(range(6))).to_arrow()
     assert table.column("kept_key").to_pylist() == [17, 1, 17, 3, 1, 5]
-    assert table.column("earlier").to_pylist() == [True, False, True, False, False, False]
-    assert against("abcdef").to_arrow().column("kept_key").to_pylist() == ["17", "b", "17", "d", "b", "f"]
+    assert table.column("earlier").to_pylist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert against("abcdef").to_arrow().column("kept_key").to_pylist() == [
+        "17",
+        "b",
+        "17",
+        "d",
+        "b",
+        "f",
+    ]
 
 
 def test_keys_without_an_arrow_type_are_named():

@@ -22,7 +22,9 @@ def tiny_texts(n, seed=1, words=60):
     """Make n texts of 1 to 4 of some words; some are empty, and some are copies."""
     rng = np.random.default_rng(seed)
     letters = list("abcdefgh")
-    known = np.array(["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(words)])
+    known = np.array(
+        ["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(words)]
+    )
     return [" ".join(rng.choice(known, rng.integers(0, 5))) for _ in range(n)]
 
 
@@ -48,11 +50,20 @@ def walked(texts, **options):
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
-@pytest.mark.parametrize(("keep", "threads"), [("first", 1), ("last", 2), ("longest", 1), ("shortest", 2)])
+@pytest.mark.parametrize(
+    ("keep", "threads"), [("first", 1), ("last", 2), ("longest", 1), ("shortest", 2)]
+)
 def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     """Bands of 16 slots miss similar pairs, so the result differs from that of the exact join."""
     texts = tiny_texts(9000)
-    options = {**TINY, "num_perm": 16, "recall": 0.6, "groups": groups, "keep": keep, "threads": threads}
+    options = {
+        **TINY,
+        "num_perm": 16,
+        "recall": 0.6,
+        "groups": groups,
+        "keep": keep,
+        "threads": threads,
+    }
     result = dedup(texts, **options)
     assert len(joined) == 1
     assert len(joined[0][0]) > 1000
@@ -65,12 +76,25 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("later", "threads"),
-    [("short", 2), ("both", 2), *(pytest.param(later, 1, marks=pytest.mark.slow) for later in ("short", "long"))],
+    [
+        ("short", 2),
+        ("both", 2),
+        *(
+            pytest.param(later, 1, marks=pytest.mark.slow)
+            for later in ("short", "long")
+        ),
+    ],
 )
 def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     """The first batch is a crowd. If the texts after it are long, all are sketched."""
-    long = [" ".join(texts) for texts in np.reshape(tiny_texts(90_000), (1500, 60)).tolist()]
-    more = {"short": [tiny_texts(3000, seed=9)], "long": [long], "both": [long, tiny_texts(3000, seed=9)]}
+    long = [
+        " ".join(texts) for texts in np.reshape(tiny_texts(90_000), (1500, 60)).tolist()
+    ]
+    more = {
+        "short": [tiny_texts(3000, seed=9)],
+        "long": [long],
+        "both": [long, tiny_texts(3000, seed=9)],
+    }
     batches = [tiny_texts(9000), *more[later], []]
     hashed, hash_rows = [], sketching._hashed_rows
 
@@ -79,7 +103,10 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
         return hashed[-1]
 
     monkeypatch.setattr(sketching, "_hashed_rows", noted)
-    plan, clock = make_plan(**TINY, num_perm=16, recall=0.6, threads=threads), sketching.Clock()
+    plan, clock = (
+        make_plan(**TINY, num_perm=16, recall=0.6, threads=threads),
+        sketching.Clock(),
+    )
     rows = sketching.sketch_rows(map(Texts, batches), plan, clock, grouped=True)
     assert [one is None for one in hashed] == [later != "short"]
     found = run.find_duplicates(rows, plan, clock)
@@ -95,12 +122,19 @@ def test_a_file_of_short_texts(tmp_path, joined):
     result = dedup_files(path, tmp_path / "kept.jsonl", **TINY)
     assert len(joined) == 1
     assert result.keep.tolist() == walked(texts, **TINY).keep.tolist()
-    kept = [json.loads(line)["text"] for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    kept = [
+        json.loads(line)["text"]
+        for line in (tmp_path / "kept.jsonl").read_text().splitlines()
+    ]
     assert kept == [text for text, keep in zip(texts, result.keep, strict=True) if keep]
 
 
 @given(
-    texts=st.lists(st.lists(st.sampled_from("abcd"), max_size=9).map("".join), min_size=1, max_size=40),
+    texts=st.lists(
+        st.lists(st.sampled_from("abcd"), max_size=9).map("".join),
+        min_size=1,
+        max_size=40,
+    ),
     threshold=st.sampled_from([0.2, 0.5, 2 / 3, 1]),
     groups=st.sampled_from(["star", "components"]),
     scheme=st.sampled_from(["fast", "classic"]),
@@ -110,8 +144,17 @@ def test_a_file_of_short_texts(tmp_path, joined):
     data=st.data(),
 )
 def test_any_texts(texts, threshold, groups, scheme, recall, threads, most, data):
-    keep = data.draw(st.sampled_from(["first", "longest", [len(text) % 3 for text in texts]]))
-    options = {"unit": "char", "size": 2, "threshold": threshold, "num_perm": 16, "scheme": scheme, "recall": recall}
+    keep = data.draw(
+        st.sampled_from(["first", "longest", [len(text) % 3 for text in texts]])
+    )
+    options = {
+        "unit": "char",
+        "size": 2,
+        "threshold": threshold,
+        "num_perm": 16,
+        "scheme": scheme,
+        "recall": recall,
+    }
     options |= {"groups": groups, "keep": keep, "threads": threads}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(short_rows, "MOST_PAIRS", most)
@@ -134,8 +177,18 @@ def test_too_many_similar_pairs_are_walked(joined, monkeypatch):
 def test_other_rows_are_sketched_as_ever(joined):
     """Texts that meet few others, long texts, few texts, and runs that need the signatures."""
     rng = np.random.default_rng(1)
-    dedup([" ".join(map(str, rng.integers(0, 10**6, 12))) for _ in range(9000)], size=2, threshold=0.6)
-    dedup([" ".join(texts) for texts in np.reshape(tiny_texts(90_000), (9000, 10)).tolist()], **TINY)
+    dedup(
+        [" ".join(map(str, rng.integers(0, 10**6, 12))) for _ in range(9000)],
+        size=2,
+        threshold=0.6,
+    )
+    dedup(
+        [
+            " ".join(texts)
+            for texts in np.reshape(tiny_texts(90_000), (9000, 10)).tolist()
+        ],
+        **TINY,
+    )
     dedup(tiny_texts(200), **TINY)
     dedup(tiny_texts(9000), **TINY, verify="signature")
     dedup(tiny_texts(9000), **TINY, measure="containment", exact=False)
@@ -144,6 +197,8 @@ def test_other_rows_are_sketched_as_ever(joined):
 
 def test_sets_of_elements_may_be_a_crowd(joined):
     rng = np.random.default_rng(2)
-    rows = [set((rng.zipf(1.3, rng.integers(1, 13)) % 60).tolist()) for _ in range(9000)]
+    rows = [
+        set((rng.zipf(1.3, rng.integers(1, 13)) % 60).tolist()) for _ in range(9000)
+    ]
     assert dedup(rows, threshold=0.5) == walked(rows, threshold=0.5)
     assert len(joined) == 1

@@ -6,7 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lshfast import Recommendation, ShortTextsWarning, dedup, dedup_files, pairs, recommend
+from lshfast import (
+    Recommendation,
+    ShortTextsWarning,
+    dedup,
+    dedup_files,
+    pairs,
+    recommend,
+)
 from lshfast.shingling import TextError
 from tests.cli.commands import run, write_jsonl
 
@@ -116,7 +123,9 @@ def test_a_run_warns_once_where_it_is_called_and_names_better_values(function):
         (300, 90, {"threshold": 0.95}),
     ],
 )
-def test_nothing_is_said_where_the_shingles_suit_or_nothing_is_better(count, words, options):
+def test_nothing_is_said_where_the_shingles_suit_or_nothing_is_better(
+    count, words, options
+):
     texts, _ = tweets(count, words, planted=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -160,13 +169,21 @@ def test_the_closing_table_has_one_line_about_it(file):
     said = run("dedup", file, "--dry-run").stderr
     assert said.count("most texts are short") == 1
     assert "Better for these texts: --unit word --size 2 --threshold 0.5\n" in said
-    assert "most texts" not in run("dedup", file, "--dry-run", "--size", "2", "--threshold", "0.5").stderr
+    assert (
+        "most texts"
+        not in run(
+            "dedup", file, "--dry-run", "--size", "2", "--threshold", "0.5"
+        ).stderr
+    )
     assert run("dedup", file, "--dry-run", "--quiet").stderr == ""
 
 
 def test_tune_recommends(file, tmp_path):
     told = run("tune", file).stdout
-    assert "recommended for texts of this length: --unit word --size 2 --threshold 0.5\n" in told
+    assert (
+        "recommended for texts of this length: --unit word --size 2 --threshold 0.5\n"
+        in told
+    )
     empty = write_jsonl(tmp_path / "empty.jsonl", [])
     assert "recommended" not in run("tune", empty).stdout
     assert "recommended" not in run("tune", "--rows", "5").stdout

@@ -31,7 +31,11 @@ def matches(held, queries, measure, threshold):
     for query in map(set, queries):
         found.append([])
         for key, row in held.items():
-            if query and row and similarity(measure, query, row, True) >= float(threshold):
+            if (
+                query
+                and row
+                and similarity(measure, query, row, True) >= float(threshold)
+            ):
                 found[-1].append((key, similarity(measure, query, row, True)))
         found[-1].sort(key=lambda match: (-match[1], match[0]))
     return found
@@ -48,14 +52,25 @@ class Machine(RuleBasedStateMachine):
     def begin(self, measure, threshold, on_duplicate):
         self.measure, self.on_duplicate = measure, on_duplicate
         self.threshold = 2 if measure == "overlap" else threshold
-        self.least = Fraction(*self.threshold) if isinstance(self.threshold, tuple) else self.threshold
-        self.index = PrefixIndex(threshold=self.threshold, measure=measure, on_duplicate=on_duplicate, threads=1)
+        self.least = (
+            Fraction(*self.threshold)
+            if isinstance(self.threshold, tuple)
+            else self.threshold
+        )
+        self.index = PrefixIndex(
+            threshold=self.threshold,
+            measure=measure,
+            on_duplicate=on_duplicate,
+            threads=1,
+        )
         self.held = {}
 
     @rule(entries=ENTRIES)
     def insert(self, entries):
         keys, rows = [key for key, _ in entries], [row for _, row in entries]
-        if self.on_duplicate == "error" and (len(set(keys)) < len(keys) or self.held.keys() & set(keys)):
+        if self.on_duplicate == "error" and (
+            len(set(keys)) < len(keys) or self.held.keys() & set(keys)
+        ):
             with pytest.raises(DuplicateKeyError):
                 self.index.insert(keys, rows)
             return
@@ -70,7 +85,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def remove(self, data):
-        keys = data.draw(st.lists(st.sampled_from(sorted(self.held)), unique=True)) if self.held else []
+        keys = (
+            data.draw(st.lists(st.sampled_from(sorted(self.held)), unique=True))
+            if self.held
+            else []
+        )
         self.index.remove(keys)
         for key in keys:
             del self.held[key]
@@ -81,14 +100,22 @@ class Machine(RuleBasedStateMachine):
     @rule(rows=ROWS)
     def query(self, rows):
         rows = [*rows, *map(list, self.held.values())]
-        assert list(self.index.query(rows)) == matches(self.held, rows, self.measure, self.least)
+        assert list(self.index.query(rows)) == matches(
+            self.held, rows, self.measure, self.least
+        )
 
     @rule()
     def save_and_open(self):
-        path = f"/dev/shm/prefix_index.{os.getpid()}" if os.path.isdir("/dev/shm") else f"prefix.{os.getpid()}"
+        path = (
+            f"/dev/shm/prefix_index.{os.getpid()}"
+            if os.path.isdir("/dev/shm")
+            else f"prefix.{os.getpid()}"
+        )
         try:
             self.index.save(path, overwrite=True)
-            self.index = PrefixIndex.open(path, on_duplicate=self.on_duplicate, threads=1)
+            self.index = PrefixIndex.open(
+                path, on_duplicate=self.on_duplicate, threads=1
+            )
         finally:
             os.unlink(path)
 
@@ -102,7 +129,9 @@ class Machine(RuleBasedStateMachine):
         if hasattr(self, "index"):
             assert len(self.index) == len(self.held)
             assert sorted(self.index) == sorted(self.held)
-            assert [key in self.index for key in "abcdefghij"] == [key in self.held for key in "abcdefghij"]
+            assert [key in self.index for key in "abcdefghij"] == [
+                key in self.held for key in "abcdefghij"
+            ]
 
 
 TestMachine = Machine.TestCase
@@ -112,10 +141,14 @@ TestMachine.settings = settings(max_examples=40, stateful_step_count=15)
 def test_f40_each_set_is_queried_and_then_inserted():
     """The pairs found one set after the other are those of a join."""
     rng = np.random.default_rng(40)
-    rows = [rng.choice(30, rng.integers(1, 9), replace=False).tolist() for _ in range(80)]
+    rows = [
+        rng.choice(30, rng.integers(1, 9), replace=False).tolist() for _ in range(80)
+    ]
     index, found = PrefixIndex(threshold=0.6, threads=1), []
     for number, row in enumerate(rows):
-        found += [(earlier, number, similar) for earlier, similar in index.query([row])[0]]
+        found += [
+            (earlier, number, similar) for earlier, similar in index.query([row])[0]
+        ]
         index.insert(number, row)
     assert sorted(found) == exact.pairs(rows, threshold=0.6).tolist()
 
@@ -123,7 +156,11 @@ def test_f40_each_set_is_queried_and_then_inserted():
 def test_a_small_set_in_a_large_one(level):
     index = PrefixIndex(threshold=Fraction(9, 10), measure="containment")
     index.insert(range(3), [range(100_000), range(50, 80), range(5)])
-    assert list(index.query([range(60, 80), range(79, 100), []])) == [[(0, 1.0), (1, 1.0)], [(0, 1.0)], []]
+    assert list(index.query([range(60, 80), range(79, 100), []])) == [
+        [(0, 1.0), (1, 1.0)],
+        [(0, 1.0)],
+        [],
+    ]
 
 
 def test_repeated_elements_that_the_index_does_not_know():
@@ -149,8 +186,12 @@ def test_keys_of_any_kind():
     assert index.insert(keys, [[i, i + 1] for i in range(5)]) == 5
     assert list(index) == keys
     assert [key in index for key in [*keys, 7.0, "7", ()]] == [True] * 6 + [False] * 2
-    assert [{key for key, _ in found} for found in index.query([[0, 1], [3, 4, 5]])] == [{keys[0]}, set(keys[3:])]
-    with pytest.raises(TypeError, match="a file needs keys that are all ints of 64 bits or all strs"):
+    assert [
+        {key for key, _ in found} for found in index.query([[0, 1], [3, 4, 5]])
+    ] == [{keys[0]}, set(keys[3:])]
+    with pytest.raises(
+        TypeError, match="a file needs keys that are all ints of 64 bits or all strs"
+    ):
         index.save("nowhere")
     index.remove(keys[0])
     index.remove(keys[1:2])
@@ -173,12 +214,21 @@ def test_bad_arguments():
         index.remove([0, 3, 4])
     with pytest.raises(TypeError, match=r"keys\[1\] is None"):
         index.remove([0, None])
-    with pytest.raises(DuplicateKeyError, match=r"keys\[1\] = 2 is in the index already"):
+    with pytest.raises(
+        DuplicateKeyError, match=r"keys\[1\] = 2 is in the index already"
+    ):
         index.insert([5, 2], [[1], [2]])
     with pytest.raises(ValueError, match="a key for each set, not 1 for 2"):
         index.insert([5], [[1], [2]])
     assert len(index) == 3
-    assert [key in index for key in (0, 3, -1, 2**64, "0", 1.0)] == [True, False, False, False, False, True]
+    assert [key in index for key in (0, 3, -1, 2**64, "0", 1.0)] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
     with pytest.raises(TypeError, match="sets must be"):
         index.insert([8], "text")
     with pytest.raises(TypeError, match=r"rows\[1\]"):
@@ -203,32 +253,76 @@ def saved(tmp_path):
     return path
 
 
-NAMES = ["magic", "version", "measure", "fraction", "held", "kind", "p", "q", "seed", "n", "m", "bytes", "keys", "sets"]
-NUMBERED_NAMES = ["magic", "version", "measure", "fraction", "held", "p", "q", "seed", "next_id", "n", "m", "sections"]
+NAMES = [
+    "magic",
+    "version",
+    "measure",
+    "fraction",
+    "held",
+    "kind",
+    "p",
+    "q",
+    "seed",
+    "n",
+    "m",
+    "bytes",
+    "keys",
+    "sets",
+]
+NUMBERED_NAMES = [
+    "magic",
+    "version",
+    "measure",
+    "fraction",
+    "held",
+    "p",
+    "q",
+    "seed",
+    "next_id",
+    "n",
+    "m",
+    "sections",
+]
 
 
 def with_header(data, layout=FILE, names=NAMES, **changes):
     """Return the file with other values in its header, and the right checksum of it."""
     values = dict(zip(names, layout.struct.unpack_from(data), strict=True))
-    return sealed(layout.struct.pack(*(values | changes).values())) + data[layout.size :]
+    return (
+        sealed(layout.struct.pack(*(values | changes).values())) + data[layout.size :]
+    )
 
 
 def with_sets(data, keys, offsets, tokens):
     """Return the file with other contents; keys are ints."""
-    keys, *sets = (np.array(part, dtype) for part, dtype in ((keys, "<i8"), (offsets, "<i8"), (tokens, "<u8")))
+    keys, *sets = (
+        np.array(part, dtype)
+        for part, dtype in ((keys, "<i8"), (offsets, "<i8"), (tokens, "<u8"))
+    )
     changes = {"kind": 0, "n": len(keys), "m": len(tokens), "bytes": 8 * len(keys)}
     head = with_header(data, **changes, keys=checksum(keys), sets=checksum(*sets))
     padding = bytes(-FILE.size % 8)
-    return head[: FILE.size] + padding + b"".join(part.tobytes() for part in (keys, *sets))
+    return (
+        head[: FILE.size] + padding + b"".join(part.tobytes() for part in (keys, *sets))
+    )
 
 
 def with_numbers(numbers, **changes):
     """Return a file of version 1 with these numbers of sets, each of one token."""
     n = len(numbers)
-    parts = np.array(numbers, "<i8"), np.arange(n + 1, dtype="<i8"), np.arange(n, dtype="<u8")
+    parts = (
+        np.array(numbers, "<i8"),
+        np.arange(n + 1, dtype="<i8"),
+        np.arange(n, dtype="<u8"),
+    )
     terms = struct.pack("<d", 0.5), bytes(8)
     head = NUMBERED.pack(1, 0, 0, 0, *terms, 5, 4, n, n, checksum(*parts))
-    return with_header(head + b"".join(part.tobytes() for part in parts), NUMBERED, NUMBERED_NAMES, **changes)
+    return with_header(
+        head + b"".join(part.tobytes() for part in parts),
+        NUMBERED,
+        NUMBERED_NAMES,
+        **changes,
+    )
 
 
 def test_damage(saved):
@@ -255,20 +349,37 @@ def test_damage(saved):
         (lambda data: with_header(data, held=4), "out of range"),
         (lambda data: with_header(data, kind=2), "out of range"),
         (lambda data: with_numbers([0, 3], next_id=2**63), "out of range"),
-        (lambda data: with_numbers([0, 3], next_id=3), "ids: they must rise from 0 to below 3"),
+        (
+            lambda data: with_numbers([0, 3], next_id=3),
+            "ids: they must rise from 0 to below 3",
+        ),
         (lambda data: with_numbers([0, 3], measure=5), "out of range"),
         (lambda data: with_numbers([0, 0]), "ids"),
         (lambda data: with_numbers([-1, 2]), "ids"),
         (lambda data: with_header(data, n=2**62), "the file has"),
         (lambda data: with_header(data, q=bytes(8)), "threshold"),
-        (lambda data: with_header(data, p=struct.pack("<Q", 10)), "threshold must be in"),
-        (lambda data: with_header(data, fraction=0, p=struct.pack("<d", float("nan"))), "threshold must be finite"),
-        (lambda data: with_sets(data, [5, 5], [0, 1, 2], [1, 2]), "keys: one occurs twice"),
+        (
+            lambda data: with_header(data, p=struct.pack("<Q", 10)),
+            "threshold must be in",
+        ),
+        (
+            lambda data: with_header(
+                data, fraction=0, p=struct.pack("<d", float("nan"))
+            ),
+            "threshold must be finite",
+        ),
+        (
+            lambda data: with_sets(data, [5, 5], [0, 1, 2], [1, 2]),
+            "keys: one occurs twice",
+        ),
         (lambda data: with_sets(data, [0, 1], [0, 2, 1], [1, 2]), "offsets fall"),
         (lambda data: with_sets(data, [0, 1], [0, 1, 9], [1, 2]), "offsets must be in"),
         (lambda data: with_sets(data, [0, 1], [1, 1, 2], [1, 2]), "cover all tokens"),
         (lambda data: with_sets(data, [0, 1], [0, 1, 1], [1, 2]), "cover all tokens"),
-        (lambda data: with_sets(data, [0, 1], [0, 0, 2], [7, 7]), "different ones in each set"),
+        (
+            lambda data: with_sets(data, [0, 1], [0, 0, 2], [7, 7]),
+            "different ones in each set",
+        ),
     ],
 )
 def test_files_with_right_checksums(saved, change, message):
@@ -279,10 +390,17 @@ def test_files_with_right_checksums(saved, change, message):
 
 def test_files(saved, tmp_path):
     index = PrefixIndex.open(saved)
-    assert (index.threshold, index.measure, index.seed, list(index)) == (Fraction(8, 9), "dice", 3, ["a", "", "key c"])
+    assert (index.threshold, index.measure, index.seed, list(index)) == (
+        Fraction(8, 9),
+        "dice",
+        3,
+        ["a", "", "key c"],
+    )
     with pytest.raises(DuplicateKeyError):
         index.insert("a", [9])
-    assert PrefixIndex.open(saved, on_duplicate="skip").insert(["a", "b"], [[9], [9]]) == 1
+    assert (
+        PrefixIndex.open(saved, on_duplicate="skip").insert(["a", "b"], [[9], [9]]) == 1
+    )
     with pytest.raises(FileExistsError, match=saved.name):
         index.save(saved)
     with pytest.raises(FileNotFoundError):
@@ -296,7 +414,9 @@ def test_files(saved, tmp_path):
 
 
 def test_a_full_disk_leaves_the_old_file(saved):
-    resource = pytest.importorskip("resource", reason="this system has no limits of processes")
+    resource = pytest.importorskip(
+        "resource", reason="this system has no limits of processes"
+    )
     index, before = PrefixIndex.open(saved), saved.read_bytes()
     index.insert("long", range(10_000))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -315,7 +435,9 @@ def test_an_index_is_saved_and_not_pickled():
     for rows in ([], [[1, 2]]):
         index = PrefixIndex()
         index.insert(range(len(rows)), rows)
-        with pytest.raises(TypeError, match="a PrefixIndex cannot be pickled: save it to a file"):
+        with pytest.raises(
+            TypeError, match="a PrefixIndex cannot be pickled: save it to a file"
+        ):
             pickle.dumps(index)
 
 
@@ -329,7 +451,10 @@ def test_sets_of_another_seed_are_refused(tmp_path):
         index.save(tmp_path / "sets", overwrite=True)
         for held in (index, exact.PrefixIndex.open(tmp_path / "sets")):
             for call in (held.query, lambda sets, held=held: held.insert([1], sets)):
-                with pytest.raises(TypeError, match="like those that this index holds: its seed is random"):
+                with pytest.raises(
+                    TypeError,
+                    match="like those that this index holds: its seed is random",
+                ):
                     call(other)
             assert held.query(first)[0] == [(0, 1.0)]
             assert len(held) == 1
@@ -349,7 +474,9 @@ def test_sets_of_another_seed_are_refused(tmp_path):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_pairs_figures_and_verification(measure):
     rng = np.random.default_rng(5)
-    rows = [rng.choice(30, rng.integers(0, 9), replace=False).tolist() for _ in range(60)]
+    rows = [
+        rng.choice(30, rng.integers(0, 9), replace=False).tolist() for _ in range(60)
+    ]
     threshold = 3 if measure == "overlap" else 0.5
     index = PrefixIndex(threshold=threshold, measure=measure)
     for start in range(0, 60, 7):
@@ -357,7 +484,9 @@ def test_pairs_figures_and_verification(measure):
     gone = {0, 13, 59}
     index.remove(list(gone))
     kept = [number for number in range(60) if number not in gone]
-    found = exact.pairs([rows[number] for number in kept], threshold=threshold, measure=measure)
+    found = exact.pairs(
+        [rows[number] for number in kept], threshold=threshold, measure=measure
+    )
     wanted = [(kept[i], kept[j], s) for i, j, s in found.tolist()]
     assert list(index.pairs()) == wanted
     assert len(wanted) > 10
@@ -365,7 +494,10 @@ def test_pairs_figures_and_verification(measure):
     figures = index.stats()
     assert (figures.entries, figures.store["removed sets"] <= 3) == (57, True)
     assert index.nbytes == figures.nbytes > 8 * sum(map(len, rows))
-    assert index.describe() == f"all sets whose similarity to a query ({measure}) is at least {threshold}"
+    assert (
+        index.describe()
+        == f"all sets whose similarity to a query ({measure}) is at least {threshold}"
+    )
 
 
 def test_a_set_that_is_not_found_is_named(monkeypatch):
@@ -373,6 +505,10 @@ def test_a_set_that_is_not_found_is_named(monkeypatch):
     index.insert(["a", "b", "c"], [[1, 2], [], [3]])
     other = PrefixIndex(seed=index.seed)
     other.insert(["a", "b", "c"], [[1, 2], [], [4]])
-    monkeypatch.setattr(index, "_matches", lambda state, sets: PrefixIndex._matches(other, other._state, sets))
+    monkeypatch.setattr(
+        index,
+        "_matches",
+        lambda state, sets: PrefixIndex._matches(other, other._state, sets),
+    )
     with pytest.raises(FormatError, match="tables: the set of key 'c' is not found"):
         index.verify()

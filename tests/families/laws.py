@@ -15,7 +15,10 @@ def check_law(family, a, b, count):
     shares = family.collide(a, b, count).mean(axis=1)
     expected = family.collision_probability(family.distance(a, b))
     assert ((expected >= 0) & (expected <= 1)).all()
-    assert (np.abs(shares - expected) <= 4 * np.sqrt(expected * (1 - expected) / count) + 1e-12).all(), (
+    assert (
+        np.abs(shares - expected)
+        <= 4 * np.sqrt(expected * (1 - expected) / count) + 1e-12
+    ).all(), (
         shares,
         expected,
     )

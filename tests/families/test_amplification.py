@@ -18,16 +18,26 @@ from tests.reference import cascade as reference
 
 TENTHS = np.arange(1, 10) / 10
 FAMILY = ThinBits(1000)
-STEPS = st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(1, 9)), max_size=3).map(tuple)
-MIXED = st.tuples(st.booleans(), st.lists(st.integers(2, 12), min_size=2, max_size=4)).map(
-    lambda drawn: tuple(("and" if i % 2 == drawn[0] else "or", count) for i, count in enumerate(drawn[1]))
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["and", "or"]), st.integers(1, 9)), max_size=3
+).map(tuple)
+MIXED = st.tuples(
+    st.booleans(), st.lists(st.integers(2, 12), min_size=2, max_size=4)
+).map(
+    lambda drawn: tuple(
+        ("and" if i % 2 == drawn[0] else "or", count)
+        for i, count in enumerate(drawn[1])
+    )
 )
 
 
 def printed(*values):
     """Return what rounds to numbers given as strings: half a unit of the last digit either way."""
     digits = [len(value.partition(".")[2]) or 4 for value in values]
-    close = [pytest.approx(float(value), abs=0.5000001 * 10**-d) for value, d in zip(values, digits, strict=True)]
+    close = [
+        pytest.approx(float(value), abs=0.5000001 * 10**-d)
+        for value, d in zip(values, digits, strict=True)
+    ]
     return close[0] if len(close) == 1 else close
 
 
@@ -36,7 +46,9 @@ def printed(*values):
 
 def test_a18_sensitivity():
     """Bit sampling within a third of the coordinates, against twice as far."""
-    assert FAMILY.sensitivity(1 / 3, 2 / 3) == pytest.approx((1 / 3, 2 / 3, 2 / 3, 1 / 3))
+    assert FAMILY.sensitivity(1 / 3, 2 / 3) == pytest.approx(
+        (1 / 3, 2 / 3, 2 / 3, 1 / 3)
+    )
 
 
 def test_b4_or_of_seven():
@@ -58,7 +70,15 @@ def test_d9_twenty_bands_of_five():
 
 
 def test_d10_table():
-    table = printed("0.006381", "0.047494", "0.186050", "0.470051", "0.801902", "0.974781", "0.999644")
+    table = printed(
+        "0.006381",
+        "0.047494",
+        "0.186050",
+        "0.470051",
+        "0.801902",
+        "0.974781",
+        "0.999644",
+    )
     assert FAMILY.and_(5).or_(20).curve(TENTHS[1:8]).tolist() == table
 
 
@@ -110,7 +130,9 @@ def test_f19_and_then_or():
     assert curve.curve(TENTHS[1:]).tolist() == printed(*table.split())
     assert curve.fixed_point() == printed("0.7244920")
     assert list(curve.steepest()) == printed("0.66874", "2.44998")
-    assert list(curve.sensitivity(0.2, 0.6)) == printed("0.2", "0.6", "0.8785", "0.0985")
+    assert list(curve.sensitivity(0.2, 0.6)) == printed(
+        "0.2", "0.6", "0.8785", "0.0985"
+    )
 
 
 def test_f20_or_then_and():
@@ -119,14 +141,19 @@ def test_f20_or_then_and():
     assert curve.curve(TENTHS[:8]).tolist() == printed(*table.split())
     assert curve.fixed_point() == printed("0.2755080")
     assert list(curve.steepest()) == printed("0.33126", "2.44998")
-    assert list(curve.sensitivity(0.2, 0.6)) == printed("0.2", "0.6", "0.9936", "0.5740")
+    assert list(curve.sensitivity(0.2, 0.6)) == printed(
+        "0.2", "0.6", "0.9936", "0.5740"
+    )
 
 
 def test_f21_cascade_of_256():
     """The text gives (.99999996, .0008715) for AND-OR then OR-AND. That is the other order, with a 9 too many."""
     first = FAMILY.and_(4).or_(4).or_(4).and_(4)
     assert first.cascade.functions == 256
-    assert first.curve([0.8, 0.2]).tolist() == [printed("0.9991285"), pytest.approx(4.094e-7, rel=1e-4)]
+    assert first.curve([0.8, 0.2]).tolist() == [
+        printed("0.9991285"),
+        pytest.approx(4.094e-7, rel=1e-4),
+    ]
     second = FAMILY.or_(4).and_(4).and_(4).or_(4)
     assert second.curve([0.8, 0.2]).tolist() == printed("0.9999995906", "0.00087148")
 
@@ -149,10 +176,14 @@ def test_f22_fixed_points_in_closed_form():
     golden = (math.sqrt(5) - 1) / 2
     assert FAMILY.and_(2).or_(2).fixed_point() == pytest.approx(golden, rel=1e-15)
     assert FAMILY.or_(2).and_(2).fixed_point() == pytest.approx(1 - golden, rel=1e-15)
-    assert FAMILY.or_(2).and_(2).or_(2).and_(2).fixed_point() == pytest.approx(1 - golden, rel=1e-15)
+    assert FAMILY.or_(2).and_(2).or_(2).and_(2).fixed_point() == pytest.approx(
+        1 - golden, rel=1e-15
+    )
 
 
-@pytest.mark.parametrize(("rows", "bands"), [(5, 20), (2, 2), (13, 164), (1, 7), (7, 1), (1, 1)])
+@pytest.mark.parametrize(
+    ("rows", "bands"), [(5, 20), (2, 2), (13, 164), (1, 7), (7, 1), (1, 1)]
+)
 def test_f22_steepest_points(rows, bands):
     point = ((rows - 1) / (rows * bands - 1)) ** (1 / rows) if rows * bands > 1 else 0
     assert FAMILY.and_(rows).or_(bands).steepest()[0] == pytest.approx(point)
@@ -175,13 +206,17 @@ def test_curve_equals_the_reference(p, steps):
 @given(st.floats(0, 1), STEPS)
 def test_slope_equals_the_reference(p, steps):
     expected = float(reference.slope(Fraction(p), list(steps)))
-    assert float(Cascade(steps).slope(p)) == pytest.approx(expected, rel=1e-10, abs=1e-300)
+    assert float(Cascade(steps).slope(p)) == pytest.approx(
+        expected, rel=1e-10, abs=1e-300
+    )
 
 
 @pytest.mark.parametrize("p", [1e-300, 1e-20, 1e-9, 1 - 1e-9, 1 - 2**-53])
 def test_curves_keep_digits_at_both_ends(p):
     """1 - (1 - p)**b in floating point is 0 for the smallest of these, where b p is right."""
-    assert Cascade().or_(1000).and_(1).curve(p) == pytest.approx(float(1 - (1 - Fraction(p)) ** 1000), rel=1e-14)
+    assert Cascade().or_(1000).and_(1).curve(p) == pytest.approx(
+        float(1 - (1 - Fraction(p)) ** 1000), rel=1e-14
+    )
     many = Cascade().or_(2**40).and_(2)
     assert many.curve(1e-30) == pytest.approx((2**40 * 1e-30) ** 2, rel=1e-12, abs=0)
     dual = Cascade().and_(2**40).or_(2)  # misses 1 - (1 - 2**-53)**(2**40) squared
@@ -200,21 +235,29 @@ def test_curves_rise_from_0_to_1(points, steps):
 @given(st.floats(0, 1), STEPS, STEPS)
 def test_steps_compose(p, inner, outer):
     both = Cascade((*inner, *outer))
-    assert both.curve(p) == pytest.approx(Cascade(outer).curve(Cascade(inner).curve(p)), rel=1e-9, abs=1e-13)
+    assert both.curve(p) == pytest.approx(
+        Cascade(outer).curve(Cascade(inner).curve(p)), rel=1e-9, abs=1e-13
+    )
     assert both.functions == Cascade(inner).functions * Cascade(outer).functions
 
 
 @given(st.floats(1e-6, 1 - 1e-6), STEPS)
 def test_inverse(probability, steps):
     cascade = Cascade(steps)
-    assert cascade.curve(cascade.inverse(probability)) == pytest.approx(probability, rel=1e-6)
+    assert cascade.curve(cascade.inverse(probability)) == pytest.approx(
+        probability, rel=1e-6
+    )
     assert cascade.inverse([0, 1]).tolist() == [0, 1]
 
 
 @given(st.floats(0, 1), STEPS)
 def test_and_is_or_of_what_does_not_collide(p, steps):
-    dual = Cascade(tuple(({"and": "or", "or": "and"}[step], count) for step, count in steps))
-    assert dual.curve(1 - p) == pytest.approx(1 - Cascade(steps).curve(p), rel=1e-6, abs=1e-13)
+    dual = Cascade(
+        tuple(({"and": "or", "or": "and"}[step], count) for step, count in steps)
+    )
+    assert dual.curve(1 - p) == pytest.approx(
+        1 - Cascade(steps).curve(p), rel=1e-6, abs=1e-13
+    )
 
 
 @given(MIXED)
@@ -234,7 +277,11 @@ def test_no_point_is_steeper(steps):
     cascade = Cascade(steps)
     p, slope = cascade.steepest()
     points = np.concatenate(
-        [np.linspace(0, 1, 2001), p + (1 - p) * np.logspace(-12, 0, 50), p * (1 - np.logspace(-12, 0, 50))]
+        [
+            np.linspace(0, 1, 2001),
+            p + (1 - p) * np.logspace(-12, 0, 50),
+            p * (1 - np.logspace(-12, 0, 50)),
+        ]
     )
     assert slope == cascade.slope(p)
     assert (cascade.slope(points) <= slope * (1 + 1e-11)).all()
@@ -277,7 +324,9 @@ def test_pairs_collide_as_often_as_the_curve_says(steps, distance):
     found = family.collide(first, second, count)
     assert found.shape == (pairs, count)
     p = float(family.collision_probability(distance))
-    error = found.mean(axis=0).std(ddof=1) / math.sqrt(count)  # pairs share the functions, which are independent
+    error = found.mean(axis=0).std(ddof=1) / math.sqrt(
+        count
+    )  # pairs share the functions, which are independent
     assert abs(found.mean() - p) <= 4 * error
 
 
@@ -285,8 +334,12 @@ def test_functions_are_groups_of_those_of_the_base():
     first, second = pairs_at(0.3, 50, 100, seed=5)
     base = ThinBits(100, 2)
     found = base.collide(first, second, 24).reshape(50, 4, 3, 2)
-    assert np.array_equal(base.and_(2).or_(3).collide(first, second, 4), found.all(axis=3).any(axis=2))
-    assert np.array_equal(base.or_(2).and_(3).collide(first, second, 4), found.any(axis=3).all(axis=2))
+    assert np.array_equal(
+        base.and_(2).or_(3).collide(first, second, 4), found.all(axis=3).any(axis=2)
+    )
+    assert np.array_equal(
+        base.or_(2).and_(3).collide(first, second, 4), found.any(axis=3).all(axis=2)
+    )
 
 
 def test_values_of_and_are_buckets_of_the_base():
@@ -309,7 +362,10 @@ class NoValues(ThinBits):
 def test_items_without_values_collide_with_none():
     items = np.array([[0, 1, 1], [1, 1, 1]], np.uint8)
     family = NoValues(3)
-    assert family.and_(2).or_(3).collide(items, items, 5).tolist() == [[True] * 5, [False] * 5]
+    assert family.and_(2).or_(3).collide(items, items, 5).tolist() == [
+        [True] * 5,
+        [False] * 5,
+    ]
     assert (family.and_(3).hash(items, 2)[1] == NO_VALUE).all()
 
 
@@ -335,7 +391,12 @@ def test_round_trip(steps):
 
 
 def test_equal_constructions_are_equal():
-    assert FAMILY.and_(2).and_(3) == FAMILY.and_(6) == Amplified(FAMILY.and_(3), (("and", 2),)) != FAMILY.and_(5)
+    assert (
+        FAMILY.and_(2).and_(3)
+        == FAMILY.and_(6)
+        == Amplified(FAMILY.and_(3), (("and", 2),))
+        != FAMILY.and_(5)
+    )
     assert FAMILY.and_(2).or_(1) == FAMILY.and_(2) == FAMILY.or_(1).and_(2).and_(1)
     assert Cascade().and_(2).or_(1).and_(3) == Cascade((("and", 6),))
     assert FAMILY.and_(2).or_(3).cascade == Cascade().and_(2).or_(3)
@@ -355,14 +416,20 @@ def test_counts_out_of_range(step, count):
 @pytest.mark.parametrize("count", [2.0, "3", None, True])
 def test_counts_of_the_wrong_kind(count):
     for start in (FAMILY, Cascade()):
-        with pytest.raises(TypeError, match=re.escape(f"count must be an int, not {count!r}")):
+        with pytest.raises(
+            TypeError, match=re.escape(f"count must be an int, not {count!r}")
+        ):
             start.and_(count)
 
 
 def test_counts_that_are_too_large():
-    with pytest.raises(ValueError, match=re.escape(f"count must be in 1..{2**53}, not {2**60}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"count must be in 1..{2**53}, not {2**60}")
+    ):
         Cascade().or_(2**60)
-    with pytest.raises(ValueError, match=re.escape(f"count must be in 1..{2**53}, not {2**60}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"count must be in 1..{2**53}, not {2**60}")
+    ):
         FAMILY.and_(2**30).and_(2**30)
 
 
@@ -371,8 +438,16 @@ def test_counts_that_are_too_large():
     [
         ((("xor", 2),), ValueError, "a step must be 'and' or 'or', not 'xor'"),
         (("and", 2), TypeError, "a step must be a pair such as ('and', 4), not 'and'"),
-        (((2, "and"),), TypeError, "a step must be a pair such as ('and', 4), not (2, 'and')"),
-        ("and", TypeError, "steps must be a tuple of pairs such as ('and', 4), not 'and'"),
+        (
+            ((2, "and"),),
+            TypeError,
+            "a step must be a pair such as ('and', 4), not (2, 'and')",
+        ),
+        (
+            "and",
+            TypeError,
+            "steps must be a tuple of pairs such as ('and', 4), not 'and'",
+        ),
         (5, TypeError, "steps must be a tuple of pairs such as ('and', 4), not 5"),
     ],
 )
@@ -380,7 +455,9 @@ def test_wrong_steps(steps, error, message):
     for make in (Cascade, lambda steps: Amplified(FAMILY, steps)):
         with pytest.raises(error, match=re.escape(message)):
             make(steps)
-    description = json.dumps({"family": "amplified", "base": FAMILY._description(), "steps": steps})
+    description = json.dumps(
+        {"family": "amplified", "base": FAMILY._description(), "steps": steps}
+    )
     with pytest.raises(ValueError, match="step"):
         family_of(description)
 
@@ -395,7 +472,9 @@ def test_probabilities_out_of_range(p):
     for of in (Cascade().curve, Cascade().slope, FAMILY.and_(2).curve):
         with pytest.raises(ValueError, match=re.escape(f"p must be in 0..1, not {p}")):
             of([0.5, p])
-    with pytest.raises(ValueError, match=re.escape(f"probability must be in 0..1, not {p}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"probability must be in 0..1, not {p}")
+    ):
         Cascade().inverse(p)
 
 
@@ -415,5 +494,7 @@ def test_or_has_no_values():
 
 @pytest.mark.parametrize("steps", [(), (("and", 3),), (("or", 4), ("or", 2))])
 def test_one_kind_of_step_has_no_fixed_point(steps):
-    with pytest.raises(ValueError, match="only a cascade of both AND and OR has a fixed point"):
+    with pytest.raises(
+        ValueError, match="only a cascade of both AND and OR has a fixed point"
+    ):
         Amplified(FAMILY, steps).fixed_point()

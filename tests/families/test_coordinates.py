@@ -15,8 +15,20 @@ from tests.reference import families_coordinates as reference
 def test_the_law_over_its_range():
     """Differences of up to one width, spread over the coordinates in different ways."""
     family = CoordinateCells(dim=5, width=1.5, seed=3)
-    spreads = [[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [0.5, 0.1, 0, -1, 0.2], [0, 0, 0, 0, 0], [-1, 1, -1, 1, 0]]
-    b = np.array([[1.5 * share * x for x in spread] for spread in spreads for share in (0.01, 0.3, 0.7, 1.0)])
+    spreads = [
+        [1, 1, 1, 1, 1],
+        [1, 0, 0, 0, 0],
+        [0.5, 0.1, 0, -1, 0.2],
+        [0, 0, 0, 0, 0],
+        [-1, 1, -1, 1, 0],
+    ]
+    b = np.array(
+        [
+            [1.5 * share * x for x in spread]
+            for spread in spreads
+            for share in (0.01, 0.3, 0.7, 1.0)
+        ]
+    )
     check_law(family, np.full((1, 5), 17.3), b + 17.3, 4000)
 
 
@@ -24,7 +36,9 @@ def test_greater_differences_collide_at_least_as_often():
     family = CoordinateCells(dim=4, width=1.0)
     a, b = np.zeros((1, 4)), np.array([[5.0, 0, 0, 0]])
     assert family.collision_probability(5) == 0
-    assert abs(family.collide(a, b, 4000).mean() - 0.75) < 4 * math.sqrt(0.75 * 0.25 / 4000)
+    assert abs(family.collide(a, b, 4000).mean() - 0.75) < 4 * math.sqrt(
+        0.75 * 0.25 / 4000
+    )
 
 
 @pytest.mark.parametrize("distance", [20.0, 72.0, 300.0])
@@ -48,13 +62,21 @@ def test_values_are_those_of_the_reference(dtype):
     assert family.hash(scipy.sparse.csr_matrix(points), 50).tolist() == right
     assert family.hash(points, 20, threads=2).tolist() == [row[:20] for row in right]
     assert family.distance(points[:1], points).tolist() == pytest.approx(
-        [math.fsum(abs(x - y) for x, y in zip(points[0].tolist(), point, strict=True)) for point in points.tolist()]
+        [
+            math.fsum(
+                abs(x - y) for x, y in zip(points[0].tolist(), point, strict=True)
+            )
+            for point in points.tolist()
+        ]
     )
 
 
 def test_description_and_what_is_refused():
     family = CoordinateCells(dim=3, width=2.5, seed=9)
-    assert check_description(family) == '{"dim":3,"family":"coordinate-cells","seed":9,"width":2.5}'
+    assert (
+        check_description(family)
+        == '{"dim":3,"family":"coordinate-cells","seed":9,"width":2.5}'
+    )
     for width in (0, -1, math.nan, math.inf):
         with pytest.raises(ValueError, match="width must be finite and above 0"):
             CoordinateCells(3, width)

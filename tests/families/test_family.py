@@ -50,7 +50,9 @@ class Remainders(Family[list[int]]):
     value_bits = 8
 
     def hash(self, items, count, *, threads=None):
-        values = np.array(items, np.uint64)[:, np.newaxis] % np.uint64(self.modulus) + np.arange(count, dtype=np.uint64)
+        values = np.array(items, np.uint64)[:, np.newaxis] % np.uint64(
+            self.modulus
+        ) + np.arange(count, dtype=np.uint64)
         values[np.array(items) % 2 == 1] = NO_VALUE
         return values
 
@@ -66,7 +68,12 @@ class Remainders(Family[list[int]]):
 
 def test_items_without_a_value_collide_with_nothing():
     family = Remainders(4)
-    assert family.collide([0, 2, 1, 5], [4, 4, 1, 5], 2).tolist() == [[True] * 2, [False] * 2, [False] * 2, [False] * 2]
+    assert family.collide([0, 2, 1, 5], [4, 4, 1, 5], 2).tolist() == [
+        [True] * 2,
+        [False] * 2,
+        [False] * 2,
+        [False] * 2,
+    ]
     assert family.buckets([1], 2, 3).tolist() == [[EMPTY, EMPTY]]
     assert family.collide([0], [4, 8, 2], 1).ravel().tolist() == [True, True, False]
     with pytest.raises(ValueError, match=r"same number of items.*not 2 and 3"):
@@ -78,7 +85,11 @@ def test_buckets_of_few_bits_are_the_values_side_by_side():
     assert Remainders(4).buckets([2], 3, 1).tolist() == [[2, 3, 4]]
 
 
-@given(st.lists(st.lists(st.one_of(WORD64, st.just(EMPTY)), min_size=6, max_size=6), max_size=3))
+@given(
+    st.lists(
+        st.lists(st.one_of(WORD64, st.just(EMPTY)), min_size=6, max_size=6), max_size=3
+    )
+)
 def test_buckets_of_words_are_band_keys(rows):
     """A band without NO_VALUE has the key of the reference, also if the first function of the row has no value."""
     values = np.array(rows, np.uint64).reshape(-1, 6)
@@ -86,8 +97,14 @@ def test_buckets_of_words_are_band_keys(rows):
     keys = joined(values, 3, 64)
     assert (values == kept).all()
     for row, found in zip(rows, keys.tolist(), strict=True):
-        alone = [minhash.band_keys([1, 1, 1, *row[3:]], 2, 3)[1], minhash.band_keys([*row[:3], 1, 1, 1], 2, 3)[0]]
-        assert found == [EMPTY if EMPTY in row[:3] else alone[1], EMPTY if EMPTY in row[3:] else alone[0]]
+        alone = [
+            minhash.band_keys([1, 1, 1, *row[3:]], 2, 3)[1],
+            minhash.band_keys([*row[:3], 1, 1, 1], 2, 3)[0],
+        ]
+        assert found == [
+            EMPTY if EMPTY in row[:3] else alone[1],
+            EMPTY if EMPTY in row[3:] else alone[0],
+        ]
 
 
 def test_sixty_four_bits_together_are_hashed():
@@ -122,15 +139,21 @@ def test_small_integers_of_numpy_count_as_others(family, items):
     if isinstance(family, BitFamily):
         assert (family.codes(items, many).words == family.codes(items, 200).words).all()
     if isinstance(family, Probing):
-        assert (family.probe(items, few, np.uint8(70), few) == family.probe(items, 4, 70, 4)).all()
+        assert (
+            family.probe(items, few, np.uint8(70), few) == family.probe(items, 4, 70, 4)
+        ).all()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_the_largest_distance_of_a_narrow_type_is_in_range(kind):
     for family in (Hyperplanes(3), SignVectors(3), CrossPolytope(3), SimHashFamily()):
         for amplified in (family, family.and_(3).or_(4)):
-            assert amplified.collision_probability(kind(np.pi)) == pytest.approx(0, abs=2e-3)
-            assert amplified.collision_probability(np.array([0, np.pi], kind)).min() >= 0
+            assert amplified.collision_probability(kind(np.pi)) == pytest.approx(
+                0, abs=2e-3
+            )
+            assert (
+                amplified.collision_probability(np.array([0, np.pi], kind)).min() >= 0
+            )
     assert BitSampling(70000).collision_probability(np.float16(7)) == 1 - 7 / 70000
     with pytest.raises(ValueError, match="distance must be in"):
         BitSampling(70000).collision_probability(np.float16(np.inf))
@@ -138,8 +161,13 @@ def test_the_largest_distance_of_a_narrow_type_is_in_range(kind):
 
 @pytest.mark.parametrize("arguments", [(0, 1), (1, 0), (-1, 2), (True, 1), (1.0, 2)])
 def test_bands_and_rows_are_at_least_one(arguments):
-    for family, items in ((BitSampling(64), np.zeros((1, 1), np.uint64)), (Remainders(3), [0])):
-        with pytest.raises((TypeError, ValueError), match=r"(bands|rows_per_band) must be"):
+    for family, items in (
+        (BitSampling(64), np.zeros((1, 1), np.uint64)),
+        (Remainders(3), [0]),
+    ):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"(bands|rows_per_band) must be"
+        ):
             family.buckets(items, *arguments)
 
 
@@ -153,7 +181,9 @@ def test_a_family_of_ones_own_is_known_by_its_name():
 
 
 def test_two_classes_cannot_have_one_name():
-    with pytest.raises(ValueError, match=r"'minhash' already: lshfast.families.sets.MinHashFamily"):
+    with pytest.raises(
+        ValueError, match=r"'minhash' already: lshfast.families.sets.MinHashFamily"
+    ):
 
         class Other(Remainders):
             name = "minhash"
@@ -192,18 +222,32 @@ def test_what_json_lacks_is_no_parameter():
 
 def test_a_description_is_canonical():
     shuffled = json.dumps({"seed": 3, "bits": 64, "family": "bit-sampling"})
-    assert family_of(shuffled).describe() == '{"bits":64,"family":"bit-sampling","seed":3}'
+    assert (
+        family_of(shuffled).describe() == '{"bits":64,"family":"bit-sampling","seed":3}'
+    )
 
 
 def test_the_pages_list_and_count_the_families():
     root = Path(__file__).parents[2]
     public = [getattr(families, name) for name in families.__all__]
-    own = [each for each in public if isinstance(each, type) and issubclass(each, Family) and not isabstract(each)]
-    table = (root / "docs" / "understand" / "families.md").read_text(encoding="utf-8").partition("## The families")[2]
+    own = [
+        each
+        for each in public
+        if isinstance(each, type) and issubclass(each, Family) and not isabstract(each)
+    ]
+    table = (
+        (root / "docs" / "understand" / "families.md")
+        .read_text(encoding="utf-8")
+        .partition("## The families")[2]
+    )
     rows = re.findall(r"^\| `(\w+)\(", table.partition("| class |")[0], re.MULTILINE)
-    assert sorted(rows) == sorted(each.__name__ for each in own if each is not Amplified)
+    assert sorted(rows) == sorted(
+        each.__name__ for each in own if each is not Amplified
+    )
     assert len(rows) == 14
-    assert "[Fourteen families" in (root / "docs" / "start" / "overview.md").read_text(encoding="utf-8")
+    assert "[Fourteen families" in (root / "docs" / "start" / "overview.md").read_text(
+        encoding="utf-8"
+    )
 
 
 # Sensitivity
@@ -216,7 +260,9 @@ def test_f18_minhash():
 
 def test_a18_hamming():
     """With c = 2 and r = N / 3, P1 = 1 - r / N = 2/3 and P2 = 1 - c r / N = 1/3."""
-    assert BitSampling(300).sensitivity(100, 200) == pytest.approx((100, 200, 2 / 3, 1 / 3))
+    assert BitSampling(300).sensitivity(100, 200) == pytest.approx(
+        (100, 200, 2 / 3, 1 / 3)
+    )
 
 
 def test_c6_a_distance_that_is_a_similarity_reverses_the_inequalities():
@@ -229,7 +275,13 @@ def test_c6_a_distance_that_is_a_similarity_reverses_the_inequalities():
 
 @pytest.mark.parametrize(
     ("d1", "d2", "error"),
-    [(1, 1, ValueError), (2, 1, ValueError), (-1, 1, ValueError), (0, float("nan"), ValueError), ("0", 1, TypeError)],
+    [
+        (1, 1, ValueError),
+        (2, 1, ValueError),
+        (-1, 1, ValueError),
+        (0, float("nan"), ValueError),
+        ("0", 1, TypeError),
+    ],
 )
 def test_distances_of_a_sensitivity(d1, d2, error):
     with pytest.raises(error, match="must be"):
@@ -241,17 +293,25 @@ def test_distances_of_a_sensitivity(d1, d2, error):
 
 @given(WORD64, st.integers(0, 100), st.integers(1, 20))
 def test_draws(seed, domain, count):
-    assert draw(seed, domain, count).tolist() == [hashing.draw(seed, domain, i) for i in range(count)]
+    assert draw(seed, domain, count).tolist() == [
+        hashing.draw(seed, domain, i) for i in range(count)
+    ]
     words = draw(seed, domain, count)
-    expected = [hashing.mix64((word + GOLDEN * domain) & MASK64) for word in words.tolist()]
+    expected = [
+        hashing.mix64((word + GOLDEN * domain) & MASK64) for word in words.tolist()
+    ]
     assert following(words, domain).tolist() == expected
 
 
 @given(st.lists(WORD64, max_size=9), st.integers(1, 2**63))
 def test_scaled_words(words, limit):
-    assert scaled(np.array(words, np.uint64), limit).tolist() == [word * limit >> 64 for word in words]
+    assert scaled(np.array(words, np.uint64), limit).tolist() == [
+        word * limit >> 64 for word in words
+    ]
 
 
 def test_no_items():
-    assert MinHashFamily().collide(TokenSets.from_sets([]), TokenSets.from_sets([]), 3).shape == (0, 3)
+    assert MinHashFamily().collide(
+        TokenSets.from_sets([]), TokenSets.from_sets([]), 3
+    ).shape == (0, 3)
     assert UnaryBits(3, 2).buckets(np.empty((0, 2), int), 4, 5).shape == (0, 4)

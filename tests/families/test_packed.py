@@ -18,11 +18,19 @@ from lshfast.families.packed import codes_of
 def forms(numbers, bits):
     """Yield each form of codes."""
     digits, size, words = -(-bits // 4), -(-bits // 8), -(-bits // 64)
-    texts, packed = [f"{number:0{digits}x}" for number in numbers], [number.to_bytes(size, "big") for number in numbers]
+    texts, packed = (
+        [f"{number:0{digits}x}" for number in numbers],
+        [number.to_bytes(size, "big") for number in numbers],
+    )
     yield numbers
     yield tuple(numbers)
     if bits <= 64:
-        for column in (lambda given: [*map(np.uint64, given)], pandas.Series, polars.Series, pyarrow.array):
+        for column in (
+            lambda given: [*map(np.uint64, given)],
+            pandas.Series,
+            polars.Series,
+            pyarrow.array,
+        ):
             yield column(np.array(numbers, np.uint64))
     for column in (list, np.array, pandas.Series, polars.Series, pyarrow.array):
         yield column(texts)
@@ -30,22 +38,39 @@ def forms(numbers, bits):
     yield packed
     yield np.array(packed, f"S{size}")
     yield np.frombuffer(b"".join(packed), np.uint8).reshape(-1, size)
-    yield np.array([[digit == "1" for digit in f"{number:0{bits}b}"] for number in numbers])
-    arrays = np.array([[number >> 64 * word & 2**64 - 1 for word in range(words)] for number in numbers], np.uint64)
+    yield np.array(
+        [[digit == "1" for digit in f"{number:0{bits}b}"] for number in numbers]
+    )
+    arrays = np.array(
+        [
+            [number >> 64 * word & 2**64 - 1 for word in range(words)]
+            for number in numbers
+        ],
+        np.uint64,
+    )
     yield from (arrays, arrays.view(np.int64), arrays.astype(">u8"))
 
 
 @given(st.data(), st.integers(1, 200))
 def test_forms_of_one_code_are_equal(data, bits):
     numbers = data.draw(st.lists(st.integers(0, 2**bits - 1), min_size=1, max_size=5))
-    wanted = [[number >> 64 * word & 2**64 - 1 for word in range(-(-bits // 64))] for number in numbers]
+    wanted = [
+        [number >> 64 * word & 2**64 - 1 for word in range(-(-bits // 64))]
+        for number in numbers
+    ]
     for codes in forms(numbers, bits):
         assert codes_of(codes, bits).tolist() == wanted
 
 
 @pytest.mark.parametrize(
     "one",
-    ["0f" * 8, b"\x0f" * 8, 0x0F0F0F0F0F0F0F0F, np.uint64(0x0F0F0F0F0F0F0F0F), np.array([0x0F0F0F0F0F0F0F0F])[0]],
+    [
+        "0f" * 8,
+        b"\x0f" * 8,
+        0x0F0F0F0F0F0F0F0F,
+        np.uint64(0x0F0F0F0F0F0F0F0F),
+        np.array([0x0F0F0F0F0F0F0F0F])[0],
+    ],
 )
 def test_one_code(one):
     index = HammingIndex(64)
@@ -53,7 +78,12 @@ def test_one_code(one):
     assert index.insert(["b", "c"], [one, one]) == 2
     assert [match.key for match in index.within(one)] == ["a", "b", "c"]
     assert len(index.query([one], k=2)) == 1
-    assert index.within(np.unpackbits(np.full(8, 15, np.uint8)).astype(bool).reshape(8, 8))[0].distance == 0
+    assert (
+        index.within(
+            np.unpackbits(np.full(8, 15, np.uint8)).astype(bool).reshape(8, 8)
+        )[0].distance
+        == 0
+    )
     neighbors = NearNeighbors("hamming", radius=3, dim=64, n=10)
     neighbors.insert(["a"], [one])
     assert neighbors.query(one, k=1)[0].key == "a"
@@ -74,17 +104,25 @@ INDEXES = [
 ]
 
 
-@pytest.mark.parametrize("words", [WORDS, WORDS.view(np.int64), WORDS[:3].astype(np.uint16), WORDS[::-1]])
+@pytest.mark.parametrize(
+    "words", [WORDS, WORDS.view(np.int64), WORDS[:3].astype(np.uint16), WORDS[::-1]]
+)
 @pytest.mark.parametrize("make", INDEXES)
 def test_words_in_a_row_are_codes_of_one_word_in_indexes_too(make, words):
     keys = [f"k{row}" for row in range(len(words))]
     index, other = make(), make()
-    assert index.insert(keys, words) == other.insert(keys, words.reshape(-1, 1)) == len(words)
+    assert (
+        index.insert(keys, words)
+        == other.insert(keys, words.reshape(-1, 1))
+        == len(words)
+    )
     column = other.query(words.reshape(-1, 1), k=2)
     answers = index.query(words, k=2)
     assert len(answers) == len(words)
     assert [list(answer) for answer in answers] == [list(answer) for answer in column]
-    assert list(index.query(words[:1], k=2)) == list(column[0])  # one code has one answer
+    assert list(index.query(words[:1], k=2)) == list(
+        column[0]
+    )  # one code has one answer
     if hasattr(index, "within"):
         assert [answer[0].key for answer in index.within(words)] == keys
     assert (
@@ -100,35 +138,63 @@ def test_words_in_a_row_are_codes_of_one_word_in_indexes_too(make, words):
         index.insert(["x", "y"], words)
 
 
-@pytest.mark.parametrize("function", [BitSampling(64).distance, lambda a, b: Covering(64, 3).distance(a, b)])
+@pytest.mark.parametrize(
+    "function", [BitSampling(64).distance, lambda a, b: Covering(64, 3).distance(a, b)]
+)
 def test_families_take_words_in_a_row(function):
-    assert function(WORDS, WORDS[::-1]).tolist() == function(WORDS[:, None], WORDS[::-1, None]).tolist()
+    assert (
+        function(WORDS, WORDS[::-1]).tolist()
+        == function(WORDS[:, None], WORDS[::-1, None]).tolist()
+    )
 
 
 @pytest.mark.parametrize(
     ("bits", "shape", "allowed"),
     [
         (64, (1, 3), r"\(n, 1\) or \(n,\) with a word for each code, not \(1, 3\)"),
-        (20, (2, 1, 1), r"\(n, 1\) or \(n,\) with a word for each code, not \(2, 1, 1\)"),
+        (
+            20,
+            (2, 1, 1),
+            r"\(n, 1\) or \(n,\) with a word for each code, not \(2, 1, 1\)",
+        ),
         (65, (3,), r"\(n, 2\) or \(2,\), not \(3,\)"),
         (128, (1,), r"\(n, 2\) or \(2,\), not \(1,\)"),
-        (None, (2, 1, 1), r"\(n, words\) with 1..64 words or \(n,\) with a word for each code, not"),
+        (
+            None,
+            (2, 1, 1),
+            r"\(n, words\) with 1..64 words or \(n,\) with a word for each code, not",
+        ),
     ],
 )
 def test_errors_name_the_shapes_that_are_taken(bits, shape, allowed):
     words = np.zeros(shape, np.uint64)
-    calls = [HammingIndex(bits).query, TanimotoIndex(bits).query] if bits else [partial(dedup_codes, radius=1)]
+    calls = (
+        [HammingIndex(bits).query, TanimotoIndex(bits).query]
+        if bits
+        else [partial(dedup_codes, radius=1)]
+    )
     for call in calls:
         with pytest.raises(ValueError, match=rf"codes must have shape {allowed}"):
             call(words)
 
 
 def test_codes_without_a_given_width():
-    assert dedup_codes(["00f", "00e", "f00"], radius=1).keep.tolist() == [True, False, True]
+    assert dedup_codes(["00f", "00e", "f00"], radius=1).keep.tolist() == [
+        True,
+        False,
+        True,
+    ]
     assert dedup_codes([2**255, 0, 1], radius=1).keep.tolist() == [True, False, True]
     assert dedup_codes(np.eye(5, dtype=bool), radius=1).keep.tolist() == [True] * 5
-    assert dedup_codes(np.array([-1, -2, 0]), radius=1).keep.tolist() == [True, False, True]
-    assert dedup_codes(np.array([1, 3], np.uint16), radius=1).keep.tolist() == [True, False]
+    assert dedup_codes(np.array([-1, -2, 0]), radius=1).keep.tolist() == [
+        True,
+        False,
+        True,
+    ]
+    assert dedup_codes(np.array([1, 3], np.uint16), radius=1).keep.tolist() == [
+        True,
+        False,
+    ]
     assert len(dedup_codes([], radius=1)) == 0
 
 
@@ -137,7 +203,11 @@ def test_a_column_has_a_code_in_each_row(column):
     index = HammingIndex(128)
     assert index.insert(["a", "b"], column([5, 6])) == 2
     assert [answer[0].key for answer in index.within(column([6, 5]), 0)] == ["b", "a"]
-    assert dedup_codes(column([-1, -2, 0]), radius=1).keep.tolist() == [True, False, True]
+    assert dedup_codes(column([-1, -2, 0]), radius=1).keep.tolist() == [
+        True,
+        False,
+        True,
+    ]
     with pytest.raises(ValueError, match="row 0 is -1"):
         index.within(column([-1]))
 

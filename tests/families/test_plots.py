@@ -34,19 +34,34 @@ def legend(ax):
 def bars(ax):
     """Return the heights of the bars, by label."""
     (below,) = (other for other in ax.figure.axes if other is not ax)
-    return {bar.get_label(): [patch.get_height() for patch in bar] for bar in below.containers}
+    return {
+        bar.get_label(): [patch.get_height() for patch in bar]
+        for bar in below.containers
+    }
 
 
 def test_bands_over_similarity():
     ax = plot_curve(Bands(20, 5), threshold=0.8)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("similarity", "probability of becoming a candidate")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "similarity",
+        "probability of becoming a candidate",
+    )
     assert (ax.get_xlim(), ax.get_ylim()[0]) == ((0, 1), 0)
     drawn = lines(ax)["20 bands of 5 rows"]
     assert np.array_equal(drawn[:, 1], Bands(20, 5).probability(drawn[:, 0]))
     assert (drawn[0, 0], drawn[-1, 0]) == (0, 1)
-    assert lines(ax)["threshold 0.8: 0.9996"].tolist() == [[0.8, pytest.approx(0.99964, abs=5e-6)]]
-    assert lines(ax)["half at 0.5087"].tolist() == [[pytest.approx(0.5087, abs=5e-6), 0.5]]
-    assert legend(ax) == ["20 bands of 5 rows", "one function", "threshold 0.8: 0.9996", "half at 0.5087"]
+    assert lines(ax)["threshold 0.8: 0.9996"].tolist() == [
+        [0.8, pytest.approx(0.99964, abs=5e-6)]
+    ]
+    assert lines(ax)["half at 0.5087"].tolist() == [
+        [pytest.approx(0.5087, abs=5e-6), 0.5]
+    ]
+    assert legend(ax) == [
+        "20 bands of 5 rows",
+        "one function",
+        "threshold 0.8: 0.9996",
+        "half at 0.5087",
+    ]
 
 
 def test_bands_over_distance():
@@ -64,15 +79,21 @@ def test_family_over_distance():
     drawn = lines(ax)["thin-bits, AND of 4, OR of 4"]
     assert drawn[:, 1] == pytest.approx(AND_OR.collision_probability(drawn[:, 0]))
     assert lines(ax)["one function"][:, 1] == pytest.approx(1 - drawn[:, 0])
-    assert lines(ax)["at 0.2: 0.8785"].tolist() == [[0.2, pytest.approx(0.8785, abs=5e-5)]]
-    assert lines(ax)["at 0.6: 0.09853"].tolist() == [[0.6, pytest.approx(0.0985, abs=5e-5)]]
+    assert lines(ax)["at 0.2: 0.8785"].tolist() == [
+        [0.2, pytest.approx(0.8785, abs=5e-5)]
+    ]
+    assert lines(ax)["at 0.6: 0.09853"].tolist() == [
+        [0.6, pytest.approx(0.0985, abs=5e-5)]
+    ]
 
 
 def test_family_over_similarity():
     ax = plot_curve(AND_OR, over="similarity", threshold=0.7244920)
     assert ax.get_xlabel() == "collision probability of one function of thin-bits"
     assert "threshold 0.7245: 0.7245" in legend(ax)
-    assert lines(ax)["one function"][:, 0] == pytest.approx(lines(ax)["one function"][:, 1])
+    assert lines(ax)["one function"][:, 0] == pytest.approx(
+        lines(ax)["one function"][:, 1]
+    )
 
 
 def test_one_function_has_one_curve():
@@ -86,9 +107,15 @@ def test_plan_has_its_threshold_and_axis():
     assert ax.get_xlabel() == "distance"
     assert f"threshold 0.2: {plan.recall:.4f}" in legend(ax)
     assert "thin-bits, 18 bands of 7 rows" in legend(ax)
-    assert f"threshold 0.8: {plan.recall:.4f}" in legend(plot_curve(plan, over="similarity"))
-    assert f"threshold 0.2: {plan.recall:.4f}" in legend(plot_curve(plan_recall(0.8), over="distance"))
-    assert f"threshold 0.3: {float(plan.probability(0.3)):.4f}" in legend(plot_curve(plan, threshold=0.3))
+    assert f"threshold 0.8: {plan.recall:.4f}" in legend(
+        plot_curve(plan, over="similarity")
+    )
+    assert f"threshold 0.2: {plan.recall:.4f}" in legend(
+        plot_curve(plan_recall(0.8), over="distance")
+    )
+    assert f"threshold 0.3: {float(plan.probability(0.3)):.4f}" in legend(
+        plot_curve(plan, threshold=0.3)
+    )
 
 
 def test_unlimited_distances_are_drawn_as_far_as_needed():
@@ -102,7 +129,11 @@ def test_unlimited_distances_are_drawn_as_far_as_needed():
 def test_limits():
     ax = plot_curve(AND_OR, limits=(0, 0.3), threshold=0.5, sensitivity=(0.2, 0.6))
     assert ax.get_xlim() == (0, 0.3)
-    assert legend(ax) == ["thin-bits, AND of 4, OR of 4", "one function", "at 0.2: 0.8785"]
+    assert legend(ax) == [
+        "thin-bits, AND of 4, OR of 4",
+        "one function",
+        "at 0.2: 0.8785",
+    ]
     assert plot_curve(LINES, limits=(1, 7)).get_xlim() == (1, 7)
 
 
@@ -129,9 +160,9 @@ def test_histogram_under_the_curve():
     assert (shares < probability(HISTOGRAM[1][1:])).all()
     assert legend(ax)[-2:] == ["items", "expected candidates"]
     plan = plan_work(0.8, HISTOGRAM)
-    assert sum(bars(plot_curve(plan, histogram=HISTOGRAM))["expected candidates"]) == pytest.approx(
-        plan.expected_candidates, rel=1e-4
-    )
+    assert sum(
+        bars(plot_curve(plan, histogram=HISTOGRAM))["expected candidates"]
+    ) == pytest.approx(plan.expected_candidates, rel=1e-4)
 
 
 def test_histogram_of_values():
@@ -140,7 +171,9 @@ def test_histogram_of_values():
     assert sum(bars(ax)["expected candidates"]) == pytest.approx(76_535.5, abs=0.05)
     (below,) = (other for other in ax.figure.axes if other is not ax)
     assert below.get_yscale() == "log"
-    assert below.containers[0][0].get_bbox().x1 == pytest.approx(1)  # the bar at the end is not cut off
+    assert below.containers[0][0].get_bbox().x1 == pytest.approx(
+        1
+    )  # the bar at the end is not cut off
 
 
 @pytest.mark.one_case
@@ -165,7 +198,12 @@ def test_axes_of_the_user(tmp_path):
 
 
 def test_no_text_is_outside_or_on_the_curve():
-    ax = plot_curve(plan_recall(0.2, family=FAMILY), sensitivity=(0.1, 0.3), histogram=HISTOGRAM, over="distance")
+    ax = plot_curve(
+        plan_recall(0.2, family=FAMILY),
+        sensitivity=(0.1, 0.3),
+        histogram=HISTOGRAM,
+        over="distance",
+    )
     figure = ax.figure
     FigureCanvasAgg(figure).draw()
     boxes = [
@@ -191,14 +229,18 @@ plot_curve(Bands(2, 3), path=sys.argv[1])
 @pytest.mark.slow
 def test_pyplot_is_not_needed(tmp_path):
     path = tmp_path / "curve.png"
-    subprocess.run([sys.executable, "-c", DRAW, path, "matplotlib.pyplot", "tkinter"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", DRAW, path, "matplotlib.pyplot", "tkinter"], check=True
+    )
     assert path.exists()
 
 
 def test_without_matplotlib(tmp_path):
     command = [sys.executable, "-c", DRAW, tmp_path / "curve.png", "matplotlib"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr.endswith('ImportError: matplotlib is missing: pip install "lshfast[plots]"\n')
+    assert done.stderr.endswith(
+        'ImportError: matplotlib is missing: pip install "lshfast[plots]"\n'
+    )
 
 
 # Errors
@@ -208,19 +250,55 @@ def test_without_matplotlib(tmp_path):
     ("arguments", "error", "message"),
     [
         ({"curve": 3}, TypeError, "curve must be a Family, Bands or a BandPlan, not 3"),
-        ({"over": "angle"}, ValueError, "over must be one of distance, similarity, not 'angle'"),
-        ({"threshold": 1.5}, ValueError, "threshold must be a distance in 0..1, not 1.5"),
-        ({"threshold": math.nan}, ValueError, "threshold must be a distance in 0..1, not nan"),
+        (
+            {"over": "angle"},
+            ValueError,
+            "over must be one of distance, similarity, not 'angle'",
+        ),
+        (
+            {"threshold": 1.5},
+            ValueError,
+            "threshold must be a distance in 0..1, not 1.5",
+        ),
+        (
+            {"threshold": math.nan},
+            ValueError,
+            "threshold must be a distance in 0..1, not nan",
+        ),
         ({"threshold": "x"}, TypeError, "threshold must be a number, not 'x'"),
-        ({"curve": Bands(2, 2), "threshold": -1}, ValueError, "threshold must be a similarity in 0..1, not -1"),
-        ({"curve": LINES, "threshold": math.inf}, ValueError, "threshold must be a distance in 0..inf, not inf"),
+        (
+            {"curve": Bands(2, 2), "threshold": -1},
+            ValueError,
+            "threshold must be a similarity in 0..1, not -1",
+        ),
+        (
+            {"curve": LINES, "threshold": math.inf},
+            ValueError,
+            "threshold must be a distance in 0..inf, not inf",
+        ),
         ({"sensitivity": 0.2}, TypeError, "sensitivity must be two values, not 0.2"),
-        ({"sensitivity": (0.2, 2)}, ValueError, "sensitivity must be a distance in 0..1, not 2"),
-        ({"limits": (0.5, 0.5)}, ValueError, "limits must be increasing, not (0.5, 0.5)"),
+        (
+            {"sensitivity": (0.2, 2)},
+            ValueError,
+            "sensitivity must be a distance in 0..1, not 2",
+        ),
+        (
+            {"limits": (0.5, 0.5)},
+            ValueError,
+            "limits must be increasing, not (0.5, 0.5)",
+        ),
         ({"limits": (0, 2)}, ValueError, "limits must be a distance in 0..1, not 2"),
         ({"limits": 1}, TypeError, "limits must be two values, not 1"),
-        ({"histogram": ([1], [1, 2, 3])}, ValueError, "values of the histogram must be in 0..1.0, not 2"),
-        ({"histogram": ([1], [0.1, 0.2, 0.3])}, ValueError, "this one has counts (1,) and values (3,)"),
+        (
+            {"histogram": ([1], [1, 2, 3])},
+            ValueError,
+            "values of the histogram must be in 0..1.0, not 2",
+        ),
+        (
+            {"histogram": ([1], [0.1, 0.2, 0.3])},
+            ValueError,
+            "this one has counts (1,) and values (3,)",
+        ),
         ({"path": "curve.xyz"}, ValueError, "Format 'xyz' is not supported"),
     ],
 )

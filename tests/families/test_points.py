@@ -27,7 +27,16 @@ def test_floats_are_used_in_place(dtype, sparse):
 
 @pytest.mark.parametrize(
     ("dtype", "made"),
-    [("f2", "f4"), ("i1", "f4"), ("u2", "f4"), ("i4", "f8"), ("u8", "f8"), (">f4", "f4"), (">f8", "f8"), ("g", "f8")],
+    [
+        ("f2", "f4"),
+        ("i1", "f4"),
+        ("u2", "f4"),
+        ("i4", "f8"),
+        ("u8", "f8"),
+        (">f4", "f4"),
+        (">f8", "f8"),
+        ("g", "f8"),
+    ],
 )
 def test_other_numbers_are_converted(dtype, made, sparse):
     x = np.random.default_rng(1).integers(0, 100, (9, 4))
@@ -36,7 +45,12 @@ def test_other_numbers_are_converted(dtype, made, sparse):
     assert (points == x).all()
     assert (dense_points(x.astype(dtype).tolist(), 4) == x).all()
     if dtype not in ("f2", "g"):
-        assert (dense_points(sparse.csr_matrix(x).astype(np.dtype(dtype).newbyteorder("=")), 4).dense() == x).all()
+        assert (
+            dense_points(
+                sparse.csr_matrix(x).astype(np.dtype(dtype).newbyteorder("=")), 4
+            ).dense()
+            == x
+        ).all()
 
 
 def test_sparse_rows_are_cut_and_become_dense(sparse):
@@ -67,7 +81,10 @@ def test_blocks_of_rows(most, sparse):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[1.0, 2.0], [3.0, None]], r"x must be integers or floats, and row 1 is '\[3.0, None\]'"),
+        (
+            [[1.0, 2.0], [3.0, None]],
+            r"x must be integers or floats, and row 1 is '\[3.0, None\]'",
+        ),
         ([[1, 2], ["a", "b"]], r"x must be integers or floats, and row 1 is"),
         ([1, 2], "x must be integers or floats, not object"),
         (["1", "2"], "x must be integers or floats, not object"),
@@ -82,7 +99,9 @@ def test_objects_that_are_no_numbers(values, message):
 
 def test_numbers_beyond_doubles_are_refused():
     if np.finfo(np.longdouble).max > np.finfo(float).max:
-        with pytest.raises(ValueError, match="x must be finite, and row 0, column 1 is inf"):
+        with pytest.raises(
+            ValueError, match="x must be finite, and row 0, column 1 is inf"
+        ):
             dense_points(np.array([[1, np.finfo(np.longdouble).max]]), 2, "x")
     with pytest.raises(ValueError, match="rows of one length"):
         dense_points([[1, 2], [3]], 2)

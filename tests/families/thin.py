@@ -23,7 +23,9 @@ class ThinBits(Family):
         return 1.0
 
     def hash(self, items, count, *, threads=None):
-        return items[:, np.random.default_rng(self.seed).integers(self.dim, size=count)].astype(np.uint64)
+        return items[
+            :, np.random.default_rng(self.seed).integers(self.dim, size=count)
+        ].astype(np.uint64)
 
     def distance(self, a, b):
         return (a != b).mean(axis=1)
@@ -52,5 +54,7 @@ def pairs_at(distance, pairs, dim, seed):
     """Return `pairs` pairs of vectors that differ in this share of `dim` coordinates."""
     rng = np.random.default_rng(seed)
     first = rng.integers(2, size=(pairs, dim), dtype=np.uint8)
-    flips = rng.permuted(np.tile(np.arange(dim) < round(distance * dim), (pairs, 1)), axis=1)
+    flips = rng.permuted(
+        np.tile(np.arange(dim) < round(distance * dim), (pairs, 1)), axis=1
+    )
     return first, first ^ flips.astype(np.uint8)

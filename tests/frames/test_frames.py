@@ -49,37 +49,56 @@ def expected(case):
 def test_polars(case):
     column, options = case
     result, df = expected(case), pl.from_arrow(TABLE)
-    kept = [key for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True) if keep]
+    kept = [
+        key
+        for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True)
+        if keep
+    ]
     assert df.lsh.dedup(column, **options)["id"].to_list() == kept
     lazy = df.lazy().lsh.dedup(column, **options)
     assert lazy.collect()["id"].to_list() == kept
-    assert lazy.filter(pl.col("id") != kept[0]).select("id").collect()["id"].to_list() == kept[1:]
+    assert (
+        lazy.filter(pl.col("id") != kept[0]).select("id").collect()["id"].to_list()
+        == kept[1:]
+    )
     marked = df.lsh.dedup(column, annotate=True, **options)
     assert marked["id"].to_list() == TABLE["id"].to_pylist()
     assert marked.filter(pl.col("duplicate_of").is_null())["id"].to_list() == kept
     gone = np.flatnonzero(~result.keep)
     assert marked[gone]["duplicate_of"].to_list() == result.keeper[gone].tolist()
     assert marked[gone]["similarity"].to_list() == result.similarity[gone].tolist()
-    assert df.lazy().lsh.dedup(column, annotate=True, **options).collect().equals(marked)
-    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    assert (
+        df.lazy().lsh.dedup(column, annotate=True, **options).collect().equals(marked)
+    )
+    pairs = {
+        name: value for name, value in options.items() if name not in ("keep", "groups")
+    }
     found = lshfast.pairs(TABLE[column], **pairs)
     assert df.lsh.pairs(column, **pairs).rows() == found.tolist()
 
 
 def test_pandas(case):
     column, options = case
-    result, df = expected(case), pd.DataFrame(TABLE.to_pydict(), index=TABLE["id"].to_pylist()[::-1])
+    result, df = (
+        expected(case),
+        pd.DataFrame(TABLE.to_pydict(), index=TABLE["id"].to_pylist()[::-1]),
+    )
     if column == "vector":
         df["vector"] = list(VECTORS)
     kept = df[result.keep]
     assert df.lsh.dedup(column, **options).equals(kept)
     marked = df.lsh.dedup(column, annotate=True, **options)
     gone = np.flatnonzero(~result.keep)
-    assert marked["duplicate_of"].iloc[gone].tolist() == df.index[result.keeper[gone]].tolist()
+    assert (
+        marked["duplicate_of"].iloc[gone].tolist()
+        == df.index[result.keeper[gone]].tolist()
+    )
     assert marked["similarity"].iloc[gone].tolist() == result.similarity[gone].tolist()
     assert marked["similarity"].isna().sum() == len(kept)
     assert list(df.columns) == TABLE.column_names  # the frame is as it was
-    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    pairs = {
+        name: value for name, value in options.items() if name not in ("keep", "groups")
+    }
     found = lshfast.pairs(TABLE[column], **pairs)
     answer = df.lsh.pairs(column, **pairs)
     assert answer["i"].tolist() == df.index[found["i"]].tolist()
@@ -90,15 +109,26 @@ def test_duckdb(case):
     column, options = case
     result, con = expected(case), duckdb.connect()
     docs = con.from_arrow(TABLE)
-    kept = [key for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True) if keep]
+    kept = [
+        key
+        for key, keep in zip(TABLE["id"].to_pylist(), result.keep.tolist(), strict=True)
+        if keep
+    ]
     answer = lshfast.duckdb.dedup(docs, column, con=con, **options)
     assert [row[0] for row in answer.fetchall()] == kept
-    pairs = {name: value for name, value in options.items() if name not in ("keep", "groups")}
+    pairs = {
+        name: value for name, value in options.items() if name not in ("keep", "groups")
+    }
     found = lshfast.pairs(TABLE[column], **pairs)
     keys = TABLE["id"].to_pylist()
     wanted = [(keys[i], keys[j], value) for i, j, value in found.tolist()]
-    assert lshfast.duckdb.pairs(docs, column, "id", con=con, **pairs).fetchall() == wanted
-    assert lshfast.duckdb.pairs(docs, column, con=con, **pairs).fetchall() == found.tolist()
+    assert (
+        lshfast.duckdb.pairs(docs, column, "id", con=con, **pairs).fetchall() == wanted
+    )
+    assert (
+        lshfast.duckdb.pairs(docs, column, con=con, **pairs).fetchall()
+        == found.tolist()
+    )
 
 
 def test_functions_of_sql():
@@ -113,22 +143,41 @@ def test_functions_of_sql():
         "c as (select distinct x.id as i, y.id as j, lsh_similarity(x.text, y.text, 2) as s from b x "
         "join b y on x.bucket = y.bucket and x.id < y.id) select * from c where s >= 0.8 order by i, j"
     ).fetchall()
-    assert pairs == lshfast.pairs(texts, threshold=0.8, size=2, bands=18, rows_per_band=7, copies="all").tolist()
-    signatures = con.sql("select lsh_signature(text, size := 2, slots := 16) from docs order by id").fetchall()
-    wanted = lshfast.MinHasher(16).sketch(lshfast.shingle([text or "" for text in texts], size=2))
+    assert (
+        pairs
+        == lshfast.pairs(
+            texts, threshold=0.8, size=2, bands=18, rows_per_band=7, copies="all"
+        ).tolist()
+    )
+    signatures = con.sql(
+        "select lsh_signature(text, size := 2, slots := 16) from docs order by id"
+    ).fetchall()
+    wanted = lshfast.MinHasher(16).sketch(
+        lshfast.shingle([text or "" for text in texts], size=2)
+    )
     none = [2**64 - 1] * 16
-    assert [row[0] for row in signatures] == [None if row.tolist() == none else row.tolist() for row in wanted]
+    assert [row[0] for row in signatures] == [
+        None if row.tolist() == none else row.tolist() for row in wanted
+    ]
     (estimate,) = con.sql(
         "select lsh_estimate(lsh_signature(a.text), lsh_signature(b.text)) from docs a, docs b "
         "where a.id = b.id and a.text > ''"
     ).fetchall()[0]
     assert estimate == 1
-    assert con.sql("select lsh_similarity(text, 'x') from docs where text is null").fetchall() == [(None,)]
+    assert con.sql(
+        "select lsh_similarity(text, 'x') from docs where text is null"
+    ).fetchall() == [(None,)]
     assert con.sql("select lsh_similarity('', '')").fetchall() == [(0.0,)]
     for query, said in (
         ("select lsh_similarity('a', 'b', 0)", "size must be in 1..256, not 0"),
-        ("select lsh_signature(text, slots := id) from docs", "slots must be one number for all rows"),
-        ("select lsh_keys(text, bands := 0) from docs", "bands must be in 1..65536, not 0"),
+        (
+            "select lsh_signature(text, slots := id) from docs",
+            "slots must be one number for all rows",
+        ),
+        (
+            "select lsh_keys(text, bands := 0) from docs",
+            "bands must be in 1..65536, not 0",
+        ),
     ):
         with pytest.raises(duckdb.Error, match=said):
             con.sql(query).fetchall()
@@ -140,7 +189,10 @@ def test_columns_that_are_not_there():
     with pytest.raises(KeyError, match="nothing"):
         TABLE.to_pandas().lsh.dedup("nothing")
     for function in (lshfast.duckdb.dedup, lshfast.duckdb.pairs):
-        with pytest.raises(ValueError, match="there is no column 'nothing'; columns are: id, text, tags, vector"):
+        with pytest.raises(
+            ValueError,
+            match="there is no column 'nothing'; columns are: id, text, tags, vector",
+        ):
             function(duckdb.from_arrow(TABLE), "nothing")
     with pytest.raises(ValueError, match="there is no column 'number'"):
         lshfast.duckdb.pairs(duckdb.from_arrow(TABLE), "text", "number")
@@ -148,14 +200,26 @@ def test_columns_that_are_not_there():
 
 def test_rows_are_not_annotated_where_a_column_or_a_key_would_be_lost():
     index = lshfast.LSHIndex(threshold=0.8)
-    lshfast.dedup(TEXTS[:5], against=index, add=True, keys=[f"k{row}" for row in range(5)])
+    lshfast.dedup(
+        TEXTS[:5], against=index, add=True, keys=[f"k{row}" for row in range(5)]
+    )
     for frame in (pl.from_arrow(TABLE), pl.from_arrow(TABLE).lazy(), TABLE.to_pandas()):
-        with pytest.raises(ValueError, match="annotate cannot be used with against, whose entries are no rows"):
+        with pytest.raises(
+            ValueError,
+            match="annotate cannot be used with against, whose entries are no rows",
+        ):
             frame.lsh.dedup("text", annotate=True, against=index)
     for name in ("duplicate_of", "similarity"):
         table = TABLE.append_column(name, TABLE["id"])
-        for frame in (pl.from_arrow(table), pl.from_arrow(table).lazy(), table.to_pandas()):
-            with pytest.raises(ValueError, match=f"there is a column '{name}' already; annotate adds duplicate_of and"):
+        for frame in (
+            pl.from_arrow(table),
+            pl.from_arrow(table).lazy(),
+            table.to_pandas(),
+        ):
+            with pytest.raises(
+                ValueError,
+                match=f"there is a column '{name}' already; annotate adds duplicate_of and",
+            ):
                 frame.lsh.dedup("text", annotate=True)
     assert name in table.to_pandas().lsh.dedup("text").columns
 
@@ -163,14 +227,22 @@ def test_rows_are_not_annotated_where_a_column_or_a_key_would_be_lost():
 def test_signatures_of_different_lengths_are_not_estimated():
     con = duckdb.connect()
     lshfast.duckdb.register(con)
-    with pytest.raises(duckdb.Error, match="must have the same number of slots, not 128 and 64"):
-        con.sql("select lsh_estimate(lsh_signature('a'), lsh_signature('a', slots := 64))").fetchall()
-    assert con.sql("select lsh_estimate(lsh_signature(''), lsh_signature('a'))").fetchall() == [(None,)]
+    with pytest.raises(
+        duckdb.Error, match="must have the same number of slots, not 128 and 64"
+    ):
+        con.sql(
+            "select lsh_estimate(lsh_signature('a'), lsh_signature('a', slots := 64))"
+        ).fetchall()
+    assert con.sql(
+        "select lsh_estimate(lsh_signature(''), lsh_signature('a'))"
+    ).fetchall() == [(None,)]
 
 
 def test_a_relation_with_two_columns_of_a_name():
     con = duckdb.connect()
     docs = con.sql("select 'one two' as text, 1 as id, 2 as id")
     assert lshfast.duckdb.dedup(docs, "text", con=con).fetchall() == [("one two", 1, 2)]
-    with pytest.raises(ValueError, match="there are 2 columns 'id'; columns are: text, id, id"):
+    with pytest.raises(
+        ValueError, match="there are 2 columns 'id'; columns are: text, id, id"
+    ):
         lshfast.duckdb.pairs(docs, "text", "id", con=con)

@@ -17,7 +17,9 @@ OPTIONS = {"threshold": 0.6, "size": 2}
 
 @pytest.fixture(scope="module")
 def rows():
-    return datasets.Dataset.from_dict({"text": TEXTS, "number": list(range(len(TEXTS)))})
+    return datasets.Dataset.from_dict(
+        {"text": TEXTS, "number": list(range(len(TEXTS)))}
+    )
 
 
 def kept_numbers(texts, **options):
@@ -31,13 +33,17 @@ def test_a_dataset(rows, tmp_path):
     rows.save_to_disk(tmp_path / "rows")
     mapped = datasets.load_from_disk(tmp_path / "rows")
     assert lshfast.hf.dedup(mapped, **OPTIONS)["number"][:] == kept_numbers(TEXTS)
-    assert lshfast.hf.dedup(rows, keep="last", **OPTIONS)["number"][:] == kept_numbers(TEXTS, keep="last")
+    assert lshfast.hf.dedup(rows, keep="last", **OPTIONS)["number"][:] == kept_numbers(
+        TEXTS, keep="last"
+    )
 
 
 def test_rows_that_were_moved(rows):
     moved = rows.filter(lambda row: row["number"] % 3 > 0).shuffle(seed=1)
     numbers = moved["number"][:]
-    wanted = [numbers[place] for place in kept_numbers([TEXTS[number] for number in numbers])]
+    wanted = [
+        numbers[place] for place in kept_numbers([TEXTS[number] for number in numbers])
+    ]
     assert lshfast.hf.dedup(moved, **OPTIONS)["number"][:] == wanted
 
 
@@ -50,9 +56,14 @@ def test_fingerprints_of_caches(rows):
 def test_rows_that_are_marked(rows):
     result = lshfast.dedup(TEXTS, **OPTIONS)
     marked = lshfast.hf.dedup(rows, annotate=True, **OPTIONS)
-    wanted = [None if keep else int(keeper) for keep, keeper in zip(result.keep, result.keeper, strict=True)]
+    wanted = [
+        None if keep else int(keeper)
+        for keep, keeper in zip(result.keep, result.keeper, strict=True)
+    ]
     assert marked["duplicate_of"][:] == wanted
-    assert [value for value in marked["similarity"][:] if value is not None] == result.similarity[~result.keep].tolist()
+    assert [
+        value for value in marked["similarity"][:] if value is not None
+    ] == result.similarity[~result.keep].tolist()
     with pytest.raises(ValueError, match="there is a column 'duplicate_of' already"):
         lshfast.hf.dedup(marked, annotate=True, **OPTIONS)
     alone = lshfast.hf.dedup(rows.select([0]), annotate=True)
@@ -62,7 +73,9 @@ def test_rows_that_are_marked(rows):
 def test_vectors():
     vectors = np.random.default_rng(1).standard_normal((100, 8)).astype(np.float32)
     vectors[60:] = vectors[:40]
-    found = lshfast.hf.dedup(datasets.Dataset.from_dict({"embedding": vectors.tolist()}), "embedding")
+    found = lshfast.hf.dedup(
+        datasets.Dataset.from_dict({"embedding": vectors.tolist()}), "embedding"
+    )
     assert found.num_rows == 60
     marked = lshfast.hf.dedup(
         datasets.Dataset.from_dict({"embedding": vectors.tolist()}),
@@ -78,21 +91,34 @@ def test_splits_are_compared_with_each_other():
     texts = [text for text in TEXTS if text]
     train, test = texts[:200], [*texts[200:], texts[0], texts[7]]
     both = datasets.DatasetDict(
-        train=datasets.Dataset.from_dict({"text": train}), test=datasets.Dataset.from_dict({"text": test})
+        train=datasets.Dataset.from_dict({"text": train}),
+        test=datasets.Dataset.from_dict({"text": test}),
     )
     found = lshfast.hf.dedup(both, **OPTIONS)
     assert list(found) == ["train", "test"]
     keep = lshfast.dedup([*test, *train], **OPTIONS).keep
-    assert found["test"]["text"][:] == [text for text, kept in zip(test, keep[: len(test)], strict=True) if kept]
-    assert found["train"]["text"][:] == [text for text, kept in zip(train, keep[len(test) :], strict=True) if kept]
+    assert found["test"]["text"][:] == [
+        text for text, kept in zip(test, keep[: len(test)], strict=True) if kept
+    ]
+    assert found["train"]["text"][:] == [
+        text for text, kept in zip(train, keep[len(test) :], strict=True) if kept
+    ]
     assert train[0] not in found["train"]["text"][:]
     other = lshfast.hf.dedup(both, splits=["train", "test"], **OPTIONS)
     assert other["train"]["text"][:] == [train[row] for row in kept_numbers(train)]
     marked = lshfast.hf.dedup(both, annotate=True, **OPTIONS)
     assert marked["train"]["duplicate_of"][0].startswith("test:")
-    assert lshfast.pairs([test[int(marked["train"]["duplicate_of"][0][5:])], train[0]], **OPTIONS)["similarity"] >= 0.6
+    assert (
+        lshfast.pairs(
+            [test[int(marked["train"]["duplicate_of"][0][5:])], train[0]], **OPTIONS
+        )["similarity"]
+        >= 0.6
+    )
     for arguments, said in (
-        ({"splits": ["train"]}, "splits must be the splits of the data set, train, test, not train"),
+        (
+            {"splits": ["train"]},
+            "splits must be the splits of the data set, train, test, not train",
+        ),
         ({"keep": "last"}, "keep must be 'first' for a DatasetDict"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -103,7 +129,9 @@ def test_a_stream(rows):
     stream = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=64, **OPTIONS)
     first, again = ([row["number"] for row in stream] for _ in range(2))
     assert first == again
-    assert set(first) >= set(kept_numbers(TEXTS))  # similarities to earlier batches are estimates
+    assert set(first) >= set(
+        kept_numbers(TEXTS)
+    )  # similarities to earlier batches are estimates
     assert len(first) < len(TEXTS) - 30
     whole = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=1000, **OPTIONS)
     assert [row["number"] for row in whole] == kept_numbers(TEXTS)
@@ -119,10 +147,15 @@ def test_a_stream(rows):
 
 
 def test_what_is_no_dataset_or_column(rows):
-    with pytest.raises(TypeError, match="dataset must be a Dataset, a DatasetDict or an IterableDataset"):
+    with pytest.raises(
+        TypeError,
+        match="dataset must be a Dataset, a DatasetDict or an IterableDataset",
+    ):
         lshfast.hf.dedup(TEXTS)
     for dataset in (rows, rows.to_iterable_dataset(), datasets.DatasetDict(train=rows)):
-        with pytest.raises(ValueError, match="there is no column 'body'; columns are: 'text', 'number'"):
+        with pytest.raises(
+            ValueError, match="there is no column 'body'; columns are: 'text', 'number'"
+        ):
             lshfast.hf.dedup(dataset, "body")
     with pytest.raises(ValueError, match="splits is for a DatasetDict"):
         lshfast.hf.dedup(rows, splits=["train"])
@@ -130,22 +163,38 @@ def test_what_is_no_dataset_or_column(rows):
 
 def test_types_do_not_depend_on_rows(rows):
     """Neither those of the columns that are added, nor that of a column of a split without rows."""
-    both = datasets.DatasetDict(train=rows, test=datasets.Dataset.from_dict({"text": [], "number": []}))
-    assert lshfast.hf.dedup(both, **OPTIONS)["train"]["number"][:] == kept_numbers(TEXTS)
+    both = datasets.DatasetDict(
+        train=rows, test=datasets.Dataset.from_dict({"text": [], "number": []})
+    )
+    assert lshfast.hf.dedup(both, **OPTIONS)["train"]["number"][:] == kept_numbers(
+        TEXTS
+    )
     marked = lshfast.hf.dedup(
-        datasets.DatasetDict(train=rows, test=datasets.Dataset.from_dict({"text": ["of its own"]})),
+        datasets.DatasetDict(
+            train=rows, test=datasets.Dataset.from_dict({"text": ["of its own"]})
+        ),
         annotate=True,
         **OPTIONS,
     )
     alone = lshfast.hf.dedup(rows.select([0]), annotate=True)
     for name, kind in (("duplicate_of", "string"), ("similarity", "float64")):
         assert {split.features[name].dtype for split in marked.values()} == {kind}
-    assert (alone.features["duplicate_of"].dtype, alone.features["similarity"].dtype) == ("int64", "float64")
-    large = rows.cast(datasets.Features({"text": datasets.Value("large_string"), "number": datasets.Value("int64")}))
+    assert (
+        alone.features["duplicate_of"].dtype,
+        alone.features["similarity"].dtype,
+    ) == ("int64", "float64")
+    large = rows.cast(
+        datasets.Features(
+            {"text": datasets.Value("large_string"), "number": datasets.Value("int64")}
+        )
+    )
     found = lshfast.hf.dedup(datasets.DatasetDict(train=rows, test=large), **OPTIONS)
     assert found["test"]["number"][:] == kept_numbers(TEXTS)
     other = datasets.Dataset.from_dict({"text": [1, 2]})
-    with pytest.raises(TypeError, match=r"must have one type in all splits, not int64 \(test\), string \(train\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"must have one type in all splits, not int64 \(test\), string \(train\)",
+    ):
         lshfast.hf.dedup(datasets.DatasetDict(train=rows, test=other))
     with pytest.raises(ValueError, match="dataset has no splits"):
         lshfast.hf.dedup(datasets.DatasetDict())
@@ -157,7 +206,9 @@ def test_rows_are_not_annotated_with_entries_of_an_index(rows):
     for dataset in (rows, datasets.DatasetDict(train=rows)):
         with pytest.raises(ValueError, match="annotate cannot be used with against"):
             lshfast.hf.dedup(dataset, annotate=True, against=index)
-    assert lshfast.hf.dedup(rows, against=index).num_rows < lshfast.hf.dedup(rows).num_rows
+    assert (
+        lshfast.hf.dedup(rows, against=index).num_rows < lshfast.hf.dedup(rows).num_rows
+    )
 
 
 def test_a_stream_has_texts():
@@ -166,8 +217,13 @@ def test_a_stream_has_texts():
         yield {"text": None}
         yield {"text": ["two", "three"]}
 
-    stream = lshfast.hf.dedup(datasets.IterableDataset.from_generator(generated), batch_size=1)
-    with pytest.raises(TypeError, match=r"row 2: the column 'text' must have texts in a stream, not a .* type list"):
+    stream = lshfast.hf.dedup(
+        datasets.IterableDataset.from_generator(generated), batch_size=1
+    )
+    with pytest.raises(
+        TypeError,
+        match=r"row 2: the column 'text' must have texts in a stream, not a .* type list",
+    ):
         list(stream)
 
 
@@ -177,7 +233,18 @@ def test_a_stream_keeps_its_format(rows, kind):
     stream = rows.to_iterable_dataset().with_format(kind)
     found = lshfast.hf.dedup(stream, batch_size=1000, **OPTIONS)
     values = [row["number"] for row in found]
-    numbers = [value if kind == "numpy" else value.to_pylist()[0] if kind == "arrow" else value[0] for value in values]
+    numbers = [
+        value
+        if kind == "numpy"
+        else value.to_pylist()[0]
+        if kind == "arrow"
+        else value[0]
+        for value in values
+    ]
     assert numbers == kept_numbers(TEXTS)
-    types = (np.ndarray, np.generic) if kind == "numpy" else type(next(iter(stream))["number"])
+    types = (
+        (np.ndarray, np.generic)
+        if kind == "numpy"
+        else type(next(iter(stream))["number"])
+    )
     assert isinstance(values[0], types)

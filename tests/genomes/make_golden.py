@@ -24,7 +24,9 @@ def sequences():
     base = "".join(rng.choices("ACGT", k=LETTERS))
 
     def mutated(rate):
-        return "".join(rng.choice("ACGT") if rng.random() < rate else letter for letter in base)
+        return "".join(
+            rng.choice("ACGT") if rng.random() < rate else letter for letter in base
+        )
 
     complement = base[1000:4000][::-1].translate(str.maketrans("ACGT", "TGCA"))
     near = mutated(0.02)
@@ -33,7 +35,10 @@ def sequences():
         "near": near,
         "far": mutated(0.08).lower(),
         "part": complement,
-        "broken": "".join("N" if at % 97 == 50 else "R" if at % 501 == 7 else c for at, c in enumerate(near)),
+        "broken": "".join(
+            "N" if at % 97 == 50 else "R" if at % 501 == 7 else c
+            for at, c in enumerate(near)
+        ),
         "other": "".join(rng.choices("ACGT", k=LETTERS // 2)),
     }
 
@@ -74,20 +79,54 @@ def distances_of_mash(mash, folder):
     found = {}
     for k in MASH_KS:
         made = folder / f"k{k}.msh"
-        sketch = [mash, "sketch", "-k", str(k), "-s", str(MASH_SIZE), "-o", made, *sequences()]
+        sketch = [
+            mash,
+            "sketch",
+            "-k",
+            str(k),
+            "-s",
+            str(MASH_SIZE),
+            "-o",
+            made,
+            *sequences(),
+        ]
         subprocess.run(sketch, cwd=folder, check=True, capture_output=True)
-        lines = subprocess.run([mash, "dist", made, made], cwd=folder, check=True, capture_output=True, text=True)
-        rows = [row for row in csv.reader(lines.stdout.splitlines(), delimiter="\t") if row[0] < row[1]]
-        found[k] = [[a, b, float(distance), *map(int, shared.split("/"))] for a, b, distance, _, shared in rows]
-    version = subprocess.run([mash, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+        lines = subprocess.run(
+            [mash, "dist", made, made],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        rows = [
+            row
+            for row in csv.reader(lines.stdout.splitlines(), delimiter="\t")
+            if row[0] < row[1]
+        ]
+        found[k] = [
+            [a, b, float(distance), *map(int, shared.split("/"))]
+            for a, b, distance, _, shared in rows
+        ]
+    version = subprocess.run(
+        [mash, "--version"], check=True, capture_output=True, text=True
+    ).stdout.strip()
     return {"version": version, "pairs": found}
 
 
 def main(python, mash):
     given = json.dumps({"ks": KS, "scaled": SCALED, "sequences": sequences()})
-    made = subprocess.run([python, "-c", SOURMASH], input=given, check=True, capture_output=True, text=True)
+    made = subprocess.run(
+        [python, "-c", SOURMASH],
+        input=given,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        golden = {"sourmash": json.loads(made.stdout), "mash": distances_of_mash(mash, Path(folder))}
+        golden = {
+            "sourmash": json.loads(made.stdout),
+            "mash": distances_of_mash(mash, Path(folder)),
+        }
     GOLDEN.write_text(json.dumps(golden, separators=(",", ":")) + "\n")
 
 

@@ -12,18 +12,30 @@ from tests.io.pages.pages import HOSTILE, read_page
 def files(tmp_path):
     """Write a file of six records: four of one genome with different errors, and two of another."""
     rng = random.Random(1)
-    names = [f"{kind}-{at}" for kind, count in (("alder", 4), ("birch", 2)) for at in range(count)]
+    names = [
+        f"{kind}-{at}"
+        for kind, count in (("alder", 4), ("birch", 2))
+        for at in range(count)
+    ]
     bases = {kind: rng.choices("ACGT", k=20_000) for kind in ("alder", "birch")}
     with open(tmp_path / "in.fa", "w") as file:
         for at, name in enumerate(names):
-            letters = (rng.choice("ACGT") if rng.random() < at / 1000 else c for c in bases[name[:5]])
+            letters = (
+                rng.choice("ACGT") if rng.random() < at / 1000 else c
+                for c in bases[name[:5]]
+            )
             file.write(f">{name}\n{''.join(letters)}\n")
     return tmp_path
 
 
 def page_of(files, *options):
     written = ["-o", files / "pairs.csv", "--html", files / "out.html", "--overwrite"]
-    assert run("genomes", files / "in.fa", "--records", "--scaled", 50, *written, *options).exit_code == 0
+    assert (
+        run(
+            "genomes", files / "in.fa", "--records", "--scaled", 50, *written, *options
+        ).exit_code
+        == 0
+    )
     return read_page(files / "out.html")
 
 
@@ -43,18 +55,27 @@ def test_pairs_and_groups(files):
     values = sorted((float(row.split(",")[7]) for row in pairs), reverse=True)
     assert [text.find(f"{value:.4f}") > 0 for value in values] == [True] * 7
     page = (files / "out.html").read_text()
-    assert page.count('class="kept" fill-opacity') == 6 + 2 * 7  # the picture: a genome, and a pair twice
+    assert (
+        page.count('class="kept" fill-opacity') == 6 + 2 * 7
+    )  # the picture: a genome, and a pair twice
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("options", [["--jaccard", 0.1], ["--containment", 0.1], ["--ani", 0], ["--ani", 1]])
+@pytest.mark.parametrize(
+    "options", [["--jaccard", 0.1], ["--containment", 0.1], ["--ani", 0], ["--ani", 1]]
+)
 def test_thresholds(files, options):
     assert options[0].strip("-").lower() in page_of(files, *options).lower()
 
 
 def test_the_smallest_hashes_have_no_interval(files):
     written = ["-o", files / "pairs.csv", "--html", files / "out.html"]
-    assert run("genomes", files / "in.fa", "--records", "--bottom", 200, *written).exit_code == 0
+    assert (
+        run(
+            "genomes", files / "in.fa", "--records", "--bottom", 200, *written
+        ).exit_code
+        == 0
+    )
     text = read_page(files / "out.html")
     assert "ANI (Mash)" in text
     assert "95 %" not in text
@@ -74,13 +95,23 @@ def test_no_pairs(files):
 
 
 def test_more_than_is_shown_and_hostile_names(tmp_path):
-    names = [text.replace("\n", "").replace("\r", "").replace("\ud800", "") for text in HOSTILE]
+    names = [
+        text.replace("\n", "").replace("\r", "").replace("\ud800", "")
+        for text in HOSTILE
+    ]
     names += [f"g{number}" for number in range(30)]
     sequence = "".join(random.Random(1).choices("ACGT", k=2000))
-    records = "".join(f">{name.replace(' ', '_') or 'x'}\n{sequence}\n" for name in names)
+    records = "".join(
+        f">{name.replace(' ', '_') or 'x'}\n{sequence}\n" for name in names
+    )
     (tmp_path / "in.fa").write_text(records, encoding="utf-8")
     written = ["-o", tmp_path / "pairs.csv", "--html", tmp_path / "out.html"]
-    assert run("genomes", tmp_path / "in.fa", "--records", "--scaled", 10, *written).exit_code == 0
+    assert (
+        run(
+            "genomes", tmp_path / "in.fa", "--records", "--scaled", 10, *written
+        ).exit_code
+        == 0
+    )
     text = read_page(tmp_path / "out.html")
     assert "more are not shown" in text
     assert f"and {len(names) - 12} more" in text
@@ -91,5 +122,12 @@ def test_a_page_is_written_with_the_table_or_not_at_all(files):
     written = ["-o", files / "pairs.csv", "--html", files / "out.html"]
     assert "exists already" in failing(2, "genomes", files / "in.fa", *written)
     assert not (files / "pairs.csv").exists()
-    same = ["-o", files / "pairs.csv", "--html", files / "s.sig", "--save-sketches", files / "s.sig"]
+    same = [
+        "-o",
+        files / "pairs.csv",
+        "--html",
+        files / "s.sig",
+        "--save-sketches",
+        files / "s.sig",
+    ]
     assert "must be named .html" in failing(2, "genomes", files / "in.fa", *same)

@@ -24,7 +24,10 @@ from lshfast.kernels import hashing as kernels
 from tests.reference import hash_functions as reference
 
 P = 2**61 - 1
-WORDS = st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, P, 2**63, 2**64 - 1]), max_size=20)
+WORDS = st.lists(
+    st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, P, 2**63, 2**64 - 1]),
+    max_size=20,
+)
 SEEDS = st.integers(0, 2**64 - 1)
 FUNCTIONS = [
     WeaklyUniversal(100),
@@ -39,11 +42,26 @@ FUNCTIONS = [
 def values(keys, coefficients, prime, buckets):
     """Return the values of a polynomial with given coefficients, as the classes compute them."""
     out = np.empty(len(keys), np.uint64)
-    assert kernels.polynomial(np.array(keys, np.uint64), np.array(coefficients, np.uint64), prime, buckets, out) == -1
+    assert (
+        kernels.polynomial(
+            np.array(keys, np.uint64),
+            np.array(coefficients, np.uint64),
+            prime,
+            buckets,
+            out,
+        )
+        == -1
+    )
     return out.tolist()
 
 
-@given(WORDS, SEEDS, st.integers(1, 9), st.sampled_from([2, 3, 31, 65537, 2**32 - 5, P]), st.data())
+@given(
+    WORDS,
+    SEEDS,
+    st.integers(1, 9),
+    st.sampled_from([2, 3, 31, 65537, 2**32 - 5, P]),
+    st.data(),
+)
 def test_polynomials(words, seed, k, prime, data):
     buckets = data.draw(st.integers(1, prime) | st.just(prime))
     keys = [word % prime for word in words]
@@ -76,7 +94,9 @@ def test_functions_of_words(keys, seed, bits, buckets):
     assert MixedTabulation(buckets, seed).hash(keys).tolist() == expected
 
 
-@pytest.mark.parametrize(("prime", "buckets"), [(2, 1), (5, 2), (11, 4), (31, 10), (31, 31)])
+@pytest.mark.parametrize(
+    ("prime", "buckets"), [(2, 1), (5, 2), (11, 4), (31, 10), (31, 31)]
+)
 def test_a2_weakly_universal_over_all_functions(prime, buckets):
     collisions = Counter()
     for a in range(1, prime):
@@ -86,8 +106,12 @@ def test_a2_weakly_universal_over_all_functions(prime, buckets):
                 collisions.update((x, y) for y in range(x) if images[x] == images[y])
     for x in range(prime):
         for y in range(x):
-            assert Fraction(collisions[x, y], prime * (prime - 1)) <= Fraction(1, buckets)
-            if buckets == prime:  # e2: a x + b mod p has no collisions before the remainder
+            assert Fraction(collisions[x, y], prime * (prime - 1)) <= Fraction(
+                1, buckets
+            )
+            if (
+                buckets == prime
+            ):  # e2: a x + b mod p has no collisions before the remainder
                 assert collisions[x, y] == 0
 
 
@@ -101,7 +125,11 @@ def test_a2_strongly_universal_over_all_functions(prime, buckets):
             for (x1, x2), counter in found.items():
                 counter[images[x1], images[x2]] += 1
     sizes = [len(range(y, prime, buckets)) for y in range(buckets)]
-    expected = {(y1, y2): sizes[y1] * sizes[y2] for y1 in range(buckets) for y2 in range(buckets)}
+    expected = {
+        (y1, y2): sizes[y1] * sizes[y2]
+        for y1 in range(buckets)
+        for y2 in range(buckets)
+    }
     assert all(counter == expected for counter in found.values())
 
 
@@ -110,7 +138,13 @@ def test_polynomials_are_k_wise_independent_over_all_functions(prime, k):
     keys = [0, 1, 3, 4][:k]
     found = Counter()
     for number in range(prime**k):
-        found[tuple(values(keys, [number // prime**j % prime for j in range(k)], prime, prime))] += 1
+        found[
+            tuple(
+                values(
+                    keys, [number // prime**j % prime for j in range(k)], prime, prime
+                )
+            )
+        ] += 1
     assert len(found) == prime**k
     assert set(found.values()) == {1}
 
@@ -140,7 +174,9 @@ def test_collisions_of_drawn_functions(family, most, pair):
 def test_pairs_of_buckets_of_drawn_functions(kind, pair):
     count, buckets = 6000, 3
     pair = [x % P for x in pair] if kind is StronglyUniversal else pair
-    found = Counter(tuple(kind(buckets, seed=seed).hash(pair).tolist()) for seed in range(count))
+    found = Counter(
+        tuple(kind(buckets, seed=seed).hash(pair).tolist()) for seed in range(count)
+    )
     p = 1 / buckets**2
     for y1 in range(buckets):
         for y2 in range(buckets):
@@ -159,7 +195,13 @@ def test_triples_of_buckets_of_mixed_tabulation():
 
 
 @pytest.mark.parametrize(
-    "f", [MultiplyAddShift(1000, 3), MixedTabulation(1000, 3), PolynomialHash(4, 1000, seed=3)], ids=repr
+    "f",
+    [
+        MultiplyAddShift(1000, 3),
+        MixedTabulation(1000, 3),
+        PolynomialHash(4, 1000, seed=3),
+    ],
+    ids=repr,
 )
 def test_buckets_of_structured_keys_are_even(f):
     """A chi-square of 1,000 buckets, on keys of which all but 16 bits are constant; it has 999 degrees of freedom."""
@@ -186,9 +228,13 @@ def test_c3_minima_of_a_run_of_numbers():
 
 def test_minima_of_a_run_of_numbers_by_mixed_tabulation():
     count, keys = 1500, np.arange(16, dtype=np.uint64)
-    firsts = [int(MixedTabulation(2**64, seed).hash(keys).argmin()) for seed in range(count)]
+    firsts = [
+        int(MixedTabulation(2**64, seed).hash(keys).argmin()) for seed in range(count)
+    ]
     expected = count / 16
-    assert ((np.bincount(firsts, minlength=16) - expected) ** 2 / expected).sum() < 15 + 5 * sqrt(2 * 15)
+    assert (
+        (np.bincount(firsts, minlength=16) - expected) ** 2 / expected
+    ).sum() < 15 + 5 * sqrt(2 * 15)
 
 
 def test_a2_the_fullest_of_n_bins():
@@ -225,7 +271,10 @@ def test_functions_are_values(f):
     for made in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
         assert made == f
         assert (made.hash(keys) == f.hash(keys)).all()
-    assert dataclasses.replace(f, seed="random").seed != dataclasses.replace(f, seed="random").seed
+    assert (
+        dataclasses.replace(f, seed="random").seed
+        != dataclasses.replace(f, seed="random").seed
+    )
     with pytest.raises(dataclasses.FrozenInstanceError):
         f.buckets = 5
 
@@ -236,7 +285,10 @@ def test_keys_of_all_kinds(f):
     for dtype in (np.uint8, np.int16, np.int64, ">u8"):
         assert f.hash(np.array([0, 5, 7, 200], dtype)).tolist() == expected
     assert f.hash((0, 5, 7, 200)).tolist() == expected
-    assert f.hash(np.repeat(np.array([0, 5, 7, 200], np.uint64), 2)[::2]).tolist() == expected
+    assert (
+        f.hash(np.repeat(np.array([0, 5, 7, 200], np.uint64), 2)[::2]).tolist()
+        == expected
+    )
     assert f.hash([]).shape == (0,)
     assert f.hash([]).dtype == np.uint64
 
@@ -251,7 +303,11 @@ def test_keys_of_all_kinds(f):
         (["1"], TypeError, "keys must be integers"),
         ([None], TypeError, "keys must be integers"),
         ([2, -1], ValueError, r"keys must be in 0..2\*\*64 - 1, not -1"),
-        ([2**64], ValueError, r"keys must be in 0..2\*\*64 - 1, not 18446744073709551616"),
+        (
+            [2**64],
+            ValueError,
+            r"keys must be in 0..2\*\*64 - 1, not 18446744073709551616",
+        ),
         ([[1]], ValueError, "keys must have one dimension"),
         ([[1], [1, 2]], ValueError, "keys must be an array with rows of one length"),
         (5, ValueError, "keys must have one dimension"),
@@ -280,10 +336,18 @@ def test_keys_above_the_prime_are_refused():
     ("make", "error", "message"),
     [
         (lambda: WeaklyUniversal(0), ValueError, "buckets must be in 1.."),
-        (lambda: WeaklyUniversal(32, 31), ValueError, "buckets must be in 1..31, not 32"),
+        (
+            lambda: WeaklyUniversal(32, 31),
+            ValueError,
+            "buckets must be in 1..31, not 32",
+        ),
         (lambda: WeaklyUniversal(2.0), TypeError, "buckets must be an int"),
         (lambda: StronglyUniversal(5, 33), ValueError, "not 33, a multiple of 3"),
-        (lambda: StronglyUniversal(5, 2**32 + 15), ValueError, r"prime must be 2\*\*61 - 1 or below"),
+        (
+            lambda: StronglyUniversal(5, 2**32 + 15),
+            ValueError,
+            r"prime must be 2\*\*61 - 1 or below",
+        ),
         (lambda: StronglyUniversal(5, 1), ValueError, "prime must be in"),
         (lambda: PolynomialHash(0, 5), ValueError, r"k must be in 1..64, not 0"),
         (lambda: PolynomialHash(65, 5), ValueError, r"k must be in 1..64, not 65"),
@@ -315,10 +379,19 @@ def test_kernels_check_their_arguments():
     spare = np.empty(25, np.uint8)[1:].view(np.uint64)
     for call, message in (
         (lambda: kernels.polynomial(keys, line, 31, 5, out[:2]), "out must have 3"),
-        (lambda: kernels.polynomial(keys, line[:0], 31, 5, out), "coefficients must have"),
-        (lambda: kernels.polynomial(keys, line + np.uint64(31), 31, 5, out), "below the prime, 31, not 31"),
+        (
+            lambda: kernels.polynomial(keys, line[:0], 31, 5, out),
+            "coefficients must have",
+        ),
+        (
+            lambda: kernels.polynomial(keys, line + np.uint64(31), 31, 5, out),
+            "below the prime, 31, not 31",
+        ),
         (lambda: kernels.polynomial(keys, line, 2**32, 5, out), "prime must be"),
-        (lambda: kernels.polynomial(keys, line, 31, 32, out), "buckets must be in 1..31"),
+        (
+            lambda: kernels.polynomial(keys, line, 31, 32, out),
+            "buckets must be in 1..31",
+        ),
         (lambda: kernels.multiply_shift(keys, 2, 5, out), "a must be odd"),
         (lambda: kernels.multiply_shift(keys, 1, 65, out), "bits must be"),
         (lambda: kernels.multiply_shift(keys, 1, 5, spare), "out must be aligned"),

@@ -43,20 +43,37 @@ def test_a8_enumeration_is_exactly_min_wise(n):
 def test_g3_families_for_sets_of_at_most_k_elements():
     """The size of a k-restricted family is a multiple of lcm(1, .., k); 2 for k = 2 and 6 for k = 3 exist for n = 4."""
     two = [range(4), range(3, -1, -1)]
-    three = [[0, 1, 2, 3], [0, 3, 2, 1], [2, 0, 3, 1], [2, 1, 0, 3], [2, 3, 0, 1], [3, 1, 2, 0]]
+    three = [
+        [0, 1, 2, 3],
+        [0, 3, 2, 1],
+        [2, 0, 3, 1],
+        [2, 1, 0, 3],
+        [2, 3, 0, 1],
+        [3, 1, 2, 0],
+    ]
     for k, family in ((2, two), (3, three), (4, all_of(4))):
         assert [minwise_error(family, each) for each in range(1, k + 1)] == [0] * k
         assert k == 4 or minwise_error(family, k + 1) > 0
         assert len(family) == lcm(*range(1, k + 1))
     assert lcm(*range(1, 9)) == HalvingFamily(8).size == 840
-    every = list(permutations(range(3)))  # of 1 to 5 of the six permutations of three elements, none is for k = 3
+    every = list(
+        permutations(range(3))
+    )  # of 1 to 5 of the six permutations of three elements, none is for k = 3
     for size in range(1, 6):
-        assert all(minwise_error(some, 2) + minwise_error(some, 3) > 0 for some in combinations(every, size))
+        assert all(
+            minwise_error(some, 2) + minwise_error(some, 3) > 0
+            for some in combinations(every, size)
+        )
 
 
 def test_g3_random_bits_of_a_draw():
     """A number in 0..size - 1: 10 bits for n = 8 and 24 for n = 16, where all permutations need 16 and 45."""
-    assert [(HalvingFamily(n).size - 1).bit_length() for n in (4, 8, 16, 32)] == [4, 10, 24, 53]
+    assert [(HalvingFamily(n).size - 1).bit_length() for n in (4, 8, 16, 32)] == [
+        4,
+        10,
+        24,
+        53,
+    ]
     assert [(factorial(n) - 1).bit_length() for n in (8, 16)] == [16, 45]
     assert len({tuple(HalvingFamily(8).permutation(i)) for i in range(840)}) == 840
 
@@ -69,7 +86,9 @@ def test_drawn_permutations_are_min_wise(n):
     for chosen in ([0, 1], [0, n // 2, n - 1], list(range(0, n, 3)), list(range(n))):
         size = len(chosen)
         firsts = np.bincount(drawn[:, chosen].argmin(axis=1), minlength=size) / count
-        assert (abs(firsts - 1 / size) < 4.5 * sqrt((1 - 1 / size) / size / count)).all()
+        assert (
+            abs(firsts - 1 / size) < 4.5 * sqrt((1 - 1 / size) / size / count)
+        ).all()
 
 
 def test_drawn_permutations_follow_the_seed():
@@ -86,26 +105,66 @@ def test_drawn_permutations_follow_the_seed():
         (lambda: HalvingFamily(6), ValueError, "n must be a power of two, not 6"),
         (lambda: HalvingFamily(64), ValueError, "n must be in 2..32, not 64"),
         (lambda: HalvingFamily(4.0), TypeError, "n must be an int"),
-        (lambda: HalvingFamily(4).permutation(12), ValueError, "i must be in 0..11, not 12"),
+        (
+            lambda: HalvingFamily(4).permutation(12),
+            ValueError,
+            "i must be in 0..11, not 12",
+        ),
         (lambda: HalvingFamily(4).draw(-1), ValueError, "count must be at least 0"),
         (lambda: LinearPermutation(12), ValueError, "a multiple of 2"),
         (lambda: LinearPermutation(13).hash([13]), ValueError, "below the prime, 13"),
         (lambda: linear_first_range(12, 3), ValueError, "a multiple of 2"),
-        (lambda: linear_first_range(31, 32), ValueError, r"k must be in 2\.\.31, not 32"),
-        (lambda: linear_first_range(101, 9), ValueError, "k must be such that .* at most 500,000,000, not 9"),
-        (lambda: linear_first_range(1009, 1008), ValueError, r"prime \* k \* comb\(prime - 2, k - 2\) .*, not 1008"),
-        (lambda: linear_first_range(32749, 32748), ValueError, "at most 500,000,000, not 32748"),
-        (lambda: minwise_error([0, 1], 1), ValueError, r"shape \(m, n\) with m and n at least 1, not \(2,\)"),
+        (
+            lambda: linear_first_range(31, 32),
+            ValueError,
+            r"k must be in 2\.\.31, not 32",
+        ),
+        (
+            lambda: linear_first_range(101, 9),
+            ValueError,
+            "k must be such that .* at most 500,000,000, not 9",
+        ),
+        (
+            lambda: linear_first_range(1009, 1008),
+            ValueError,
+            r"prime \* k \* comb\(prime - 2, k - 2\) .*, not 1008",
+        ),
+        (
+            lambda: linear_first_range(32749, 32748),
+            ValueError,
+            "at most 500,000,000, not 32748",
+        ),
+        (
+            lambda: minwise_error([0, 1], 1),
+            ValueError,
+            r"shape \(m, n\) with m and n at least 1, not \(2,\)",
+        ),
         (lambda: minwise_error([[0, 1]], 3), ValueError, r"k must be in 1\.\.2, not 3"),
-        (lambda: minwise_error([range(30)], 15), ValueError, r"m \* k \* comb\(n, k\) is at most 500,000,000, not 15"),
+        (
+            lambda: minwise_error([range(30)], 15),
+            ValueError,
+            r"m \* k \* comb\(n, k\) is at most 500,000,000, not 15",
+        ),
         (
             lambda: minwise_error([[0, 0, 0, 0]], 2),
             ValueError,
             r"\[0\] must have each of 0..3 once, not \[0, 0, 0, 0\]",
         ),
-        (lambda: minwise_error([[1, 0], [-5, 7]], 2), ValueError, r"permutations\[1\] must have .*, not \[-5, 7\]"),
-        (lambda: minwise_error([[0.5, 1]], 1), TypeError, "permutations must be integers, not float64"),
-        (lambda: linear_first_probability(0), ValueError, "k must be in 1..10000, not 0"),
+        (
+            lambda: minwise_error([[1, 0], [-5, 7]], 2),
+            ValueError,
+            r"permutations\[1\] must have .*, not \[-5, 7\]",
+        ),
+        (
+            lambda: minwise_error([[0.5, 1]], 1),
+            TypeError,
+            "permutations must be integers, not float64",
+        ),
+        (
+            lambda: linear_first_probability(0),
+            ValueError,
+            "k must be in 1..10000, not 0",
+        ),
         (lambda: linear_first_probability(2.0), TypeError, "k must be an int"),
     ],
 )
@@ -117,7 +176,9 @@ def test_what_is_refused(call, error, message):
 @pytest.mark.parametrize("prime", [2, 7, 31])
 def test_linear_permutations_are_permutations(prime):
     for seed in range(10):
-        assert sorted(LinearPermutation(prime, seed).hash(range(prime)).tolist()) == list(range(prime))
+        assert sorted(
+            LinearPermutation(prime, seed).hash(range(prime)).tolist()
+        ) == list(range(prime))
 
 
 @pytest.mark.parametrize(("k", "least"), [(3, 240), (5, 156), (8, 85)])
@@ -132,17 +193,29 @@ def test_a9_least_probability_of_linear_permutations(k, least):
 def test_a9_range_over_all_sets(p, k):
     functions = [(a, b) for a in range(1, p) for b in range(p)]
     images = np.array([[(a * x + b) % p for x in range(p)] for a, b in functions])
-    firsts = np.array([np.bincount(images[:, x].argmin(axis=1), minlength=k) for x in combinations(range(p), k)])
+    firsts = np.array(
+        [
+            np.bincount(images[:, x].argmin(axis=1), minlength=k)
+            for x in combinations(range(p), k)
+        ]
+    )
     least, greatest = linear_first_range(p, k)
-    assert (least, greatest) == (Fraction(int(firsts.min()), len(images)), Fraction(int(firsts.max()), len(images)))
-    assert minwise_error(images, k) == pytest.approx(max(float(k * greatest - 1), float(1 - k * least)))
+    assert (least, greatest) == (
+        Fraction(int(firsts.min()), len(images)),
+        Fraction(int(firsts.max()), len(images)),
+    )
+    assert minwise_error(images, k) == pytest.approx(
+        max(float(k * greatest - 1), float(1 - k * least))
+    )
 
 
 def test_a9_random_permutations_are_approximately_min_wise():
     """The error falls with the square root of the number of permutations."""
     draw = np.random.default_rng(9).permuted
     families = [draw(np.tile(np.arange(6), (m, 1)), axis=1) for m in (200, 20_000)]
-    few, many = (max(minwise_error(family, k) for k in (2, 3, 4)) for family in families)
+    few, many = (
+        max(minwise_error(family, k) for k in (2, 3, 4)) for family in families
+    )
     assert many < 0.06 < few < 0.6
     assert minwise_error(all_of(8), 5) == 0
     assert minwise_error([range(22), range(21, -1, -1)], 6) == 2  # two batches of sets
@@ -155,7 +228,9 @@ def test_e6_equal_minhashes_under_approximate_families():
         error, most = minwise_error(family, size), 0
         for union in permutations(range(6), size):
             for common in range(1, size):
-                a, b = (list(union[:common] + union[common + part :: 2]) for part in (0, 1))
+                a, b = (
+                    list(union[:common] + union[common + part :: 2]) for part in (0, 1)
+                )
                 equal = (family[:, a].min(axis=1) == family[:, b].min(axis=1)).mean()
                 most = max(most, abs(equal * size / common - 1))
         assert most == pytest.approx(error)
@@ -182,15 +257,23 @@ def test_c2_bias_of_linear_permutations(k, expected, ratio):
 
 def test_c2_the_sum_is_that_over_farey_fractions():
     for k in (1, 2, 7, 20):
-        fractions = sorted({Fraction(c, d) for d in range(1, k + 1) for c in range(d + 1)})
-        exact = sum(Fraction(1, 2 * low.denominator * high.denominator**2) for low, high in pairwise(fractions))
+        fractions = sorted(
+            {Fraction(c, d) for d in range(1, k + 1) for c in range(d + 1)}
+        )
+        exact = sum(
+            Fraction(1, 2 * low.denominator * high.denominator**2)
+            for low, high in pairwise(fractions)
+        )
         assert linear_first_probability(k) == pytest.approx(float(exact), rel=1e-14)
 
 
 @pytest.mark.slow
 def test_c2_the_leading_term():
     """The ratio to 3 / pi**2 ln k / k falls to 1, slowly."""
-    ratios = [linear_first_probability(k) * k / (3 / pi**2 * log(k)) for k in (10, 100, 1000, 2000)]
+    ratios = [
+        linear_first_probability(k) * k / (3 / pi**2 * log(k))
+        for k in (10, 100, 1000, 2000)
+    ]
     assert ratios == sorted(ratios, reverse=True)
     assert 1 < ratios[-1] < 1.3
 
@@ -206,6 +289,9 @@ def test_c2_over_all_functions_of_a_prime(prime, k):
 
 def test_c2_of_drawn_functions():
     count = 4000
-    firsts = sum(int(LinearPermutation(seed=seed).hash(range(11)).argmin() == 0) for seed in range(count))
+    firsts = sum(
+        int(LinearPermutation(seed=seed).hash(range(11)).argmin() == 0)
+        for seed in range(count)
+    )
     p = linear_first_probability(10)
     assert abs(firsts / count - p) < 4 * sqrt(p * (1 - p) / count)

@@ -16,7 +16,11 @@ WORDS = st.integers(0, 2**64 - 1)
 NEAR = st.integers(0, 40) | st.integers(2**64 - 40, 2**64 - 1)
 
 
-@given(st.dictionaries(WORDS | NEAR, WORDS, max_size=60), st.lists(WORDS | NEAR, max_size=60), WORDS)
+@given(
+    st.dictionaries(WORDS | NEAR, WORDS, max_size=60),
+    st.lists(WORDS | NEAR, max_size=60),
+    WORDS,
+)
 def test_a_map_beside_a_dict(entries, others, seed):
     made = PerfectMap(list(entries), list(entries.values()), seed=seed)
     assert len(made) == len(entries)
@@ -79,7 +83,9 @@ def test_a3_draws_of_the_first_function():
         assert draws.mean() < 2
         assert draws.min() == 1
     assert any(
-        each.first_draws > 1 for n in (5, 6) for each in [PerfectMap(range(n), seed=s).stats for s in range(900)]
+        each.first_draws > 1
+        for n in (5, 6)
+        for each in [PerfectMap(range(n), seed=s).stats for s in range(900)]
     )
 
 
@@ -99,7 +105,9 @@ def test_a_known_seed_can_be_attacked_and_a_random_one_not():
     n = 64
     words = [draw(1, 65, j) for j in range(4)]
     a, b = words[0] << 64 | words[1], words[2] << 64 | words[3]
-    keys = [x for x in range(200_000) if ((a * mix64(x) + b) % 2**128 >> 64) * n >> 64 == 0][:n]
+    keys = [
+        x for x in range(200_000) if ((a * mix64(x) + b) % 2**128 >> 64) * n >> 64 == 0
+    ][:n]
     attacked = PerfectMap(keys, seed=1)
     assert attacked.stats.first_draws > 1
     assert attacked.positions(keys).tolist() == list(range(n))
@@ -108,7 +116,9 @@ def test_a_known_seed_can_be_attacked_and_a_random_one_not():
 
 
 def test_equal_keys_are_named():
-    with pytest.raises(ValueError, match="keys must be different, and 7 is at positions 0 and 2"):
+    with pytest.raises(
+        ValueError, match="keys must be different, and 7 is at positions 0 and 2"
+    ):
         PerfectMap([7, 8, 7, 8])
     with pytest.raises(ValueError, match="and 5 is at positions 1 and 2"):
         PerfectMap([3, 5, 5, 5, 5, 3])
@@ -140,20 +150,48 @@ def test_the_map_keeps_no_reference_to_its_keys():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: PerfectMap([1, 2], [1]), ValueError, "values must have 2 elements, as keys has, not 1"),
+        (
+            lambda: PerfectMap([1, 2], [1]),
+            ValueError,
+            "values must have 2 elements, as keys has, not 1",
+        ),
         (lambda: PerfectMap([1.5]), TypeError, "keys must be integers"),
         (lambda: PerfectMap([1], ["a"]), TypeError, "values must be integers"),
         (lambda: PerfectMap([1], [-1]), ValueError, "values must be in 0"),
         (lambda: PerfectMap([-1]), ValueError, "keys must be in 0"),
-        (lambda: PerfectMap({1: 2}), TypeError, "keys must be an array or a sequence of integers, not dict"),
+        (
+            lambda: PerfectMap({1: 2}),
+            TypeError,
+            "keys must be an array or a sequence of integers, not dict",
+        ),
         (lambda: PerfectMap([[1]]), ValueError, "keys must have one dimension"),
         (lambda: PerfectMap([1], seed=-1), ValueError, "seed must be in"),
-        (lambda: PerfectMap([1], seed=None), TypeError, "seed must be an int or 'random'"),
-        (lambda: PerfectMap([1]).get([1], default=-1), ValueError, "default must be in 0"),
-        (lambda: PerfectMap([1]).get([1], default=None), TypeError, "default must be integers"),
-        (lambda: PerfectMap([1]).get("1"), TypeError, "keys must be an array or a sequence of integers, not str"),
+        (
+            lambda: PerfectMap([1], seed=None),
+            TypeError,
+            "seed must be an int or 'random'",
+        ),
+        (
+            lambda: PerfectMap([1]).get([1], default=-1),
+            ValueError,
+            "default must be in 0",
+        ),
+        (
+            lambda: PerfectMap([1]).get([1], default=None),
+            TypeError,
+            "default must be integers",
+        ),
+        (
+            lambda: PerfectMap([1]).get("1"),
+            TypeError,
+            "keys must be an array or a sequence of integers, not str",
+        ),
         (lambda: PerfectMap([1])["1"], TypeError, "key must be integers"),
-        (lambda: PerfectMap([1], [5]).positions([1]), ValueError, "has values, not positions"),
+        (
+            lambda: PerfectMap([1], [5]).positions([1]),
+            ValueError,
+            "has values, not positions",
+        ),
         (lambda: copy.copy(PerfectMap([1])), TypeError, "cannot be pickled"),
     ],
 )
@@ -171,7 +209,10 @@ def test_what_is_no_key_is_not_in_the_map():
 
 def arrays_of_a_map(n):
     keys = np.random.default_rng(3).permutation(n).astype(np.uint64)
-    first, second = kernels.words(4, 65, 0, 4), kernels.words(4, 66, 0, 1024).reshape(-1, 4)
+    first, second = (
+        kernels.words(4, 65, 0, 4),
+        kernels.words(4, 66, 0, 1024).reshape(-1, 4),
+    )
     _, directory, cells, _ = kernels.build(keys, keys, first, second, 4 * n)
     return first, second, directory, cells
 
@@ -189,16 +230,56 @@ def test_a_damaged_directory_leads_to_no_other_memory():
 
 def test_kernels_check_their_arguments():
     first, second, directory, cells = arrays_of_a_map(10)
-    keys, values, found = np.arange(3, dtype=np.uint64), np.zeros(3, np.uint64), np.zeros(3, np.uint8)
+    keys, values, found = (
+        np.arange(3, dtype=np.uint64),
+        np.zeros(3, np.uint64),
+        np.zeros(3, np.uint8),
+    )
     for call, message in (
-        (lambda: kernels.look_up(keys, first[1:], second, directory, cells, values, found), "first must have 4"),
-        (lambda: kernels.look_up(keys, first, second[1:], directory, cells, values, found), "second must be"),
-        (lambda: kernels.look_up(keys, first, second, directory[:0], cells, values, found), "at least one key"),
-        (lambda: kernels.look_up(keys, first, second, directory, cells[:0], values, found), "at least one key"),
-        (lambda: kernels.look_up(keys, first, second, directory, cells, values[1:], found), "out must have 3"),
-        (lambda: kernels.look_up(keys, first, second, directory, cells, values, found[1:]), "found must have 3"),
-        (lambda: kernels.build(keys, values[1:], first, second, 99), "values must have 3"),
-        (lambda: kernels.build(keys[:0], values[:0], first, second, 99), "keys must be 1"),
+        (
+            lambda: kernels.look_up(
+                keys, first[1:], second, directory, cells, values, found
+            ),
+            "first must have 4",
+        ),
+        (
+            lambda: kernels.look_up(
+                keys, first, second[1:], directory, cells, values, found
+            ),
+            "second must be",
+        ),
+        (
+            lambda: kernels.look_up(
+                keys, first, second, directory[:0], cells, values, found
+            ),
+            "at least one key",
+        ),
+        (
+            lambda: kernels.look_up(
+                keys, first, second, directory, cells[:0], values, found
+            ),
+            "at least one key",
+        ),
+        (
+            lambda: kernels.look_up(
+                keys, first, second, directory, cells, values[1:], found
+            ),
+            "out must have 3",
+        ),
+        (
+            lambda: kernels.look_up(
+                keys, first, second, directory, cells, values, found[1:]
+            ),
+            "found must have 3",
+        ),
+        (
+            lambda: kernels.build(keys, values[1:], first, second, 99),
+            "values must have 3",
+        ),
+        (
+            lambda: kernels.build(keys[:0], values[:0], first, second, 99),
+            "keys must be 1",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -14,12 +14,12 @@ pytest.importorskip("imagehash", reason="needs imagehash: install lshfast[images
 def picture(seed, size=(320, 240)):
     """Return a picture in colours; those of other seeds look different. PDQ takes time for each pixel."""
     generator = np.random.default_rng(seed)
-    fields = Image.fromarray(generator.integers(0, 256, (5, 7, 3), dtype=np.uint8)).resize(
-        size, Image.Resampling.BICUBIC
-    )
-    shapes = Image.fromarray(generator.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize(
-        size, Image.Resampling.NEAREST
-    )
+    fields = Image.fromarray(
+        generator.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    ).resize(size, Image.Resampling.BICUBIC)
+    shapes = Image.fromarray(
+        generator.integers(0, 256, (9, 12, 3), dtype=np.uint8)
+    ).resize(size, Image.Resampling.NEAREST)
     return Image.blend(fields, shapes, 0.3)
 
 

@@ -44,13 +44,19 @@ def test_the_exif_orientation_is_applied(tmp_path, suffix, orientation):
     decoded = decode(path)
     with Image.open(path) as stored:
         upright = ImageOps.exif_transpose(stored)
-    assert (decoded.width, decoded.height) == upright.size == (shown.size if orientation < 5 else shown.size[::-1])
+    assert (
+        (decoded.width, decoded.height)
+        == upright.size
+        == (shown.size if orientation < 5 else shown.size[::-1])
+    )
     assert near(decoded.image, upright)
     assert decoded.nbytes == os.path.getsize(path)
 
 
 def test_damaged_metadata_are_no_reason_to_refuse_an_image(tmp_path):
-    path = save(tmp_path, "a.jpg", picture(1), exif=b"Exif\0\0II*\0\xff\xff\xff\xff junk")
+    path = save(
+        tmp_path, "a.jpg", picture(1), exif=b"Exif\0\0II*\0\xff\xff\xff\xff junk"
+    )
     with quiet_decoder(MAX_PIXELS):
         assert near(decode(path).image, picture(1))
 
@@ -62,11 +68,17 @@ def test_transparent_parts_are_white(tmp_path, mode, colour):
     mask = Image.new("L", image.size, 255)
     mask.paste(0, (0, 0, 160, 240))
     image.putalpha(mask)
-    path = save(tmp_path, "a.gif" if mode == "P" else "a.png", image if mode == "P" else image.convert(mode))
+    path = save(
+        tmp_path,
+        "a.gif" if mode == "P" else "a.png",
+        image if mode == "P" else image.convert(mode),
+    )
     decoded = decode(path, colour=colour)
     assert decoded.image.mode == ("RGB" if colour else "L")
     assert (pixels(decoded.image)[:, :30] >= 254).all()
-    assert np.abs(pixels(decoded.image)[:, 34:] - pixels(picture(1))[:, 34:]).max() <= 40  # GIF has 256 colours
+    assert (
+        np.abs(pixels(decoded.image)[:, 34:] - pixels(picture(1))[:, 34:]).max() <= 40
+    )  # GIF has 256 colours
 
 
 def test_a_transparent_colour_is_white(tmp_path):
@@ -85,7 +97,9 @@ def test_a_transparent_value_of_16_bits_is_white(tmp_path):
         data = file.read()
         chunk = b"tRNS" + (258).to_bytes(2, "big")
         file.seek(33)
-        file.write(b"\0\0\0\2" + chunk + zlib.crc32(chunk).to_bytes(4, "big") + data[33:])
+        file.write(
+            b"\0\0\0\2" + chunk + zlib.crc32(chunk).to_bytes(4, "big") + data[33:]
+        )
     image = np.asarray(decode(path).image).astype(int)
     assert (image[:, :160] == 255).all()
     assert np.abs(image[:, 160:] - (values[:, 160:] >> 8).astype(int)).max() <= 1
@@ -93,7 +107,13 @@ def test_a_transparent_value_of_16_bits_is_white(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["gif", "png", "webp", "tiff"])
 def test_the_first_frame_is_read(tmp_path, suffix):
-    path = save(tmp_path, f"a.{suffix}", picture(1), save_all=True, append_images=[picture(2), picture(3)])
+    path = save(
+        tmp_path,
+        f"a.{suffix}",
+        picture(1),
+        save_all=True,
+        append_images=[picture(2), picture(3)],
+    )
     assert near(decode(path).image, picture(1), 40)
 
 
@@ -102,15 +122,26 @@ def test_many_bits_and_other_colours(tmp_path):
     wide = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
     assert near(decode(save(tmp_path, "wide.png", wide)).image, grey, 1)
     scale = np.array(grey, np.float32)
-    for name, values in (("f.tiff", scale * 1e-3), ("i.tiff", (scale * 1000).astype(np.int32))):
+    for name, values in (
+        ("f.tiff", scale * 1e-3),
+        ("i.tiff", (scale * 1000).astype(np.int32)),
+    ):
         image = decode(save(tmp_path, name, Image.fromarray(values))).image
         assert np.corrcoef(pixels(image).ravel(), pixels(grey).ravel())[0, 1] > 0.999
-    far = decode(save(tmp_path, "far.tiff", Image.fromarray((scale - 128) * np.float32(2e36)))).image
+    far = decode(
+        save(tmp_path, "far.tiff", Image.fromarray((scale - 128) * np.float32(2e36)))
+    ).image
     assert np.corrcoef(pixels(far).ravel(), pixels(grey).ravel())[0, 1] > 0.9
     scale[:9] = np.nan
     scale[9:12] = np.inf
     assert decode(save(tmp_path, "nan.tiff", Image.fromarray(scale))).image.mode == "L"
-    assert near(decode(save(tmp_path, "cmyk.jpg", picture(1).convert("CMYK"), quality=95)).image, picture(1), 12)
+    assert near(
+        decode(
+            save(tmp_path, "cmyk.jpg", picture(1).convert("CMYK"), quality=95)
+        ).image,
+        picture(1),
+        12,
+    )
     assert decode(save(tmp_path, "1.png", picture(1).convert("1"))).image.mode == "L"
 
 
@@ -142,8 +173,12 @@ def test_images_in_lab_colours(tmp_path, size):
     with Image.open(path) as stored:
         assert stored.mode == "LAB"
     assert near(decode(path).image, shown, 12)
-    for found, channel in zip(decode(path, colour=True).image.split(), shown.split(), strict=True):
-        assert near(found, channel, 30)  # some colours of sRGB need more than the 8 bits of a and b
+    for found, channel in zip(
+        decode(path, colour=True).image.split(), shown.split(), strict=True
+    ):
+        assert near(
+            found, channel, 30
+        )  # some colours of sRGB need more than the 8 bits of a and b
 
 
 @pytest.mark.slow
@@ -161,7 +196,9 @@ def test_large_images_are_reduced(tmp_path):
 def test_files_that_are_no_images(tmp_path):
     data = io.BytesIO()
     picture(1).save(data, "JPEG")
-    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    postscript = (
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    )
     for name, content, said in (
         ("empty.jpg", b"", "is no image of a known format"),
         ("text.jpg", b"hello", "is no image of a known format"),
@@ -196,9 +233,15 @@ def test_damaged_files_raise_one_kind_of_error(tmp_path, suffix):
     with quiet_decoder(MAX_PIXELS):
         for number in range(60):
             damaged = whole.copy()
-            places = generator.integers(0, min(len(whole), 400 if number % 2 else len(whole)), 8)
+            places = generator.integers(
+                0, min(len(whole), 400 if number % 2 else len(whole)), 8
+            )
             damaged[places] = generator.integers(0, 256, 8)
-            path.write_bytes(damaged[: len(whole) - (number % 3) * generator.integers(0, len(whole))].tobytes())
+            path.write_bytes(
+                damaged[
+                    : len(whole) - (number % 3) * generator.integers(0, len(whole))
+                ].tobytes()
+            )
             with suppress(ImageError):
                 refused += 1
                 assert decode(str(path), 10_000_000).image.mode == "L"
@@ -213,13 +256,18 @@ def test_too_many_pixels_are_refused_by_the_header(tmp_path):
     path.write_bytes(with_size(data.getvalue(), 100_000, 100_000))
     with (
         quiet_decoder(MAX_PIXELS),
-        pytest.raises(ImageError, match=r"more pixels than max_pixels \(--max-pixels\) allows"),
+        pytest.raises(
+            ImageError, match=r"more pixels than max_pixels \(--max-pixels\) allows"
+        ),
     ):
         decode(str(path))
     path.write_bytes(with_size(data.getvalue(), 13_000, 10_000))
     with (
         quiet_decoder(100_000_000),
-        pytest.raises(ImageError, match=r"has 13,000 x 10,000 pixels, more than the 100,000,000 that max_pixels"),
+        pytest.raises(
+            ImageError,
+            match=r"has 13,000 x 10,000 pixels, more than the 100,000,000 that max_pixels",
+        ),
     ):
         decode(str(path), 100_000_000)
 
@@ -241,8 +289,12 @@ def test_a_jpeg_of_many_scans_is_refused(tmp_path):
     path = tmp_path / "scans.jpg"
     path.write_bytes(whole)
     assert decode(str(path)).width == 1000
-    path.write_bytes(whole[:-2] + last * (MOST_SCANNED_PIXELS // 10**6 + 1) + whole[-2:])
-    with pytest.raises(ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"):
+    path.write_bytes(
+        whole[:-2] + last * (MOST_SCANNED_PIXELS // 10**6 + 1) + whole[-2:]
+    )
+    with pytest.raises(
+        ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"
+    ):
         decode(str(path))
 
 
@@ -256,7 +308,12 @@ def test_150_scans_of_140_million_pixels_are_refused(tmp_path):
     last = bytes(whole[whole.rindex(b"\xff\xda") : -2])
     path = tmp_path / "scans.jpg"
     path.write_bytes(bytes(whole[:-2]) + last * 150 + bytes(whole[-2:]))
-    with quiet_decoder(MAX_PIXELS), pytest.raises(ImageError, match="156 scans of 12,000 x 12,000 pixels, too many"):
+    with (
+        quiet_decoder(MAX_PIXELS),
+        pytest.raises(
+            ImageError, match="156 scans of 12,000 x 12,000 pixels, too many"
+        ),
+    ):
         decode(str(path))
     assert 10 * MAX_PIXELS < MOST_SCANNED_PIXELS
 
@@ -269,7 +326,10 @@ def scan_by_scan(side, scans):
     frame = head.index(b"\xff\xc0")
     head[frame + 5 : frame + 9] = side.to_bytes(2, "big") * 2
     tables = (0, 0x11, 0x11)
-    each = [bytes([0xFF, 0xDA, 0, 8, 1, 1 + place % 3, tables[place % 3], 0, 63, 0, 0, 0]) for place in range(scans)]
+    each = [
+        bytes([0xFF, 0xDA, 0, 8, 1, 1 + place % 3, tables[place % 3], 0, 63, 0, 0, 0])
+        for place in range(scans)
+    ]
     return bytes(head) + b"".join(each) + b"\xff\xd9"
 
 
@@ -279,11 +339,15 @@ def test_a_sequential_jpeg_of_many_scans_is_refused(tmp_path):
     path.write_bytes(scan_by_scan(1000, 3))
     assert decode(str(path)).width == 1000
     path.write_bytes(scan_by_scan(1000, MOST_SCANNED_PIXELS // 10**6 + 1))
-    with pytest.raises(ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"):
+    with pytest.raises(
+        ImageError, match="scans of 1,000 x 1,000 pixels, too many to decode"
+    ):
         decode(str(path))
 
 
-@pytest.mark.parametrize("options", [{}, {"subsampling": 2}, {"optimize": True}, {"restart_marker_rows": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"subsampling": 2}, {"optimize": True}, {"restart_marker_rows": 1}]
+)
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
 def test_markers_behind_a_single_scan_do_not_count(tmp_path, mode, options):
     """A video behind a photograph has the bytes of the marker, too."""
@@ -325,13 +389,21 @@ def test_large_images_are_decoded_one_at_a_time(tmp_path, monkeypatch):
 
 def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
     path = save(tmp_path, "a.png", picture(1))
-    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", lambda self: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(
+        "PIL.PngImagePlugin.PngImageFile.load",
+        lambda self: (_ for _ in ()).throw(MemoryError),
+    )
     with pytest.raises(ImageError, match="cannot be decoded: out of memory"):
         decode(path)
 
 
 def chunk(name, data):
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    return (
+        struct.pack(">I", len(data))
+        + name
+        + data
+        + struct.pack(">I", zlib.crc32(name + data))
+    )
 
 
 def stored(suffix, **options):
@@ -347,7 +419,9 @@ def inserted(data, place, parts):
 
 def gif_of_blocks(size, count):
     data = stored("GIF")
-    return inserted(data, data.index(b","), b"!\xfe" + (bytes([size]) + b"a" * size) * count + b"\0")
+    return inserted(
+        data, data.index(b","), b"!\xfe" + (bytes([size]) + b"a" * size) * count + b"\0"
+    )
 
 
 def png_of_chunks(name, data, place, count):
@@ -369,7 +443,10 @@ def tiff_of_strips(count, big=False):
     tags = {256: 1, 257: count, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1}
     if not big:
         rows = [(tag, 4, 1, value) for tag, value in tags.items()]
-        return tiff_of_tags([*rows, (273, kind, count, sizes), (279, kind, count, sizes + 4 * count)], places)
+        return tiff_of_tags(
+            [*rows, (273, kind, count, sizes), (279, kind, count, sizes + 4 * count)],
+            places,
+        )
     rows = [(tag, 4, 1, value) for tag, value in tags.items()]
     rows += [(273, kind, count, sizes), (279, kind, count, sizes + 8 * count)]
     entries = b"".join(struct.pack("<HHQQ", *tag) for tag in sorted(rows))
@@ -383,8 +460,12 @@ MANY = {
     "png texts": lambda: png_of_chunks(b"tEXt", b"a\0b", b"IDAT", HEADER_READS),
     "png texts behind": lambda: png_of_chunks(b"tEXt", b"a\0b", b"IEND", MOST_READS),
     "png empty data": lambda: png_of_chunks(b"IDAT", b"", b"IDAT", MOST_READS),
-    "jpeg comments": lambda: inserted(stored("JPEG"), 2, b"\xff\xfe\0\2" * HEADER_READS),
-    "jpeg profiles": lambda: inserted(stored("JPEG"), 2, b"\xff\xe2\0\x10ICC_PROFILE\0\1\1" * HEADER_READS),
+    "jpeg comments": lambda: inserted(
+        stored("JPEG"), 2, b"\xff\xfe\0\2" * HEADER_READS
+    ),
+    "jpeg profiles": lambda: inserted(
+        stored("JPEG"), 2, b"\xff\xe2\0\x10ICC_PROFILE\0\1\1" * HEADER_READS
+    ),
     "tiff strips": lambda: tiff_of_strips(MOST_STRIPS + 1),
     "tiff strips of 64 bits": lambda: tiff_of_strips(MOST_STRIPS + 1, big=True),
 }
@@ -395,7 +476,10 @@ def test_files_of_many_parts_are_refused(tmp_path, name):
     """Each part takes a step of a decoder, and some are copied again for each further one."""
     path = tmp_path / "a"
     path.write_bytes(MANY[name]())
-    with quiet_decoder(MAX_PIXELS), pytest.raises(ImageError, match=r"too many|more than the"):
+    with (
+        quiet_decoder(MAX_PIXELS),
+        pytest.raises(ImageError, match=r"too many|more than the"),
+    ):
         decode(str(path))
 
 
@@ -406,9 +490,15 @@ FEW = {
     "jpeg comments": lambda: inserted(stored("JPEG"), 2, b"\xff\xfe\0\2" * 1000),
     "tiff strips": lambda: tiff_of_strips(5000),
     "tiff strips of 64 bits": lambda: tiff_of_strips(5000, big=True),
-    "gif frames": lambda: stored("GIF", save_all=True, append_images=[picture(1, (64, 64))] * 30),
-    "tiff pages": lambda: stored("TIFF", save_all=True, append_images=[picture(1, (64, 64))] * 30),
-    "webp frames": lambda: stored("WEBP", save_all=True, append_images=[picture(1, (64, 64))] * 30),
+    "gif frames": lambda: stored(
+        "GIF", save_all=True, append_images=[picture(1, (64, 64))] * 30
+    ),
+    "tiff pages": lambda: stored(
+        "TIFF", save_all=True, append_images=[picture(1, (64, 64))] * 30
+    ),
+    "webp frames": lambda: stored(
+        "WEBP", save_all=True, append_images=[picture(1, (64, 64))] * 30
+    ),
 }
 
 
@@ -423,9 +513,23 @@ def test_files_of_some_parts_are_decoded(tmp_path, name):
 @pytest.mark.slow
 def test_tags_in_the_same_place_are_not_read_again_and_again(tmp_path):
     size, path = 100_000, tmp_path / "a.tiff"
-    tags = {256: 64, 257: 64, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 64, 279: 4096}
+    tags = {
+        256: 64,
+        257: 64,
+        258: 8,
+        259: 1,
+        262: 1,
+        273: 8,
+        277: 1,
+        278: 64,
+        279: 4096,
+    }
     rows = [(tag, 4, 1, value) for tag, value in tags.items()]
-    path.write_bytes(tiff_of_tags([*rows, *((40_000 + tag, 7, size, 8) for tag in range(2000))], bytes(size)))
+    path.write_bytes(
+        tiff_of_tags(
+            [*rows, *((40_000 + tag, 7, size, 8) for tag in range(2000))], bytes(size)
+        )
+    )
     tracemalloc.start()
     with quiet_decoder(MAX_PIXELS), suppress(ImageError):
         decode(str(path))

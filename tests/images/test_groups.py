@@ -22,7 +22,9 @@ def made(codes, quality=None, pixels=None, nbytes=None, kind="dhash"):
     quality = 100 * ones if quality is None else np.array(quality, np.int64)
     width = ones if pixels is None else np.array(pixels, np.int64)
     size = ones if nbytes is None else np.array(nbytes, np.int64)
-    return ImageHashes([f"{i}.png" for i in range(n)], words, quality, width, ones, size, kind, [])
+    return ImageHashes(
+        [f"{i}.png" for i in range(n)], words, quality, width, ones, size, kind, []
+    )
 
 
 def bits(first, second):
@@ -42,11 +44,16 @@ def expected(hashes, radius, known, order):
         least = min((distance for distance, _, _ in near), default=65)
         if least <= radius:
             turned = min(turned for distance, turned, _ in near if distance == least)
-            place = min(place for distance, t, place in near if (distance, t) == (least, turned))
+            place = min(
+                place for distance, t, place in near if (distance, t) == (least, turned)
+            )
             found[row] = -1, place, least, turned
             continue
         for other in kept:
-            near = [(bits(code, codes[other][0]), turned) for turned, code in enumerate(codes[row])]
+            near = [
+                (bits(code, codes[other][0]), turned)
+                for turned, code in enumerate(codes[row])
+            ]
             if min(near)[0] <= radius:
                 found[row] = other, -1, *min(near)
                 break
@@ -67,19 +74,44 @@ def test_groups_are_those_of_all_pairs(batch, data):
     images = data.draw(st.lists(st.tuples(
         st.lists(CODES, min_size=k, max_size=k), st.sampled_from([0, 49, 50, 100, 100, 100]), st.integers(1, 3),
         st.integers(1, 3)), max_size=12))  # fmt: skip
-    hashes = made([codes for codes, *_ in images], *([column[place] for column in images] for place in (1, 2, 3)))
+    hashes = made(
+        [codes for codes, *_ in images],
+        *([column[place] for column in images] for place in (1, 2, 3)),
+    )
     known = data.draw(st.lists(CODES, max_size=4))
-    radius, keep = data.draw(st.integers(0, 4)), data.draw(st.sampled_from(["largest", "first"]))
-    against = KnownHashes([f"known{i}" for i in range(len(known))], np.array(known, np.uint64).reshape(-1, 1), "dhash")
-    order = sorted(range(len(images)), key=lambda row: (-images[row][2], -images[row][3]) if keep == "largest" else row)
+    radius, keep = (
+        data.draw(st.integers(0, 4)),
+        data.draw(st.sampled_from(["largest", "first"])),
+    )
+    against = KnownHashes(
+        [f"known{i}" for i in range(len(known))],
+        np.array(known, np.uint64).reshape(-1, 1),
+        "dhash",
+    )
+    order = sorted(
+        range(len(images)),
+        key=lambda row: (
+            (-images[row][2], -images[row][3]) if keep == "largest" else row
+        ),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BATCH", batch)
         patch.setattr(module, "LEAST_ROWS", 1)
         patch.setattr(module, "MOST_ANSWERS", 64)
-        result = dedup(hashes, radius, keep=keep, against=against, threads=data.draw(st.sampled_from([1, 3])))
+        result = dedup(
+            hashes,
+            radius,
+            keep=keep,
+            against=against,
+            threads=data.draw(st.sampled_from([1, 3])),
+        )
     columns = result.keeper, result.known, result.distance, result.orientation
-    assert [*zip(*(column.tolist() for column in columns), strict=True)] == expected(hashes, radius, known, order)
-    assert result.keep.tolist() == [row == keeper for row, keeper in enumerate(result.keeper.tolist())]
+    assert [*zip(*(column.tolist() for column in columns), strict=True)] == expected(
+        hashes, radius, known, order
+    )
+    assert result.keep.tolist() == [
+        row == keeper for row, keeper in enumerate(result.keeper.tolist())
+    ]
     assert result.compared.tolist() == [quality >= 50 for _, quality, _, _ in images]
     rows = [row for group in result.groups for row in group.tolist()]
     assert len(set(rows)) == len(rows)
@@ -120,15 +152,25 @@ def test_turned_copies_are_found_with_their_orientation(tmp_path, kind):
     }
     assert tuple(copies) == ORIENTATIONS
     assert len(TURNS_BACK) == 8
-    paths = [save(tmp_path, "kept.png", image), *(save(tmp_path, f"{n}.jpg", copy) for n, copy in copies.items())]
+    paths = [
+        save(tmp_path, "kept.png", image),
+        *(save(tmp_path, f"{n}.jpg", copy) for n, copy in copies.items()),
+    ]
     paths.append(save(tmp_path, "other.png", picture(2)))
     found = dedup(hash_files(paths, hash=kind, orientations=True)).removed
-    assert [(removal.kept_path, removal.orientation) for removal in found] == [(paths[0], name) for name in copies]
-    assert [removal.orientation for removal in dedup(hash_files(paths, hash=kind)).removed] == ["same"]
+    assert [(removal.kept_path, removal.orientation) for removal in found] == [
+        (paths[0], name) for name in copies
+    ]
+    assert [
+        removal.orientation for removal in dedup(hash_files(paths, hash=kind)).removed
+    ] == ["same"]
 
 
 def test_images_without_content_are_kept(tmp_path):
-    paths = [save(tmp_path, f"{colour}.png", Image.new("RGB", (64, 64), colour)) for colour in ("red", "blue", "black")]
+    paths = [
+        save(tmp_path, f"{colour}.png", Image.new("RGB", (64, 64), colour))
+        for colour in ("red", "blue", "black")
+    ]
     for kind in ("pdq", "phash", "dhash"):
         result = dedup(hash_files(paths, hash=kind))
         assert result.keep.all()
@@ -154,23 +196,38 @@ def test_an_index_of_hashes_knows_their_kind(tmp_path, make, kind):
     """It refuses those of another kind or version; what is not known to be a hash of images is accepted."""
     names = [save(tmp_path, f"{seed}.png", picture(seed)) for seed in range(2)]
     hashes = {each: hash_files(names, hash=each) for each in ("pdq", "phash", "dhash")}
-    codes, (other,) = hashes[kind].codes[:, 0], {"pdq", "phash", "dhash"} - {kind, "pdq" if kind != "pdq" else "phash"}
+    codes, (other,) = (
+        hashes[kind].codes[:, 0],
+        {"pdq", "phash", "dhash"} - {kind, "pdq" if kind != "pdq" else "phash"},
+    )
     bits = 64 * codes.shape[1]
     index, path = make(bits), tmp_path / "index"
     index.insert(hashes[kind].paths, codes)
     index.save(path)
     index = make.open(path)
-    assert index.image_hash == {"pdq": "pdq 2", "phash": "phash 1", "dhash": "dhash 1"}[kind]
+    assert (
+        index.image_hash
+        == {"pdq": "pdq 2", "phash": "phash 1", "dhash": "dhash 1"}[kind]
+    )
     for accepted in (codes, codes[1], np.asarray(codes)):
         assert index.query(accepted, 1)[0] is not None
     assert index.insert(["more"], np.asarray(codes[:1])) == 1
-    for call in (index.query, index.within, lambda codes: index.insert(["x"], codes[:1])):
-        with pytest.raises(ValueError, match=f"hashes of images, {other} .*entries of the index are of {kind} "):
+    for call in (
+        index.query,
+        index.within,
+        lambda codes: index.insert(["x"], codes[:1]),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=f"hashes of images, {other} .*entries of the index are of {kind} ",
+        ):
             call(hashes[other].codes[:, 0])
     assert len(index) == 3
     plain = make(bits)
     plain.insert(hashes[kind].paths, np.asarray(codes))
-    with pytest.raises(ValueError, match="does not say of which hash its entries are: make it again"):
+    with pytest.raises(
+        ValueError, match="does not say of which hash its entries are: make it again"
+    ):
         plain.query(codes)
     plain.image_hash = index.image_hash
     assert len(plain.query(codes)) == 2
@@ -179,23 +236,37 @@ def test_an_index_of_hashes_knows_their_kind(tmp_path, make, kind):
         plain.query(codes)
     if kind == "pdq":
         plain.image_hash = "pdq 1"
-        with pytest.raises(ValueError, match="an earlier version of lshfast, whose pdq was another hash: write them"):
+        with pytest.raises(
+            ValueError,
+            match="an earlier version of lshfast, whose pdq was another hash: write them",
+        ):
             plain.query(codes)
 
 
 def test_known_hashes_of_another_hash_are_refused(tmp_path):
     names = [save(tmp_path, f"{seed}.png", picture(seed)) for seed in range(2)]
-    pdq, phash, dhash = (hash_files(names, hash=kind) for kind in ("pdq", "phash", "dhash"))
+    pdq, phash, dhash = (
+        hash_files(names, hash=kind) for kind in ("pdq", "phash", "dhash")
+    )
     for version in (None, 2):
         known = KnownHashes(names, pdq.codes[:, 0], "pdq", version)
         assert dedup(pdq, against=known).known.tolist() == [0, 1]
     for known, said in (
-        (KnownHashes(names, pdq.codes[:, 0], "pdq", 1), "against: hashes of an earlier version of lshfast, whose pdq"),
-        (KnownHashes(names, pdq.codes[:, 0], "pdq", 3), "against: hashes of a later version of lshfast"),
+        (
+            KnownHashes(names, pdq.codes[:, 0], "pdq", 1),
+            "against: hashes of an earlier version of lshfast, whose pdq",
+        ),
+        (
+            KnownHashes(names, pdq.codes[:, 0], "pdq", 3),
+            "against: hashes of a later version of lshfast",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             dedup(pdq, against=known)
-    with pytest.raises(ValueError, match=r"against must have codes of phash \(version 1\), not of dhash"):
+    with pytest.raises(
+        ValueError,
+        match=r"against must have codes of phash \(version 1\), not of dhash",
+    ):
         dedup(phash, against=KnownHashes(names, dhash.codes[:, 0], "phash"))
     with pytest.raises(ValueError, match="hashes must have codes of phash"):
         dedup(replace(dhash, hash="phash"))

@@ -36,11 +36,21 @@ def test_copies_are_near_and_others_far(files, kind):
     hashes = hash_files(files, hash=kind)
     assert hashes.codes.shape == (24, 1, KINDS[kind] // 64)
     assert (hashes.quality >= 50).all()
-    assert (hashes.width[:2].tolist(), hashes.height[:2].tolist()) == ([320, 160], [240, 120])
+    assert (hashes.width[:2].tolist(), hashes.height[:2].tolist()) == (
+        [320, 160],
+        [240, 120],
+    )
     codes = [int(text, 16) for text in hashes.hex()]
-    distances = np.array([[(first ^ second).bit_count() for second in codes] for first in codes])
+    distances = np.array(
+        [[(first ^ second).bit_count() for second in codes] for first in codes]
+    )
     same = np.arange(24)[:, None] // 4 == np.arange(24) // 4
-    assert distances[same].max() < KINDS[kind] // 5 < KINDS[kind] // 4 < distances[~same].min()
+    assert (
+        distances[same].max()
+        < KINDS[kind] // 5
+        < KINDS[kind] // 4
+        < distances[~same].min()
+    )
 
 
 @pytest.mark.slow
@@ -53,9 +63,16 @@ def test_pdq_is_near_that_of_pdqhash(files):
     whole = []
     for path in large:
         with Image.open(path) as image:
-            whole.append(pdqhash.compute(np.asarray(image.convert("RGB")))[0].astype(bool))
+            whole.append(
+                pdqhash.compute(np.asarray(image.convert("RGB")))[0].astype(bool)
+            )
     known = codes_of(np.array(whole), 256)
-    different = np.array([[bin(int(word)).count("1") for word in row] for row in known ^ hashes.codes[:, 0]])
+    different = np.array(
+        [
+            [bin(int(word)).count("1") for word in row]
+            for row in known ^ hashes.codes[:, 0]
+        ]
+    )
     assert different.sum(axis=1).mean() < 16
     assert different.sum(axis=1).max() < 31
 
@@ -64,7 +81,9 @@ def test_pdq_of_64_pixels_is_exactly_that_of_pdqhash(tmp_path):
     import pdqhash
 
     small = picture(1, (64, 64)).convert("L")
-    found, quality = pdqhash.compute(np.repeat(np.asarray(small)[:, :, None], 3, axis=2))
+    found, quality = pdqhash.compute(
+        np.repeat(np.asarray(small)[:, :, None], 3, axis=2)
+    )
     hashes = hash_files([save(tmp_path, "a.png", small)])
     assert hashes.hex() == [np.packbits(found.astype(np.uint8)).tobytes().hex()]
     assert hashes.quality.tolist() == [quality]
@@ -87,10 +106,18 @@ def test_the_eight_hashes_are_those_of_turned_images(tmp_path, kind):
     path = save(tmp_path, "a.png", image)
     turned = [image if turn is None else image.transpose(turn) for turn in TURNS_BACK]
     eight = hash_files([path], hash=kind, orientations=True)
-    each = hash_files([save(tmp_path, f"{i}.png", one) for i, one in enumerate(turned)], hash=kind)
+    each = hash_files(
+        [save(tmp_path, f"{i}.png", one) for i, one in enumerate(turned)], hash=kind
+    )
     assert eight.codes.shape == (1, len(ORIENTATIONS), KINDS[kind] // 64)
     for place in range(8):
-        assert sum(bin(int(word)).count("1") for word in eight.codes[0, place] ^ each.codes[place, 0]) <= 6
+        assert (
+            sum(
+                bin(int(word)).count("1")
+                for word in eight.codes[0, place] ^ each.codes[place, 0]
+            )
+            <= 6
+        )
     assert len(set(each.hex())) == 8
 
 
@@ -113,7 +140,12 @@ def small_images(files):
 def test_the_number_of_threads_changes_nothing(small_images, threads):
     paths, expected = small_images
     seen = []
-    hashes = hash_files(paths, orientations=True, threads=threads, progress=lambda *given: seen.append(given))
+    hashes = hash_files(
+        paths,
+        orientations=True,
+        threads=threads,
+        progress=lambda *given: seen.append(given),
+    )
     assert hashes.paths == paths
     assert np.array_equal(hashes.codes, expected.codes)
     assert seen == [("hash", done, 6) for done in range(1, 7)]
@@ -143,15 +175,28 @@ def test_files_that_cannot_be_hashed_are_skipped_or_stop(tmp_path, files):
         hash_files([files[0], bad], on_error="stop")
     assert len(hash_files([])) == len(hash_files([str(bad)])) == 0
     assert hash_files([files[0]], max_pixels=320 * 240).rejected == []
-    assert "320 x 240 pixels" in hash_files([files[0]], max_pixels=320 * 240 - 1).rejected[0].reason
+    assert (
+        "320 x 240 pixels"
+        in hash_files([files[0]], max_pixels=320 * 240 - 1).rejected[0].reason
+    )
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TypeError, match=r"paths must be several paths, such as \['a\.png'\], not one"):
+    with pytest.raises(
+        TypeError, match=r"paths must be several paths, such as \['a\.png'\], not one"
+    ):
         hash_files("a.png")
     for error, options, said in (
-        (ValueError, {"hash": "ahash"}, "hash must be one of pdq, phash, dhash, not 'ahash'"),
-        (ValueError, {"on_error": "ignore"}, "on_error must be 'skip' or 'stop', not 'ignore'"),
+        (
+            ValueError,
+            {"hash": "ahash"},
+            "hash must be one of pdq, phash, dhash, not 'ahash'",
+        ),
+        (
+            ValueError,
+            {"on_error": "ignore"},
+            "on_error must be 'skip' or 'stop', not 'ignore'",
+        ),
         (ValueError, {"max_pixels": 0}, "max_pixels must be"),
         (TypeError, {"max_pixels": 1.5}, "max_pixels must be"),
         (ValueError, {"threads": 0}, "threads must be at least 1"),
@@ -165,4 +210,7 @@ def test_arguments_are_checked():
 def test_a_missing_package_is_named_with_its_extra(package):
     code = f"import sys; sys.modules[{package!r}] = None; from lshfast.images import hash_files; hash_files([])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f'ImportError: {package} is missing: pip install "lshfast[images]"' in done.stderr
+    assert (
+        f'ImportError: {package} is missing: pip install "lshfast[images]"'
+        in done.stderr
+    )

@@ -19,7 +19,17 @@ def names(found, folder):
 
 
 def test_a_folder_is_listed_sorted_at_any_depth(tmp_path):
-    touch(tmp_path, "b.JPG", "a/z.png", "a/a.webp", "c.txt", "d.heic", ".hidden.png", ".cache/e.png", "a.tiff")
+    touch(
+        tmp_path,
+        "b.JPG",
+        "a/z.png",
+        "a/a.webp",
+        "c.txt",
+        "d.heic",
+        ".hidden.png",
+        ".cache/e.png",
+        "a.tiff",
+    )
     found = list_images(tmp_path)
     assert names(found, tmp_path) == ["a.tiff", "a/a.webp", "a/z.png", "b.JPG"]
     assert found.other == 2

@@ -30,11 +30,14 @@ FIRST = dict.fromkeys(range(30), 0)
 SECONDS = 0.012  # an act takes some three milliseconds
 
 
-# ---- states, and the acts that lead from one to the next: the value of a key stands for its signature ----
+# ---- states, and the acts that lead from one to the next: the value of a key stands for its
+# signature ----
 
 
 def signatures(values):
-    return np.array([np.random.default_rng(value).integers(0, 3, 8) for value in values], np.uint64)
+    return np.array(
+        [np.random.default_rng(value).integers(0, 3, 8) for value in values], np.uint64
+    )
 
 
 def fill(index, entries):
@@ -50,7 +53,9 @@ def following(entries, turn):
 def change(index, before, after):
     """Bring an open index from one state to the next, up to the act that writes it."""
     index.remove([key for key in before if key not in after])
-    fill(index, {key: value for key, value in after.items() if before.get(key) != value})
+    fill(
+        index, {key: value for key, value in after.items() if before.get(key) != value}
+    )
 
 
 def save(path, before, after):
@@ -90,11 +95,20 @@ def look(path, states, by_page=True):
             if "header: the one at byte" not in str(error):
                 raise
             torn = True
-        items = [item for keys, rows in index.store.items() for item in zip(keys, rows.tolist(), strict=True)]
+        items = [
+            item
+            for keys, rows in index.store.items()
+            for item in zip(keys, rows.tolist(), strict=True)
+        ]
         found = {key: tuple(row) for key, row in items}
     assert not by_page or index_file.read(Path(path).read_bytes()).entries() == found
-    expected = [dict(zip(state, map(tuple, signatures(state.values()).tolist()), strict=True)) for state in states]
-    assert found in expected, f"{len(found)} entries, which are none of {len(expected)} states"
+    expected = [
+        dict(zip(state, map(tuple, signatures(state.values()).tolist()), strict=True))
+        for state in states
+    ]
+    assert found in expected, (
+        f"{len(found)} entries, which are none of {len(expected)} states"
+    )
     return expected.index(found), torn
 
 
@@ -252,7 +266,9 @@ def kills(name, folder, count):
 
 def power(name, folder, count):
     """Lose any part of what was written since the last sync, down to single bytes."""
-    assert name == "commit", "the others write a file of its own, and rename it when it is synced"
+    assert name == "commit", (
+        "the others write a file of its own, and rename it when it is synced"
+    )
     path, chance, seen = folder / "index", random.Random(0), Counter()
     index = LSHIndex(**SMALL)
     fill(index, FIRST)
@@ -273,7 +289,9 @@ def power(name, folder, count):
         container.write_all, os.fsync = write, sync
         act()
         container.write_all, os.fsync = real_write, real_sync
-    assert [len(epoch) for epoch in epochs[1:]] == [1, 1, 0], "data, sync, header, sync, header, sync"
+    assert [len(epoch) for epoch in epochs[1:]] == [1, 1, 0], (
+        "data, sync, header, sync, header, sync"
+    )
     for _ in range(count):
         synced = chance.randrange(len(epochs))
         data = bytearray(before)
@@ -305,5 +323,7 @@ def put(data, at, written):
 
 if __name__ == "__main__":
     way, name, folder, *rest = sys.argv[1:]
-    found = {"steps": steps, "kills": kills, "power": power}[way](name, Path(folder), *map(int, rest))
+    found = {"steps": steps, "kills": kills, "power": power}[way](
+        name, Path(folder), *map(int, rest)
+    )
     print(sum(found[state] for state in (0, 1)), found[0], found[1], found["torn"])

@@ -42,7 +42,9 @@ def build_failing_tables(folder):
     """Build the module in a folder."""
     part_of_tree(folder, ["tables"])
     pyx = folder / "src" / "tables" / "tables_module.pyx"
-    before, given, after = pyx.read_text(encoding="utf-8").partition("&self.c, malloc, ")
+    before, given, after = pyx.read_text(encoding="utf-8").partition(
+        "&self.c, malloc, "
+    )
     assert given
     pyx.write_text(before + "&self.c, source, " + after + SOURCE, encoding="utf-8")
     build(folder)

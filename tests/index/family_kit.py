@@ -62,7 +62,9 @@ class PlacesModel(IndexModel):
     """Entries with eight values each, some of them missing."""
 
     def agreement(self, query, key):
-        count = sum(a == b != EMPTY for a, b in zip(query, self.entries[key], strict=True))
+        count = sum(
+            a == b != EMPTY for a, b in zip(query, self.entries[key], strict=True)
+        )
         return count or None
 
     def buckets(self):
@@ -91,7 +93,9 @@ class PlacesStage(Stage):
 
 class DigitsStage(PlacesStage):
     options: ClassVar[dict] = {"family": Digits(), "bands": 4, "rows_per_band": 2}
-    rows = st.one_of(st.lists(st.integers(0, 1), min_size=8, max_size=8), st.just([EMPTY] * 8)).map(tuple)
+    rows = st.one_of(
+        st.lists(st.integers(0, 1), min_size=8, max_size=8), st.just([EMPTY] * 8)
+    ).map(tuple)
     words = 5
 
     def model(self):
@@ -100,4 +104,7 @@ class DigitsStage(PlacesStage):
     def stored(self, row):
         if row[0] == EMPTY:
             return (EMPTY,) * 4 + (0,)
-        return (*(row[2 * j] + 2 * row[2 * j + 1] for j in range(4)), sum(bit << j for j, bit in enumerate(row)))
+        return (
+            *(row[2 * j] + 2 * row[2 * j + 1] for j in range(4)),
+            sum(bit << j for j, bit in enumerate(row)),
+        )

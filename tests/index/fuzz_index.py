@@ -36,8 +36,40 @@ from tests.reference.index_file import FAMILY, HEAD, HEADER, HEADERS, SECTIONS
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 ROOT = Path(__file__).parents[2]
-EDGES = [0, 1, 2, 3, 4, 7, 8, 63, 64, 65, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1, 2**32]
-EDGES += [2**32 + 1, 2**61, 2**62, 2**63 - 64, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 64, 2**64 - 8, 2**64 - 2, 2**64 - 1]
+EDGES = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    8,
+    63,
+    64,
+    65,
+    2**7,
+    2**15,
+    2**16,
+    2**31 - 1,
+    2**31,
+    2**31 + 1,
+    2**32 - 2,
+    2**32 - 1,
+    2**32,
+]
+EDGES += [
+    2**32 + 1,
+    2**61,
+    2**62,
+    2**63 - 64,
+    2**63 - 1,
+    2**63,
+    2**63 + 1,
+    2**64 - 64,
+    2**64 - 8,
+    2**64 - 2,
+    2**64 - 1,
+]
 BATCH = 500  # inputs of one process
 
 
@@ -46,14 +78,21 @@ def sections_of(data):
     where, nbytes = struct.unpack_from("<QQ", data, 24)
     if where + nbytes > len(data) or nbytes < HEAD.size + 8:
         return []
-    count, kind = struct.unpack_from("<I", data, where + 12)[0], bytes(data[where + 72 : where + 80]).rstrip(b"\0")
+    count, kind = (
+        struct.unpack_from("<I", data, where + 12)[0],
+        bytes(data[where + 72 : where + 80]).rstrip(b"\0"),
+    )
     names = SECTIONS.get(kind.decode("latin-1"), SECTIONS["int"])
     each, first = 8 + 24 * len(names), HEAD.size
     if data[where + 8] == 2 and nbytes >= HEAD.size + FAMILY.size:
         first += FAMILY.size + sum(FAMILY.unpack_from(data, where + HEAD.size)[1:])
     count = max(0, min(count, (nbytes - first - 8) // each))
     starts = range(where + first, where + first + count * each, each)
-    return [(name, start + 8 + 24 * number) for start in starts for number, name in enumerate(names)]
+    return [
+        (name, start + 8 + 24 * number)
+        for start in starts
+        for number, name in enumerate(names)
+    ]
 
 
 def mended(data):
@@ -62,12 +101,16 @@ def mended(data):
     for _, record in sections_of(data):
         start, size = struct.unpack_from("<QQ", data, record)
         if start + size <= len(data):
-            struct.pack_into("<Q", data, record + 16, checksum(data[start : start + size]))
+            struct.pack_into(
+                "<Q", data, record + 16, checksum(data[start : start + size])
+            )
     if len(data) < HEADERS[1] + HEADER.size:
         return bytes(data)
     where, nbytes = struct.unpack_from("<QQ", data, 24)
     if where + nbytes <= len(data) and nbytes >= 8:
-        struct.pack_into("<Q", data, where + nbytes - 8, checksum(data[where : where + nbytes - 8]))
+        struct.pack_into(
+            "<Q", data, where + nbytes - 8, checksum(data[where : where + nbytes - 8])
+        )
         struct.pack_into("<Q", data, 40, checksum(data[where : where + nbytes]))
     struct.pack_into("<Q", data, 48, checksum(data[:48]))
     data[HEADERS[1] : HEADERS[1] + HEADER.size] = data[: HEADER.size]
@@ -94,9 +137,14 @@ def seeds(folder):
                 index.commit()
                 index.remove(key_of(0))
             found.append(path.read_bytes())
-    for family, keys in ((SimHashFamily(), range(40)), (WeightedMinHashFamily(), [f"key {i}" for i in range(40)])):
+    for family, keys in (
+        (SimHashFamily(), range(40)),
+        (WeightedMinHashFamily(), [f"key {i}" for i in range(40)]),
+    ):
         options = (
-            {"num_perm": 8, "bands": 3, "rows_per_band": 2} if keys != range(40) else {"bands": 8, "rows_per_band": 2}
+            {"num_perm": 8, "bands": 3, "rows_per_band": 2}
+            if keys != range(40)
+            else {"bands": 8, "rows_per_band": 2}
         )
         index = LSHIndex(family=family, **options)
         rows = rng.integers(0, 3, (40, 8)).astype(np.uint64)
@@ -112,7 +160,13 @@ def seeds(folder):
 def places(data):
     """Return what may be changed with effect: spans of bytes, the small ones as likely as the large ones."""
     where, nbytes = struct.unpack_from("<QQ", data, 24)
-    found = [(0, 56), (4096, 4152), (where, where + nbytes), (where, where + HEAD.size), (0, len(data))]
+    found = [
+        (0, 56),
+        (4096, 4152),
+        (where, where + nbytes),
+        (where, where + HEAD.size),
+        (0, len(data)),
+    ]
     for _, record in sections_of(data):
         start, size = struct.unpack_from("<QQ", data, record)
         if size and start + size <= len(data):
@@ -129,7 +183,10 @@ def mutated(data, others, random):
         low, high = min(low, len(data) - 1), min(high, len(data))
         if high <= low:
             continue
-        at, way = random.randrange(low, high), random.choices(range(8), [9, 9, 9, 9, 9, 9, 1, 1])[0]
+        at, way = (
+            random.randrange(low, high),
+            random.choices(range(8), [9, 9, 9, 9, 9, 9, 1, 1])[0],
+        )
         if way == 0:
             data[at] ^= 1 << random.randrange(8)
         elif way == 1:
@@ -139,13 +196,24 @@ def mutated(data, others, random):
             at = low + (at - low) // size * size
             if at + size <= len(data):
                 now = struct.unpack_from("<" + letter, data, at)[0]
-                value = random.choice([random.choice(EDGES), now + random.choice([-64, -8, -1, 1, 8, 64]), len(data)])
+                value = random.choice(
+                    [
+                        random.choice(EDGES),
+                        now + random.choice([-64, -8, -1, 1, 8, 64]),
+                        len(data),
+                    ]
+                )
                 struct.pack_into("<" + letter, data, at, value % 2 ** (8 * size))
         elif way == 4:  # two numbers change places
             size = random.choice([4, 8])
-            one, two = (low + random.randrange(high - low) // size * size for _ in range(2))
+            one, two = (
+                low + random.randrange(high - low) // size * size for _ in range(2)
+            )
             if max(one, two) + size <= len(data):
-                data[one : one + size], data[two : two + size] = data[two : two + size], data[one : one + size]
+                data[one : one + size], data[two : two + size] = (
+                    data[two : two + size],
+                    data[one : one + size],
+                )
         elif way == 5:  # what stands there again, or somewhere else
             length = min(random.choice([1, 4, 8, 16, 64, 512]), high - low)
             other = random.choice([data, random.choice(others)])
@@ -173,7 +241,11 @@ def attempt(use, *arguments, **options):
     """Return what a call returns, or None where it refuses."""
     try:
         return use(*arguments, **options)
-    except (OSError, ValueError, KeyError):  # a FormatError is a ValueError; a KeyError is `remove`'s
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+    ):  # a FormatError is a ValueError; a KeyError is `remove`'s
         return None
 
 
@@ -192,25 +264,51 @@ def ask(index, queries, keys):
         queries = np.ones((3, p.num_perm), np.uint64)
     if p.measure:
         buckets = np.zeros((3, p.bands, 2), np.uint64)
-        attempt(index.store.search, buckets, np.zeros((3, p.payload), np.uint64), most=2, threads=2)
-        attempt(index.store.search, buckets, np.zeros((3, p.payload), np.uint64), limit=Limit("closest", 5))
+        attempt(
+            index.store.search,
+            buckets,
+            np.zeros((3, p.payload), np.uint64),
+            most=2,
+            threads=2,
+        )
+        attempt(
+            index.store.search,
+            buckets,
+            np.zeros((3, p.payload), np.uint64),
+            limit=Limit("closest", 5),
+        )
     found = attempt(index.query, queries, threshold=0)
     attempt(index.query, queries, k=2, threads=2)
     attempt(index.query, queries)
     for query in queries[:4]:
         attempt(index.query, query)
         attempt(index.query, query, k=1)
-    items = attempt(lambda: [(keys, rows.tolist()) for keys, rows in index.store.items()])
+    items = attempt(
+        lambda: [(keys, rows.tolist()) for keys, rows in index.store.items()]
+    )
     if items is None or found is None:
         return
-    names = [key for keys, _ in items for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)]
+    names = [
+        key
+        for keys, _ in items
+        for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)
+    ]
     rows = [tuple(row) for _, rows in items for row in rows]
     if len(set(names)) == len(names) and p.num_perm == 8 and not p.family:
-        model = IndexModel(p.num_perm, p.bands, p.rows_per_band, zip(names, rows, strict=True))
+        model = IndexModel(
+            p.num_perm, p.bands, p.rows_per_band, zip(names, rows, strict=True)
+        )
         for query, answer in zip(queries[:6].tolist(), found, strict=False):
             true = model.similarities(query)
-            for key, similarity in answer:  # an empty set's signature is empty in all slots, but here it may not be
-                assert true.get(key) == similarity or model.entries[key][0] == EMPTY, "an answer that is no candidate"
+            for (
+                key,
+                similarity,
+            ) in (
+                answer
+            ):  # an empty set's signature is empty in all slots, but here it may not be
+                assert true.get(key) == similarity or model.entries[key][0] == EMPTY, (
+                    "an answer that is no candidate"
+                )
 
 
 def change(index, queries):
@@ -243,7 +341,9 @@ def try_input(data, folder, queries):
                 whole = sorted(index, key=repr)
             attempt(index.save, folder / "copy")
             index.close()
-    if whole is not None and len(set(whole)) == len(whole):  # then it is one by the page as well, but for spare rows
+    if whole is not None and len(set(whole)) == len(
+        whole
+    ):  # then it is one by the page as well, but for spare rows
         try:
             found = sorted(index_file.read(data).entries(), key=repr)
         except index_file.Damaged as damage:
@@ -286,7 +386,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--inputs", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "fuzz_index")
+    parser.add_argument(
+        "--keep", type=Path, default=Path(tempfile.gettempdir()) / "fuzz_index"
+    )
     parser.add_argument("--heap", action="store_true")
     parser.add_argument("--work", nargs=4)
     options = parser.parse_args()
@@ -295,21 +397,52 @@ def main():
         work(int(first), int(count), folder, float(deadline), options.heap)
         return 0
     wanted = options.inputs or (1000 if options.seconds == math.inf else 1 << 60)
-    next_input, deadline, findings = options.seed << 32, time.time() + options.seconds, 0
+    next_input, deadline, findings = (
+        options.seed << 32,
+        time.time() + options.seconds,
+        0,
+    )
     end = next_input + wanted
     while next_input < end and time.time() < deadline:
         folder = Path(tempfile.mkdtemp(prefix="lshfast-fuzz-"))
-        arguments = [str(next_input), str(min(BATCH, end - next_input)), str(folder), str(deadline)]
-        command = [sys.executable, "-W", "error", "-m", "tests.index.fuzz_index", "--work", *arguments]
+        arguments = [
+            str(next_input),
+            str(min(BATCH, end - next_input)),
+            str(folder),
+            str(deadline),
+        ]
+        command = [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            "tests.index.fuzz_index",
+            "--work",
+            *arguments,
+        ]
         command += ["--heap"] if options.heap else []
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
-        number = int((folder / "number").read_text()) if (folder / "number").exists() else next_input
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        number = (
+            int((folder / "number").read_text())
+            if (folder / "number").exists()
+            else next_input
+        )
         if done.returncode:
             findings += 1
             options.keep.mkdir(parents=True, exist_ok=True)
             if (folder / "input").exists():
                 shutil.copy(folder / "input", options.keep / f"{number}.lsh")
-            print(f"input {number}: exit {done.returncode}\n{done.stdout}{done.stderr[-4000:]}", flush=True)
+            print(
+                f"input {number}: exit {done.returncode}\n{done.stdout}{done.stderr[-4000:]}",
+                flush=True,
+            )
             if not (folder / "number").exists():
                 return 1
         shutil.rmtree(folder, ignore_errors=True)

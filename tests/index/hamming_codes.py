@@ -10,9 +10,15 @@ from lshfast.index.hamming import segments as hamming_segments
 def clustered(n, words, flips=4, seed=2, bits=64):
     """Return codes some of which are equal or within a few bits of each other."""
     rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 2**bits, (n // 8 + 1, words), np.uint64)[rng.integers(0, n // 8 + 1, n)]
+    codes = rng.integers(0, 2**bits, (n // 8 + 1, words), np.uint64)[
+        rng.integers(0, n // 8 + 1, n)
+    ]
     for _ in range(flips):
-        flip = np.where(rng.random(n) < 0.6, np.uint64(1) << rng.integers(0, bits, n).astype(np.uint64), np.uint64(0))
+        flip = np.where(
+            rng.random(n) < 0.6,
+            np.uint64(1) << rng.integers(0, bits, n).astype(np.uint64),
+            np.uint64(0),
+        )
         codes[np.arange(n), rng.integers(0, words, n)] ^= flip
     return codes
 
@@ -22,7 +28,9 @@ def small_segments(monkeypatch):
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
     monkeypatch.setattr(hamming_segments, "LEAST_GAIN", 0)
     monkeypatch.setattr(hamming_segments, "scan_of", expensive_scan)
-    monkeypatch.setattr(hamming_segments, "_plan", hamming_segments._plan.__wrapped__)  # without what it remembers
+    monkeypatch.setattr(
+        hamming_segments, "_plan", hamming_segments._plan.__wrapped__
+    )  # without what it remembers
     use_plan(monkeypatch, small_blocks)
 
 
@@ -42,7 +50,11 @@ def grow(index, codes):
 
 
 def small_blocks(n, bits, radius, free, **_):
-    return scan(n, bits, radius) if free < 15 else hamming_plan.plan_of(n, bits, radius, (6, 5, 4))
+    return (
+        scan(n, bits, radius)
+        if free < 15
+        else hamming_plan.plan_of(n, bits, radius, (6, 5, 4))
+    )
 
 
 def use_plan(monkeypatch, choose):

@@ -13,7 +13,9 @@ from tests.index.index_machine import SMALL
 from tests.reference import index_file
 
 ROOT = Path(__file__).parents[2]
-posix = pytest.mark.skipif(os.name != "posix", reason="files that are open are replaced")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="files that are open are replaced"
+)
 
 
 def small(**options):
@@ -26,7 +28,11 @@ def shared(n, values=3, seed=0):
 
 def content(index):
     """Return all that an index holds."""
-    items = [item for keys, rows in index.store.items() for item in zip(keys, rows.tolist(), strict=True)]
+    items = [
+        item
+        for keys, rows in index.store.items()
+        for item in zip(keys, rows.tolist(), strict=True)
+    ]
     assert len(items) == len(index)
     return {key: tuple(row) for key, row in items}
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lshfast import LSHIndex
 from lshfast.index.matches import Match, Matches
@@ -15,12 +21,38 @@ from tests.index.index_model import EMPTY, IndexModel, check_answer, compare
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}  # two slots are in no band
 
 INTS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63), 2**32]))
-STRS = st.sampled_from(["", "a", "b", "ab", "a\0", "\0", "ä", "eight by", "nine byte", "\U0001f600", "0", "1"])
+STRS = st.sampled_from(
+    [
+        "",
+        "a",
+        "b",
+        "ab",
+        "a\0",
+        "\0",
+        "ä",
+        "eight by",
+        "nine byte",
+        "\U0001f600",
+        "0",
+        "1",
+    ]
+)
 TUPLES = st.tuples(st.integers(0, 3), st.sampled_from("ab"))
-OTHERS = st.one_of(INTS, STRS, TUPLES, st.sampled_from([2**64, -(2**70), b"a", 0.5, frozenset([1]), frozenset([2])]))
-KEYS = {"int": INTS, "str": STRS, "tuple": TUPLES, "mixed": st.one_of(INTS, STRS, OTHERS)}
+OTHERS = st.one_of(
+    INTS,
+    STRS,
+    TUPLES,
+    st.sampled_from([2**64, -(2**70), b"a", 0.5, frozenset([1]), frozenset([2])]),
+)
+KEYS = {
+    "int": INTS,
+    "str": STRS,
+    "tuple": TUPLES,
+    "mixed": st.one_of(INTS, STRS, OTHERS),
+}
 
-# Few values, so that buckets are shared; empty sets; values whose band keys differ in a few bits only.
+# Few values, so that buckets are shared; empty sets; values whose band keys differ in a few bits
+# only.
 ROWS = st.one_of(
     st.lists(st.integers(0, 2), min_size=8, max_size=8),
     st.lists(st.sampled_from([0, 1, 2**63, EMPTY - 1]), min_size=8, max_size=8),
@@ -87,9 +119,15 @@ class IndexMachine(RuleBasedStateMachine):
 
     def batch(self, data, most=6):
         """Draw keys, all of one type as often as not, and as many signatures."""
-        kind = data.draw(st.sampled_from(["int", "str", "mixed"])) if self.kind == "mixed" else self.kind
+        kind = (
+            data.draw(st.sampled_from(["int", "str", "mixed"]))
+            if self.kind == "mixed"
+            else self.kind
+        )
         keys = data.draw(st.lists(KEYS[kind], max_size=most))
-        return keys, data.draw(st.lists(self.stage.rows, min_size=len(keys), max_size=len(keys)))
+        return keys, data.draw(
+            st.lists(self.stage.rows, min_size=len(keys), max_size=len(keys))
+        )
 
     @rule(data=st.data(), mode=MODES)
     def insert(self, data, mode):
@@ -101,18 +139,28 @@ class IndexMachine(RuleBasedStateMachine):
             with pytest.raises(ValueError, match=re.escape(said)):
                 self.index.insert(keys, array_of(rows))
         else:
-            given = np.array(keys, np.int64) if self.kind == "int" and data.draw(st.booleans()) else keys
-            assert self.index.insert(given, array_of(rows)) == self.model.insert(keys, rows, mode)
+            given = (
+                np.array(keys, np.int64)
+                if self.kind == "int" and data.draw(st.booleans())
+                else keys
+            )
+            assert self.index.insert(given, array_of(rows)) == self.model.insert(
+                keys, rows, mode
+            )
 
     @rule(data=st.data(), mode=MODES)
     def insert_one(self, data, mode):
         key, row = data.draw(KEYS[self.kind]), data.draw(self.stage.rows)
         self.index.on_duplicate = mode
         if mode == "error" and key in self.model.entries:
-            with pytest.raises(ValueError, match=re.escape(f"{key!r} is in the index already")):
+            with pytest.raises(
+                ValueError, match=re.escape(f"{key!r} is in the index already")
+            ):
                 self.index.insert(key, array_of([row])[0])
         else:
-            assert self.index.insert(key, array_of([row])[0]) == self.model.insert([key], [row], mode)
+            assert self.index.insert(key, array_of([row])[0]) == self.model.insert(
+                [key], [row], mode
+            )
 
     @rule(data=st.data())
     def remove(self, data):
@@ -167,21 +215,40 @@ class IndexMachine(RuleBasedStateMachine):
     def query(self, data, k, threshold, threads):
         rows = data.draw(st.lists(self.stage.rows, max_size=3))
         if self.model.entries:
-            rows = rows + data.draw(st.lists(st.sampled_from(list(self.model.entries.values())), max_size=3))
+            rows = rows + data.draw(
+                st.lists(st.sampled_from(list(self.model.entries.values())), max_size=3)
+            )
         kind = type(None) if k is None and threshold is None else Match
-        found = self.index.query(array_of(rows), k=k, threshold=threshold, threads=threads)
+        found = self.index.query(
+            array_of(rows), k=k, threshold=threshold, threads=threads
+        )
         assert isinstance(found, Matches)
         assert len(found) == len(list(found)) == len(rows)
         for row, answer, i in zip(rows, found, range(len(rows)), strict=True):
             check_answer(answer, self.model, row, k, threshold)
             assert found[i] == answer
-            check_answer(self.index.query(array_of([row])[0], k=k, threshold=threshold), self.model, row, k, threshold)
-            assert kind is type(None) or all(isinstance(match, Match) for match in answer)
+            check_answer(
+                self.index.query(array_of([row])[0], k=k, threshold=threshold),
+                self.model,
+                row,
+                k,
+                threshold,
+            )
+            assert kind is type(None) or all(
+                isinstance(match, Match) for match in answer
+            )
 
-    @rule(threshold=st.sampled_from([0, 0.3, 0.5, 0.75]), threads=st.sampled_from([1, 2]))
+    @rule(
+        threshold=st.sampled_from([0, 0.3, 0.5, 0.75]), threads=st.sampled_from([1, 2])
+    )
     def pairs(self, threshold, threads):
-        found, expected = list(self.index.pairs(threshold, threads=threads)), self.model.pairs(threshold)
-        assert {frozenset((left, right)): similarity for left, right, similarity in found} == expected
+        found, expected = (
+            list(self.index.pairs(threshold, threads=threads)),
+            self.model.pairs(threshold),
+        )
+        assert {
+            frozenset((left, right)): similarity for left, right, similarity in found
+        } == expected
         assert len(found) == len(expected)
         if compare(self.model.entries):
             assert all(left < right for left, right, _ in found)
@@ -197,15 +264,25 @@ class IndexMachine(RuleBasedStateMachine):
         assert {type(key) for key in keys} == {type(key) for key in entries}
         for key in [*list(entries)[:3], *self.stage.absent]:
             assert (key in self.index) is (key in entries)
-        items = [item for keys, rows in self.index.store.items() for item in zip(keys, rows.tolist(), strict=True)]
-        assert {key: tuple(row) for key, row in items} == {key: self.stage.stored(row) for key, row in entries.items()}
+        items = [
+            item
+            for keys, rows in self.index.store.items()
+            for item in zip(keys, rows.tolist(), strict=True)
+        ]
+        assert {key: tuple(row) for key, row in items} == {
+            key: self.stage.stored(row) for key, row in entries.items()
+        }
         assert len(items) == len(entries)
 
     @invariant()
     def has_figures_that_fit(self):
         figures = self.index.stats()
         bands, rows = self.model.bands, self.model.rows_per_band
-        assert (figures.entries, figures.bands, figures.rows_per_band) == (len(self.model.entries), bands, rows)
+        assert (figures.entries, figures.bands, figures.rows_per_band) == (
+            len(self.model.entries),
+            bands,
+            rows,
+        )
         assert figures.nbytes >= len(self.model.entries) * 8 * self.stage.words
         if self.stage.exact_stats:
             buckets = list(self.model.buckets().values())
@@ -222,4 +299,7 @@ class IndexMachine(RuleBasedStateMachine):
 def run(stage, machine=IndexMachine, examples=60, steps=25):
     """Run a machine on a stage."""
     chosen = type("Chosen", (machine,), {"stage": stage})
-    run_state_machine_as_test(chosen, settings=settings(settings(), max_examples=examples, stateful_step_count=steps))
+    run_state_machine_as_test(
+        chosen,
+        settings=settings(settings(), max_examples=examples, stateful_step_count=steps),
+    )

@@ -48,18 +48,31 @@ class IndexModel:
 
     def agreement(self, query, key):
         """Return the slots in which an entry equals a query, or None if it is no candidate of it."""
-        query, entry = np.array(query, np.uint64), np.array(self.entries[key], np.uint64)
+        query, entry = (
+            np.array(query, np.uint64),
+            np.array(self.entries[key], np.uint64),
+        )
         if query[0] == EMPTY or entry[0] == EMPTY:
             return None
         equal = query == entry
-        bands = equal[: self.bands * self.rows_per_band].reshape(self.bands, self.rows_per_band)
+        bands = equal[: self.bands * self.rows_per_band].reshape(
+            self.bands, self.rows_per_band
+        )
         return int(equal.sum()) if bands.all(axis=1).any() else None
 
     def similarities(self, query, threshold=0.0):
         """Return the similarity of each candidate that reaches the threshold, by key."""
         agreements = {key: self.agreement(query, key) for key in self.entries}
-        found = {key: count / self.num_perm for key, count in agreements.items() if count is not None}
-        return {key: similarity for key, similarity in found.items() if similarity >= threshold}
+        found = {
+            key: count / self.num_perm
+            for key, count in agreements.items()
+            if count is not None
+        }
+        return {
+            key: similarity
+            for key, similarity in found.items()
+            if similarity >= threshold
+        }
 
     def query(self, query, k=None, threshold=None):
         """Return what LSHIndex.query does for one signature, with tuples for Match; the keys must compare."""
@@ -82,7 +95,12 @@ class IndexModel:
         sizes = {}
         for signature in self.entries.values():
             for band in range(self.bands if signature[0] != EMPTY else 0):
-                bucket = band, signature[band * self.rows_per_band : (band + 1) * self.rows_per_band]
+                bucket = (
+                    band,
+                    signature[
+                        band * self.rows_per_band : (band + 1) * self.rows_per_band
+                    ],
+                )
                 sizes[bucket] = sizes.get(bucket, 0) + 1
         return sizes
 
@@ -93,7 +111,9 @@ def compare(keys):
         sorted(keys)
     except TypeError:
         return False
-    return not any(isinstance(key, frozenset) for key in keys)  # these compare, but are in no order
+    return not any(
+        isinstance(key, frozenset) for key in keys
+    )  # these compare, but are in no order
 
 
 def check_answer(found, model, query, k=None, threshold=None):
@@ -104,6 +124,13 @@ def check_answer(found, model, query, k=None, threshold=None):
     elif k is None and threshold is None:
         assert sorted(found, key=repr) == sorted(expected, key=repr)
     else:
-        keys, similarities = [key for key, _ in found], [similarity for _, similarity in found]
+        keys, similarities = (
+            [key for key, _ in found],
+            [similarity for _, similarity in found],
+        )
         assert len(set(keys)) == len(keys)
-        assert similarities == [expected[key] for key in keys] == sorted(expected.values(), reverse=True)[:k]
+        assert (
+            similarities
+            == [expected[key] for key in keys]
+            == sorted(expected.values(), reverse=True)[:k]
+        )

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, TanimotoIndex, TokenSets
+from lshfast import (
+    HammingIndex,
+    LSHEnsemble,
+    LSHForest,
+    LSHIndex,
+    TanimotoIndex,
+    TokenSets,
+)
 from lshfast.exact import PrefixIndex
 from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
@@ -20,7 +27,17 @@ FOLDER = Path(__file__).with_name("golden_index")
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 INTEGERS = [0, -1, 1, 2**63 - 1, -(2**63), 42, 2**32, 7, 8]
-STRINGS = ["", "a", "a\0", "\0", "eight by", "nine byte", "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f600", "x" * 50, "b"]
+STRINGS = [
+    "",
+    "a",
+    "a\0",
+    "\0",
+    "eight by",
+    "nine byte",
+    "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f600",
+    "x" * 50,
+    "b",
+]
 
 
 def signature(number):
@@ -35,7 +52,10 @@ def entries_of(keys, first=0):
 
 
 def insert(index, entries):
-    index.insert(list(entries), np.array(list(entries.values()), np.uint64).reshape(len(entries), 8))
+    index.insert(
+        list(entries),
+        np.array(list(entries.values()), np.uint64).reshape(len(entries), 8),
+    )
 
 
 def empty(path):
@@ -59,7 +79,11 @@ def grown(path, keys):
         index.remove(keys[0])
         index.commit()
         insert(index, entries_of(keys[:1], first=200))
-    return {**entries_of(keys), **entries_of(keys[3:5], first=100), **entries_of(keys[:1], first=200)}
+    return {
+        **entries_of(keys),
+        **entries_of(keys[3:5], first=100),
+        **entries_of(keys[:1], first=200),
+    }
 
 
 BITS = {"family": SimHashFamily(seed=7), "bands": 4, "rows_per_band": 4}
@@ -72,7 +96,11 @@ def code(number):
 
 def row_of_code(code):
     """Return the words of a row: four buckets of four bits, and the 16 bits."""
-    return (EMPTY,) * 4 + (0,) if code == EMPTY else (*(code >> 4 * j & 15 for j in range(4)), code & 0xFFFF)
+    return (
+        (EMPTY,) * 4 + (0,)
+        if code == EMPTY
+        else (*(code >> 4 * j & 15 for j in range(4)), code & 0xFFFF)
+    )
 
 
 def family(path, keys):
@@ -114,12 +142,26 @@ def prefix(path, keys, threshold, seed):
 
 def tree(path, keys, make):
     """Write the entries of a forest or an ensemble, one of which was removed and one replaced."""
-    index = make(num_perm=8, trees=3, scheme="classic", seed=2**64 - 1, on_duplicate="replace", recall=0.7)
-    entries = {key: (signature(i), 0 if i % 7 == 3 else i + 1) for i, key in enumerate(keys)}
+    index = make(
+        num_perm=8,
+        trees=3,
+        scheme="classic",
+        seed=2**64 - 1,
+        on_duplicate="replace",
+        recall=0.7,
+    )
+    entries = {
+        key: (signature(i), 0 if i % 7 == 3 else i + 1) for i, key in enumerate(keys)
+    }
     for first in (0, 4):
         some = dict([*entries.items()][first:])
-        arrays = [np.array([entry[i] for entry in some.values()], (np.uint64, np.int64)[i]) for i in (0, 1)]
-        index.insert([*some], arrays[0].reshape(-1, 8), *arrays[1 : 1 + (make is LSHEnsemble)])
+        arrays = [
+            np.array([entry[i] for entry in some.values()], (np.uint64, np.int64)[i])
+            for i in (0, 1)
+        ]
+        index.insert(
+            [*some], arrays[0].reshape(-1, 8), *arrays[1 : 1 + (make is LSHEnsemble)]
+        )
     if keys:
         index.remove(keys[1])
         del entries[keys[1]]
@@ -142,7 +184,9 @@ FAMILIES = {
     "family-strings.lsh": lambda path: family(path, STRINGS),
 }
 CODES = {
-    f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: codes_of(path, keys, make())
+    f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: codes_of(
+        path, keys, make()
+    )
     for kind, make in (
         ("hamming", lambda: HammingIndex(100, radius=5, on_duplicate="replace")),
         ("tanimoto", lambda: TanimotoIndex(100, threshold=0.6, on_duplicate="replace")),

@@ -17,21 +17,30 @@ SMALL = {
 def exact(metric, a, b):
     """Return the distance of two points, from its definition."""
     if metric == "hamming":
-        return float(sum((int(x) ^ int(y)).bit_count() for x, y in zip(a, b, strict=True)))
+        return float(
+            sum((int(x) ^ int(y)).bit_count() for x, y in zip(a, b, strict=True))
+        )
     a, b = [float(x) for x in a], [float(x) for x in b]
     if metric == "euclidean":
         return math.dist(a, b)
     if metric == "manhattan":
         return math.fsum(abs(x - y) for x, y in zip(a, b, strict=True))
-    # The angle between the unit vectors u and v is 2 atan2(|u - v|, |u + v|), also near 0 (W. Kahan).
+    # The angle between the unit vectors u and v is 2 atan2(|u - v|, |u + v|), also near 0 (W.
+    # Kahan).
     u, v = ([x / math.hypot(*p) for x in p] for p in (a, b))
-    differences, sums = ([f(x, y) for x, y in zip(u, v, strict=True)] for f in (float.__sub__, float.__add__))
+    differences, sums = (
+        [f(x, y) for x, y in zip(u, v, strict=True)]
+        for f in (float.__sub__, float.__add__)
+    )
     return 2 * math.atan2(math.hypot(*differences), math.hypot(*sums))
 
 
 def assert_distance(metric, found, right):
     """The angle of nearly parallel vectors is accurate to 3e-8, everything else to the rounding of doubles."""
-    assert abs(found - right) <= (3e-8 if metric == "angle" else 1e-12 * right), (found, right)
+    assert abs(found - right) <= (3e-8 if metric == "angle" else 1e-12 * right), (
+        found,
+        right,
+    )
 
 
 def random_points(metric, n, dim, seed=0):
@@ -61,7 +70,10 @@ def planted(metric, points, distances, dim, seed=1):
         unit = points / np.linalg.norm(points, axis=1, keepdims=True)
         step -= unit * (unit * step).sum(axis=1, keepdims=True)
         step /= np.linalg.norm(step, axis=1, keepdims=True)
-        return unit * np.cos(distances)[:, np.newaxis] + step * np.sin(distances)[:, np.newaxis]
+        return (
+            unit * np.cos(distances)[:, np.newaxis]
+            + step * np.sin(distances)[:, np.newaxis]
+        )
     norms = np.linalg.norm(step, ord=1 if metric == "manhattan" else 2, axis=1)
     return points + step * (distances / norms)[:, np.newaxis]
 
@@ -70,6 +82,8 @@ def sparse_points(n, dim, nonzeros, seed=0):
     """Return n sparse vectors, none of them zero, as a CSR matrix."""
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(n), nonzeros)
-    columns = np.concatenate([rng.choice(dim, nonzeros, replace=False) for _ in range(n)])
+    columns = np.concatenate(
+        [rng.choice(dim, nonzeros, replace=False) for _ in range(n)]
+    )
     values = rng.standard_normal(len(rows)).astype(np.float32)
     return scipy.sparse.csr_matrix((values, (rows, columns)), (n, dim))

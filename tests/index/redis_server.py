@@ -21,7 +21,13 @@ except ImportError:
     redis = None
 
 EXECUTABLE = shutil.which("redis-server")
-MISSING = "redis-server is not installed" if not EXECUTABLE else "redis-py is not installed" if redis is None else ""
+MISSING = (
+    "redis-server is not installed"
+    if not EXECUTABLE
+    else "redis-py is not installed"
+    if redis is None
+    else ""
+)
 needs_redis = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 SECONDS = 30  # until a server has to answer
@@ -35,7 +41,12 @@ class RedisServer:
     """
 
     def __init__(self, **options: str) -> None:
-        self.options = {"save": "", "bind": "127.0.0.1", "loglevel": "warning", "logfile": "log"} | options
+        self.options = {
+            "save": "",
+            "bind": "127.0.0.1",
+            "loglevel": "warning",
+            "logfile": "log",
+        } | options
         self.folder = Path(tempfile.mkdtemp(prefix="lshfast-redis-"))
         self.port = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,7 +83,9 @@ class RedisServer:
             command = [EXECUTABLE or "redis-server"]
             for name, value in options.items():
                 command += [f"--{name.replace('_', '-')}", value]
-            self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self._process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             if self._answers():
                 return
         raise RuntimeError(f"redis-server does not start:\n{self.log()}")
@@ -106,11 +119,16 @@ class RedisServer:
             while self._process.poll() is None:
                 with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
                     state = client.info()
-                    if state["process_id"] == self._process.pid and not state["loading"]:
+                    if (
+                        state["process_id"] == self._process.pid
+                        and not state["loading"]
+                    ):
                         return True
                 if time.monotonic() > give_up:
                     self.kill()
-                    raise RuntimeError(f"redis-server does not answer for {SECONDS} s:\n{self.log()}")
+                    raise RuntimeError(
+                        f"redis-server does not answer for {SECONDS} s:\n{self.log()}"
+                    )
                 time.sleep(0.01)
         return False
 

@@ -67,7 +67,12 @@ def tanimoto(rows):
 
 
 def jaccard(rows):
-    return np.array([[len(ROWS[row] & other) / len(ROWS[row] | other) for other in ROWS] for row in rows])
+    return np.array(
+        [
+            [len(ROWS[row] & other) / len(ROWS[row] | other) for other in ROWS]
+            for row in rows
+        ]
+    )
 
 
 def cosines(rows):
@@ -95,7 +100,18 @@ def containments(rows):
 class Case:
     """An index, its entries and queries, the words for its bounds, and its values by brute force."""
 
-    def __init__(self, make, items, values, limits, *, word="most", bound=None, search="query", shown=lambda v: v):
+    def __init__(
+        self,
+        make,
+        items,
+        values,
+        limits,
+        *,
+        word="most",
+        bound=None,
+        search="query",
+        shown=lambda v: v,
+    ):
         self.make, self.items, self.values, self.limits = make, items, values, limits
         self.word, self.bound, self.search, self.shown = word, bound, search, shown
 
@@ -120,7 +136,10 @@ CASES = {
         bound="threshold",
     ),
     "forest": Case(
-        lambda: LSHForest(64, trees=64, recall=0.999999), [SIGNATURES], shares_of_slots, (0.5, 0.9, 0.999, 1.0)
+        lambda: LSHForest(64, trees=64, recall=0.999999),
+        [SIGNATURES],
+        shares_of_slots,
+        (0.5, 0.9, 0.999, 1.0),
     ),
     "ensemble": Case(
         lambda: LSHEnsemble(0.3, 64, recall=0.999999),
@@ -129,8 +148,19 @@ CASES = {
         (0.5, 0.9, 0.999, 1.0),
         bound="threshold",
     ),
-    "hamming": Case(lambda: HammingIndex(128, radius=20), [CODES], differences, (0, 1, 2, 20), word="least"),
-    "tanimoto": Case(lambda: TanimotoIndex(128, threshold=0.3), [CODES], tanimoto, (0.4, 0.9, 0.999, 1.0)),
+    "hamming": Case(
+        lambda: HammingIndex(128, radius=20),
+        [CODES],
+        differences,
+        (0, 1, 2, 20),
+        word="least",
+    ),
+    "tanimoto": Case(
+        lambda: TanimotoIndex(128, threshold=0.3),
+        [CODES],
+        tanimoto,
+        (0.4, 0.9, 0.999, 1.0),
+    ),
     "cosine": Case(
         lambda: NearNeighbors("cosine", threshold=0.0, dim=8, n=N, recall=0.99999),
         [VECTORS],
@@ -145,13 +175,18 @@ CASES = {
         (0.0, 1e-6, 0.1, 0.5),
         word="least",
     ),
-    "prefix": Case(lambda: PrefixIndex(threshold=0.2), [ROWS], jaccard, (0.5, 0.9, 0.999, 1.0)),
+    "prefix": Case(
+        lambda: PrefixIndex(threshold=0.2), [ROWS], jaccard, (0.5, 0.9, 0.999, 1.0)
+    ),
 }
 QUERIES = np.arange(0, N, 17)
 
 
 def queries_of(case, rows):
-    return [[items[row] for row in rows] if isinstance(items, list) else items[rows] for items in case.items]
+    return [
+        [items[row] for row in rows] if isinstance(items, list) else items[rows]
+        for items in case.items
+    ]
 
 
 def check_answers(case, answers, rows, limit, bound, k):
@@ -163,7 +198,9 @@ def check_answers(case, answers, rows, limit, bound, k):
     for answer, entries, marks in zip(answers, values, allowed, strict=True):
         expected = np.sort(entries[marks])
         expected = (expected if case.word == "least" else expected[::-1])[:k]
-        np.testing.assert_allclose([case.shown(value) for _, value in answer], expected, atol=1e-6)
+        np.testing.assert_allclose(
+            [case.shown(value) for _, value in answer], expected, atol=1e-6
+        )
         for key, value in answer:
             row = KEYS.index(key)
             np.testing.assert_allclose(case.shown(value), entries[row], atol=1e-6)
@@ -181,9 +218,17 @@ def test_the_k_best_that_are_no_copies(name, k):
         answers = index.query(*queries_of(case, QUERIES), k=k, **{case.word: limit})
         check_answers(case, answers, QUERIES, limit, bound, k)
         if name != "prefix":  # takes batches only
-            one = index.query(*(items[0] for items in queries_of(case, QUERIES)), k=k, **{case.word: limit})
+            one = index.query(
+                *(items[0] for items in queries_of(case, QUERIES)),
+                k=k,
+                **{case.word: limit},
+            )
             assert one == answers[0]
-            assert list(index.query(*queries_of(case, QUERIES), k=k, threads=2, **{case.word: limit})) == list(answers)
+            assert list(
+                index.query(
+                    *queries_of(case, QUERIES), k=k, threads=2, **{case.word: limit}
+                )
+            ) == list(answers)
 
 
 @pytest.mark.parametrize(
@@ -215,9 +260,17 @@ def test_pairs_that_are_no_copies(name):
     everything = list(index.pairs(**options))
     for limit in case.limits:
         pairs = list(index.pairs(**options, **{case.word: limit}))
-        wanted = [p for p in everything if case.limited(np.array(case.shown(p[2])), limit, None)]
+        wanted = [
+            p
+            for p in everything
+            if case.limited(np.array(case.shown(p[2])), limit, None)
+        ]
         assert pairs == wanted
-    assert 0 < len(list(index.pairs(**options, **{case.word: case.limits[1]}))) < len(everything)
+    assert (
+        0
+        < len(list(index.pairs(**options, **{case.word: case.limits[1]})))
+        < len(everything)
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -231,7 +284,9 @@ def test_an_index_from_a_file_answers_alike(name, tmp_path):
         assert list(opened.query(*queries, k=4, **{case.word: limit})) == list(
             index.query(*queries, k=4, **{case.word: limit})
         )
-        assert list(opened.pairs(**{case.word: limit})) == list(index.pairs(**{case.word: limit}))
+        assert list(opened.pairs(**{case.word: limit})) == list(
+            index.pairs(**{case.word: limit})
+        )
     if hasattr(opened, "close"):
         opened.close()
 
@@ -249,13 +304,25 @@ def check_store(store):
     index = CASES["lsh"].index()
     with LSHIndex(0.2, 64, bands=64, rows_per_band=1, store=store) as stored:
         stored.insert(KEYS, SIGNATURES)
-        for options in ({"most": 0.9}, {"k": 5, "most": 0.9}, {"k": 5, "threshold": 0.3, "most": 0.99}):
-            assert list(stored.query(SIGNATURES[:20], **options)) == list(index.query(SIGNATURES[:20], **options))
+        for options in (
+            {"most": 0.9},
+            {"k": 5, "most": 0.9},
+            {"k": 5, "threshold": 0.3, "most": 0.99},
+        ):
+            assert list(stored.query(SIGNATURES[:20], **options)) == list(
+                index.query(SIGNATURES[:20], **options)
+            )
         assert list(stored.pairs(most=0.9)) == list(index.pairs(most=0.9))
 
 
 REFUSALS = [
-    ("lsh", "query", {"most": 1.1}, ValueError, r"most must be in 0\.\.1, from the threshold, not 1\.1"),
+    (
+        "lsh",
+        "query",
+        {"most": 1.1},
+        ValueError,
+        r"most must be in 0\.\.1, from the threshold, not 1\.1",
+    ),
     ("lsh", "query", {"most": -0.1}, ValueError, r"most must be in 0\.\.1"),
     ("lsh", "query", {"most": math.nan}, ValueError, r"most must be in 0\.\.1"),
     ("lsh", "query", {"most": "0.9"}, TypeError, "most must be a number, not '0.9'"),
@@ -270,23 +337,83 @@ REFUSALS = [
     ("forest", "query", {"most": 2}, ValueError, r"most must be in 0\.\.1"),
     ("forest", "pairs", {"most": -1}, ValueError, r"most must be in 0\.\.1"),
     ("ensemble", "query", {"most": 0.2}, ValueError, r"most must be in 0\.3\.\.1"),
-    ("ensemble", "query", {"threshold": 0.6, "most": 0.5}, ValueError, r"most must be in 0\.6\.\.1"),
+    (
+        "ensemble",
+        "query",
+        {"threshold": 0.6, "most": 0.5},
+        ValueError,
+        r"most must be in 0\.6\.\.1",
+    ),
     ("ensemble", "pairs", {"most": 0.2}, ValueError, r"most must be in 0\.3\.\.1"),
-    ("hamming", "query", {"least": 129}, ValueError, r"least must be in 0\.\.128, not 129"),
+    (
+        "hamming",
+        "query",
+        {"least": 129},
+        ValueError,
+        r"least must be in 0\.\.128, not 129",
+    ),
     ("hamming", "query", {"least": 0.5}, TypeError, "least must be an int"),
-    ("hamming", "within", {"least": 21}, ValueError, r"least must be in 0\.\.20, not 21"),
-    ("hamming", "pairs", {"radius": 3, "least": 4}, ValueError, r"least must be in 0\.\.3, not 4"),
+    (
+        "hamming",
+        "within",
+        {"least": 21},
+        ValueError,
+        r"least must be in 0\.\.20, not 21",
+    ),
+    (
+        "hamming",
+        "pairs",
+        {"radius": 3, "least": 4},
+        ValueError,
+        r"least must be in 0\.\.3, not 4",
+    ),
     ("tanimoto", "query", {"most": 1.5}, ValueError, r"most must be in 0\.\.1"),
     ("tanimoto", "within", {"most": 0.2}, ValueError, r"most must be in 0\.3\.\.1"),
-    ("tanimoto", "pairs", {"threshold": 0.9, "most": 0.8}, ValueError, r"most must be in 0\.9\.\.1"),
+    (
+        "tanimoto",
+        "pairs",
+        {"threshold": 0.9, "most": 0.8},
+        ValueError,
+        r"most must be in 0\.9\.\.1",
+    ),
     ("cosine", "query", {"most": -1.5}, ValueError, r"most must be in -1\.\.1"),
-    ("cosine", "within", {"threshold": 0.9, "most": 0.8}, ValueError, r"most must be in 0\.9\.\.1"),
-    ("cosine", "query", {"least": 0.1}, ValueError, r"cosine is a similarity: pass most=0\.9"),
+    (
+        "cosine",
+        "within",
+        {"threshold": 0.9, "most": 0.8},
+        ValueError,
+        r"most must be in 0\.9\.\.1",
+    ),
+    (
+        "cosine",
+        "query",
+        {"least": 0.1},
+        ValueError,
+        r"cosine is a similarity: pass most=0\.9",
+    ),
     ("cosine", "query", {"least": "x"}, TypeError, "least must be a number"),
-    ("euclidean", "query", {"most": 0.9}, ValueError, "euclidean is a distance: pass least, the least distance"),
+    (
+        "euclidean",
+        "query",
+        {"most": 0.9},
+        ValueError,
+        "euclidean is a distance: pass least, the least distance",
+    ),
     ("euclidean", "query", {"least": -1}, ValueError, r"least must be in 0\.\.inf"),
-    ("euclidean", "within", {"radius": 1, "least": 2}, ValueError, r"least must be in 0\.\.1, up to the radius, not 2"),
-    ("euclidean", "pairs", {"least": 7}, ValueError, r"least must be in 0\.\.6, up to the radius, not 7"),
+    (
+        "euclidean",
+        "within",
+        {"radius": 1, "least": 2},
+        ValueError,
+        r"least must be in 0\.\.1, up to the radius, not 2",
+    ),
+    (
+        "euclidean",
+        "pairs",
+        {"least": 7},
+        ValueError,
+        r"least must be in 0\.\.6, up to the radius, not 7",
+    ),
     ("prefix", "query", {"most": 0.1}, ValueError, r"most must be in 0\.2\.\.1"),
     ("prefix", "query", {"k": 0}, ValueError, "k must be at least 1"),
     ("prefix", "pairs", {"most": 1.1}, ValueError, r"most must be in 0\.2\.\.1"),
@@ -321,7 +448,14 @@ def test_removed_and_empty(name):
     case = CASES[name]
     index = case.index()
     index.remove(KEYS[1:])
-    assert list(index.query(*queries_of(case, [0]), k=3, **{case.word: case.limits[1]})) == [[]]
+    assert list(
+        index.query(*queries_of(case, [0]), k=3, **{case.word: case.limits[1]})
+    ) == [[]]
     index.remove(KEYS[:1])
-    assert list(index.query(*queries_of(case, [0, 1]), k=3, **{case.word: case.limits[1]})) == [[], []]
-    assert list(index.query(*queries_of(case, []), k=3, **{case.word: case.limits[1]})) == []
+    assert list(
+        index.query(*queries_of(case, [0, 1]), k=3, **{case.word: case.limits[1]})
+    ) == [[], []]
+    assert (
+        list(index.query(*queries_of(case, []), k=3, **{case.word: case.limits[1]}))
+        == []
+    )

@@ -11,7 +11,15 @@ from lshfast.kernels import tables
 from lshfast.kernels.tables import BandTables
 from tests.index.index_files import content, shared, small
 from tests.index.index_machine import SMALL
-from tests.kernels.tables_kit import KINDS, answers, brute_force, filled, int64, numbered, packed
+from tests.kernels.tables_kit import (
+    KINDS,
+    answers,
+    brute_force,
+    filled,
+    int64,
+    numbered,
+    packed,
+)
 
 BLOCK = 64  # rows of a block of signatures where `small_blocks` are asked for
 
@@ -25,7 +33,11 @@ def small_blocks(monkeypatch):
 
 
 def two_slots(n, seed=0):
-    return np.random.default_rng(seed).integers(0, max(2, n // 3), (n, 2)).astype(np.uint64)
+    return (
+        np.random.default_rng(seed)
+        .integers(0, max(2, n // 3), (n, 2))
+        .astype(np.uint64)
+    )
 
 
 def shared_blocks(held, array):
@@ -39,7 +51,9 @@ def shared_blocks(held, array):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("start", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1])
-@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK - 1])
+@pytest.mark.parametrize(
+    "n", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK - 1]
+)
 def test_blocks_are_not_copied(kind, start, n, small_blocks):
     """From the first one that begins in the array to the last row; all else is as if all were copied."""
     array, names = two_slots(start + n), numbered(kind, range(start + n))
@@ -67,12 +81,18 @@ def test_blocks_of_their_usual_size():
     held = filled("int", array[:100], 2, 1)
     held.write(held.admit(np.arange(100, len(array)))[0], array[100:], copy=False)
     pieces = held.sections()["signatures"]
-    assert [np.shares_memory(piece, array) for piece in pieces for _ in range(0, len(piece), 4096)][1:3] == [True] * 2
+    assert [
+        np.shares_memory(piece, array)
+        for piece in pieces
+        for _ in range(0, len(piece), 4096)
+    ][1:3] == [True] * 2
     assert not np.shares_memory(pieces[0], array)
     assert answers(held, array[::500]) == brute_force(array, array[::500], 2, 1)
 
 
-@pytest.mark.parametrize("sizes", [[1] * 150, [7] * 30, [40, 24, 64, 65, 1, 63], [200, 3, 100]])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 150, [7] * 30, [40, 24, 64, 65, 1, 63], [200, 3, 100]]
+)
 def test_batches_of_one_array(sizes, small_blocks):
     """They lie there as if they had come as one, and a file is written from it in one piece."""
     array, held = two_slots(sum(sizes)), BandTables(2, 2, 1)
@@ -99,7 +119,10 @@ def test_rows_behind_those_of_an_array(n, copy, small_blocks):
     for row in more.tolist():
         with pytest.raises(ValueError, match=f"row {row} has no signature"):
             held.signatures_of(int64(0, row))
-    assert (np.concatenate(held.sections()["signatures"]) == np.pad(before[:n], ((0, 2 * BLOCK), (0, 0)))).all()
+    assert (
+        np.concatenate(held.sections()["signatures"])
+        == np.pad(before[:n], ((0, 2 * BLOCK), (0, 0)))
+    ).all()
     held.write(more[::-1].copy(), other, copy)
     placed = np.concatenate([before[:n], other[::-1]])
     assert (held.signatures_of(np.arange(len(placed))) == placed).all()
@@ -155,7 +178,11 @@ def test_the_array_stays(small_blocks, only_new_garbage):
 def test_rows_that_are_written_again(kind, copy, batch, small_blocks):
     """The blocks that they are in are copied; the array stays as it is."""
     n = 6 * BLOCK
-    array, other, names = two_slots(n), two_slots(n, seed=1), numbered(kind, range(2 * n))
+    array, other, names = (
+        two_slots(n),
+        two_slots(n, seed=1),
+        numbered(kind, range(2 * n)),
+    )
     before, other_before, placed = array.copy(), other.copy(), array.copy()
     held = BandTables(2, 2, 1, kind)
     rows = held.allot(n) if kind is None else held.admit(names[:n])[0]
@@ -169,7 +196,11 @@ def test_rows_that_are_written_again(kind, copy, batch, small_blocks):
         assert held.unsound() is None
         assert (held.signatures_of(np.arange(n)) == placed).all()
         touched = {row // BLOCK for row in again.tolist()}
-        assert not any(shared for at, shared in enumerate(shared_blocks(held, array)) if at in touched)
+        assert not any(
+            shared
+            for at, shared in enumerate(shared_blocks(held, array))
+            if at in touched
+        )
     assert shared_blocks(held, array)[1] is (batch <= BLOCK)
     assert shared_blocks(held, array)[5] is True
     assert any(shared_blocks(held, other)) is (not copy and batch >= BLOCK)
@@ -186,7 +217,11 @@ def test_rows_of_an_array_are_used_again_when_their_block_is_free(kind, small_bl
     held = BandTables(2, 2, 1, kind)
 
     def add(first, count):
-        rows = held.allot(count) if kind is None else held.admit(names[first : first + count])[0]
+        rows = (
+            held.allot(count)
+            if kind is None
+            else held.admit(names[first : first + count])[0]
+        )
         held.write(rows, two_slots(count, seed=first), copy=True)
         return rows.tolist()
 
@@ -202,7 +237,9 @@ def test_rows_of_an_array_are_used_again_when_their_block_is_free(kind, small_bl
     assert len(held) == n + 1
     assert add(3 * n, 1) == [n + 2]
     assert held.unsound() is None
-    assert (held.signatures_of(np.arange(BLOCK, 2 * BLOCK)) == array[BLOCK : 2 * BLOCK]).all()
+    assert (
+        held.signatures_of(np.arange(BLOCK, 2 * BLOCK)) == array[BLOCK : 2 * BLOCK]
+    ).all()
     held.discard(held.rows_in_use())
     assert len(held) == 0
     assert add(0, 3) == [0, 1, 2]
@@ -239,12 +276,21 @@ def test_blocks_that_were_never_written(small_blocks):
     for row in (0, BLOCK - 1, 2 * BLOCK, 4 * BLOCK - 1):
         with pytest.raises(ValueError, match=f"row {row} has no signature"):
             held.signatures_of(int64(BLOCK, row))
-        for call in (held.erase, held.discard, lambda rows: held.hand_over(rows, int64(BLOCK))):
+        for call in (
+            held.erase,
+            held.discard,
+            lambda rows: held.hand_over(rows, int64(BLOCK)),
+        ):
             with pytest.raises(ValueError, match=f"row {row} has no signature"):
                 call(int64(row))
     zeros = np.zeros_like(array)
-    assert (np.concatenate(held.sections()["signatures"]) == np.concatenate([zeros, array, zeros, zeros])).all()
-    assert answers(held, array) == [[row + BLOCK for row in found] for found in brute_force(array, array, 2, 1)]
+    assert (
+        np.concatenate(held.sections()["signatures"])
+        == np.concatenate([zeros, array, zeros, zeros])
+    ).all()
+    assert answers(held, array) == [
+        [row + BLOCK for row in found] for found in brute_force(array, array, 2, 1)
+    ]
 
 
 def across(rows):
@@ -312,7 +358,9 @@ def index_on(request, tmp_path, monkeypatch):
                 small().save(path)
             made.append(LSHIndex.open(path, "r+", **options))
         elif request.param == "lmdb":
-            pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+            pytest.importorskip(
+                "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+            )
             lmdb_store = pytest.importorskip("lshfast.index.stores.lmdb")
             store = lmdb_store.LmdbStore(path, map_size=1 << 30, sync=False)
             made.append(LSHIndex(**SMALL, **options, store=store))
@@ -327,7 +375,9 @@ def index_on(request, tmp_path, monkeypatch):
         made[-1].close()
 
 
-@pytest.mark.parametrize("keys", [range(300), [f"key {i}" for i in range(300)]], ids=["int", "str"])
+@pytest.mark.parametrize(
+    "keys", [range(300), [f"key {i}" for i in range(300)]], ids=["int", "str"]
+)
 def test_an_index_keeps_the_array(index_on, keys):
     """It is read-only from then on, and the index is the same as one of a copy, also when its entries come and go."""
     array = shared(300, 5)
@@ -387,7 +437,9 @@ def test_an_index_of_any_array(layout, index_on):
     """What cannot be kept is copied."""
     before = shared(200, 5)
     if layout == "behind an odd byte":
-        array = np.frombuffer(bytearray(1) + before.tobytes(), np.uint64, offset=1).reshape(before.shape)
+        array = np.frombuffer(
+            bytearray(1) + before.tobytes(), np.uint64, offset=1
+        ).reshape(before.shape)
         assert not array.flags.aligned
     else:
         array = (ARRAYS | ARRAYS_TO_COPY)[layout](before)
@@ -417,11 +469,17 @@ def test_sections_stay_while_the_tables_grow(kind):
     held = filled(kind, two_slots(n), 2, 1)
     sections = held.sections()
     before = [array.tobytes() for array in sections["tables"]]
-    rows = held.allot(20 * n) if kind is None else held.admit(numbered(kind, range(n, 21 * n)))[0]
+    rows = (
+        held.allot(20 * n)
+        if kind is None
+        else held.admit(numbered(kind, range(n, 21 * n)))[0]
+    )
     held.write(rows, two_slots(20 * n, seed=1))
     # the tables of bands grow before they take the batch; that of the names takes some names first
     assert [array.tobytes() for array in sections["tables"]][:2] == before[:2]
-    assert not any(array.flags.writeable for name in ("tables", "pool") for array in sections[name])
+    assert not any(
+        array.flags.writeable for name in ("tables", "pool") for array in sections[name]
+    )
     del sections
     held.erase(rows)
     held.release(rows)

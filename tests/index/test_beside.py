@@ -24,7 +24,9 @@ def keys_of(kind, numbers):
     return [NAMES[kind](int(i)) for i in numbers]
 
 
-@pytest.fixture(params=["memory int", "memory str", "memory object", "file int", "file str"])
+@pytest.fixture(
+    params=["memory int", "memory str", "memory object", "file int", "file str"]
+)
 def large(request, tmp_path):
     """Return an index of N entries, of a file some in it and some not yet, and the kind of its keys."""
     where, kind = request.param.split()
@@ -33,9 +35,14 @@ def large(request, tmp_path):
         index.insert(keys_of(kind, range(N // 2)), numbered(range(N // 2)))
         index.save(tmp_path / "index")
         index = LSHIndex.open(tmp_path / "index", "r+", on_duplicate="replace")
-        index.insert(keys_of(kind, range(N // 2, 3 * N // 4)), numbered(range(N // 2, 3 * N // 4)))
+        index.insert(
+            keys_of(kind, range(N // 2, 3 * N // 4)),
+            numbered(range(N // 2, 3 * N // 4)),
+        )
         index.commit()
-        index.insert(keys_of(kind, range(3 * N // 4, N)), numbered(range(3 * N // 4, N)))
+        index.insert(
+            keys_of(kind, range(3 * N // 4, N)), numbered(range(3 * N // 4, N))
+        )
     else:
         index.insert(keys_of(kind, range(N)), numbered(range(N)))
     yield index, kind
@@ -45,7 +52,11 @@ def large(request, tmp_path):
 def change(index, kind):
     """Remove some of all entries, replace others, and insert some; return the numbers of each."""
     numbers = np.random.default_rng(1).permutation(N)
-    removed, replaced, new = numbers[: N // 3], numbers[N // 3 : 2 * N // 3], range(N, N + N // 2)
+    removed, replaced, new = (
+        numbers[: N // 3],
+        numbers[N // 3 : 2 * N // 3],
+        range(N, N + N // 2),
+    )
     index.remove(keys_of(kind, removed))
     index.insert(keys_of(kind, replaced), numbered(replaced, 1))
     index.insert(keys_of(kind, new), numbered(new))
@@ -62,7 +73,10 @@ def test_items_beside_changes(large, then):
     for keys, rows in index.store.items():
         assert len(keys) == len(rows) > 0
         listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
-        given += [(number_of[key], *row) for key, row in zip(listed, rows[:, :2].tolist(), strict=True)]
+        given += [
+            (number_of[key], *row)
+            for key, row in zip(listed, rows[:, :2].tolist(), strict=True)
+        ]
         if not first:
             first = len(given)
             removed, replaced, new = change(index, kind)
@@ -89,7 +103,11 @@ def test_keys_beside_changes(large, then):
         getattr(index, then)()
     given += keys
     assert len(set(given)) == len(given)
-    assert set(keys_of(kind, set(range(N)) - removed)) <= set(given) <= set(keys_of(kind, set(range(N)) | new))
+    assert (
+        set(keys_of(kind, set(range(N)) - removed))
+        <= set(given)
+        <= set(keys_of(kind, set(range(N)) | new))
+    )
 
 
 @pytest.mark.one_case
@@ -135,7 +153,12 @@ def test_pairs_beside_changes():
 @posix
 def test_answers_while_a_file_is_written_anew(tmp_path, monkeypatch):
     """None is of what is left in memory while the file is let go of."""
-    path, opening, asked, found = tmp_path / "index", threading.Event(), threading.Event(), []
+    path, opening, asked, found = (
+        tmp_path / "index",
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
     saved(path)
     with LSHIndex.open(path, "r+") as index:
         index.insert(100, shared(1)[0])

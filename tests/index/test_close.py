@@ -74,7 +74,9 @@ class InFile:
 
 class InLmdb(InFile):
     def make(self, folder, keys):
-        pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+        pytest.importorskip(
+            "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+        )
         index = LSHIndex(**SMALL, store=self.store(folder))
         half = len(keys) // 2
         return self.rest(filled(index, keys[:half]), keys, half)
@@ -157,9 +159,13 @@ def test_what_began_before_a_close(make):
     assert len(first) < n
     index.close()
     rest = []
-    assert refused(lambda: rest.extend(keys)) or sorted([first[0], *rest]) == list(range(n))
+    assert refused(lambda: rest.extend(keys)) or sorted([first[0], *rest]) == list(
+        range(n)
+    )
     rest = list(first[1:])
-    assert refused(lambda: rest.extend(key for batch, _ in items for key in batch)) or sorted(rest) == list(range(n))
+    assert refused(
+        lambda: rest.extend(key for batch, _ in items for key in batch)
+    ) or sorted(rest) == list(range(n))
 
 
 # Insertions beside a close
@@ -186,7 +192,9 @@ def test_insertions_beside_a_close_are_kept_or_refused(make):
         index, under_way = make(range(start, start + 20)), threading.Barrier(3)
         expected = set(index)
 
-        def insert(first, index=index, expected=expected, under_way=under_way, turn=turn):
+        def insert(
+            first, index=index, expected=expected, under_way=under_way, turn=turn
+        ):
             def run():
                 for place in range(200):
                     if place == turn:
@@ -210,7 +218,9 @@ def test_a_close_whose_commit_fails(tmp_path, monkeypatch):
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
     with monkeypatch.context() as patched:
-        patched.setattr(file_sections, "sync", failing(OSError(28, "No space left on device")))
+        patched.setattr(
+            file_sections, "sync", failing(OSError(28, "No space left on device"))
+        )
         with pytest.raises(OSError, match="No space left"):
             index.close()
     assert sorted(index) == [*range(20), 100]
@@ -294,7 +304,9 @@ ASKED = {
     "iter": list,
     "contains one": lambda index: 15 in index,
     "contains": lambda index: index.store.contains(np.array([15, -1])).tolist(),
-    "items": lambda index: [batch.tolist() for keys_rows in index.store.items() for batch in keys_rows],
+    "items": lambda index: [
+        batch.tolist() for keys_rows in index.store.items() for batch in keys_rows
+    ],
     "pairs": lambda index: sorted(index.pairs()),
     "stats": lambda index: index.stats(),
 }
@@ -331,7 +343,12 @@ def test_answers_beside_a_close(make, asked):
 def test_a_close_in_the_middle_of_an_answer(make, monkeypatch, asked):
     """What an answer is read from stays until it is given."""
     index = make(range(20_000) if asked == "items" else range(20))
-    expected, inside, closed, found = ASKED[asked](index), threading.Event(), threading.Event(), []
+    expected, inside, closed, found = (
+        ASKED[asked](index),
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
     name = "contains" if asked == "contains" else "query"
     monkeypatch.setattr(Segments, name, paused(getattr(Segments, name), inside, closed))
     monkeypatch.setattr(Segment, "names_of", paused(Segment.names_of, inside, closed))
@@ -373,7 +390,11 @@ def failing(error):
     return fail
 
 
-@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(24, "Too many open files"), KeyboardInterrupt()],
+    ids=["error", "interrupt"],
+)
 @pytest.mark.parametrize("where", ["open", "lock", "newest"])
 def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error):
     """It was written: nothing is lost, and nothing is answered from what is left of it in memory."""
@@ -383,13 +404,23 @@ def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error)
     index.insert(100, shared(1)[0])
     index.remove(3)
     with monkeypatch.context() as patched:
-        patched.setattr(file_sections if where == "lock" else file_store, where, failing(error), raising=False)
+        patched.setattr(
+            file_sections if where == "lock" else file_store,
+            where,
+            failing(error),
+            raising=False,
+        )
         with pytest.raises(type(error)):
             index.compact()
     for use in USES.values():
         with pytest.raises(ValueError, match=CLOSED):
             use(index)
-    for use in (index.commit, index.compact, index.verify, lambda: index.save(tmp_path / "copy")):
+    for use in (
+        index.commit,
+        index.compact,
+        index.verify,
+        lambda: index.save(tmp_path / "copy"),
+    ):
         with pytest.raises(ValueError, match=CLOSED):
             use()
     index.close()
@@ -399,7 +430,12 @@ def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error)
 
 @posix
 def test_a_query_beside_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch):
-    path, opening, asked, found = tmp_path / "index", threading.Event(), threading.Event(), []
+    path, opening, asked, found = (
+        tmp_path / "index",
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
     saved(path)
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
@@ -443,13 +479,17 @@ def test_a_compaction_that_fails_when_the_new_file_has_its_name(tmp_path, monkey
     index.close()
 
 
-def test_a_compaction_that_fails_before_leaves_the_index_as_it_was(tmp_path, monkeypatch):
+def test_a_compaction_that_fails_before_leaves_the_index_as_it_was(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "index"
     expected = saved(path)
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
     with monkeypatch.context() as patched:
-        patched.setattr(atomic_files, "_rename", failing(OSError(28, "No space left on device")))
+        patched.setattr(
+            atomic_files, "_rename", failing(OSError(28, "No space left on device"))
+        )
         with pytest.raises(OSError, match="No space left"):
             index.compact()
     assert held(path).keys() - {100} == expected.keys()

@@ -10,9 +10,17 @@ from lshfast import LSHIndex
 from lshfast._common import atomic_files
 from tests.index.index_files import ROOT, saved
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked"),
+]
 
-WARNINGS = ["-W", "error", "-W", "ignore:This process:DeprecationWarning"]  # of forks beside threads
+WARNINGS = [
+    "-W",
+    "error",
+    "-W",
+    "ignore:This process:DeprecationWarning",
+]  # of forks beside threads
 
 
 def crash(*arguments):
@@ -33,7 +41,9 @@ def test_killed_at_each_step(tmp_path, act):
     assert new >= 2
 
 
-@pytest.mark.parametrize(("act", "times"), [("save", 60), ("commit", 80), ("compact", 60)])
+@pytest.mark.parametrize(
+    ("act", "times"), [("save", 60), ("commit", 80), ("compact", 60)]
+)
 def test_killed_at_any_time(tmp_path, act, times):
     killed, old, _, _ = crash("kills", act, tmp_path, times)
     assert killed == times
@@ -49,9 +59,15 @@ def test_new_files_are_synced_before_they_are_named(tmp_path, monkeypatch, act):
 
     def recorded(owner, name):
         real = getattr(owner, name)
-        monkeypatch.setattr(owner, name, lambda *arguments: calls.append(name) or real(*arguments))
+        monkeypatch.setattr(
+            owner, name, lambda *arguments: calls.append(name) or real(*arguments)
+        )
 
-    for owner, name in [(atomic_files._NamedFile, "write"), (os, "fsync"), (os, "replace")]:
+    for owner, name in [
+        (atomic_files._NamedFile, "write"),
+        (os, "fsync"),
+        (os, "replace"),
+    ]:
         recorded(owner, name)
     index.compact() if act == "compact" else index.save(tmp_path / "other")
     index.store.abandon()

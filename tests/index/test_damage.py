@@ -78,13 +78,19 @@ def test_each_byte_changed(grown):
         if at < 8192 and at not in headers and at % 61:
             continue  # zeros
         with open(path, "r+b", buffering=0) as file:
-            for place, byte in [(last, whole[last]), (at, whole[at] ^ (1 << at % 8 if at % 3 else 0xFF))]:
+            for place, byte in [
+                (last, whole[last]),
+                (at, whole[at] ^ (1 << at % 8 if at % 3 else 0xFF)),
+            ]:
                 file.seek(place)
                 file.write(bytes([byte]))
         last = at
         if sections[at] >= 0:
             name = layout[sections[at]][0]
-            with pytest.raises(FormatError, match=f"^{re.escape(str(path))}: {name}: its checksum is wrong$"):
+            with pytest.raises(
+                FormatError,
+                match=f"^{re.escape(str(path))}: {name}: its checksum is wrong$",
+            ):
                 LSHIndex.open(path)
         else:
             with LSHIndex.open(path) as index:
@@ -92,7 +98,9 @@ def test_each_byte_changed(grown):
                 assert list(index.query(queries, threshold=0)) == answers
                 if at in headers:
                     place = at - at % 4096
-                    said = re.escape(f"{path}: header: the one at byte {place} is damaged (compact repairs it)")
+                    said = re.escape(
+                        f"{path}: header: the one at byte {place} is damaged (compact repairs it)"
+                    )
                     with pytest.raises(FormatError, match=said):
                         index.verify()
                 else:
@@ -112,12 +120,17 @@ def test_both_headers_damaged(grown):
 def test_a_damaged_header_is_mended(grown):
     path, expected = grown
     key = next(iter(expected))
-    for mend in (lambda index: index.compact(), lambda index: (index.remove(key), index.commit())):
+    for mend in (
+        lambda index: index.compact(),
+        lambda index: (index.remove(key), index.commit()),
+    ):
         data = bytearray(path.read_bytes())
         data[40] ^= 1
         path.write_bytes(data)
         with LSHIndex.open(path, "r+") as index:
-            with pytest.raises(FormatError, match="header: the one at byte 0 is damaged"):
+            with pytest.raises(
+                FormatError, match="header: the one at byte 0 is damaged"
+            ):
                 index.verify()
             mend(index)
             index.verify()
@@ -137,10 +150,15 @@ def test_damage_is_not_written_anew(grown, act):
             assert start < end
             path.write_bytes(data)
             index = LSHIndex.open(path, "r+", verify=False)
-            index.remove(list(expected)[1:])  # so that a commit writes the rest of both parts anew
+            index.remove(
+                list(expected)[1:]
+            )  # so that a commit writes the rest of both parts anew
             save = partial(index.save, path.with_name("copy"))
             acts = {"save": save, "compact": index.compact, "commit": index.commit}
-            with pytest.raises(FormatError, match=f"^{re.escape(str(path))}: signatures: its checksum is wrong"):
+            with pytest.raises(
+                FormatError,
+                match=f"^{re.escape(str(path))}: signatures: its checksum is wrong",
+            ):
                 acts[act]()
             index.store.abandon()
             assert path.read_bytes() == bytes(data)
@@ -150,15 +168,21 @@ def test_damage_is_not_written_anew(grown, act):
 @pytest.mark.parametrize("version", [0, 3, 2**32 - 1])
 def test_other_versions(grown, version):
     for place in ("header", "directory"):
-        with pytest.raises(FormatError, match=f": {place}: version {version}; this library reads versions 1 and 2$"):
+        with pytest.raises(
+            FormatError,
+            match=f": {place}: version {version}; this library reads versions 1 and 2$",
+        ):
             open_with_version(grown, place, version)
 
 
 def test_versions_that_differ(grown):
-    with pytest.raises(FormatError, match=r": directory: version 1, but the header has version 2$"):
+    with pytest.raises(
+        FormatError, match=r": directory: version 1, but the header has version 2$"
+    ):
         open_with_version(grown, "header", 2)
     with pytest.raises(
-        FormatError, match=r": directory: signatures of scheme 'fast', but those of a family have none$"
+        FormatError,
+        match=r": directory: signatures of scheme 'fast', but those of a family have none$",
     ):
         open_with_version(grown, "directory", 2)
 
@@ -180,7 +204,9 @@ def test_the_last_state(grown):
     data = bytearray(path.read_bytes())
     struct.pack_into("<Q", data, 16, 2**64 - 1)
     path.write_bytes(mended(data))
-    with pytest.raises(FormatError, match="header: state 18446744073709551615, which is too large"):
+    with pytest.raises(
+        FormatError, match="header: state 18446744073709551615, which is too large"
+    ):
         LSHIndex.open(path)
 
 
@@ -194,19 +220,49 @@ def test_the_last_state(grown):
         (16, "<Q", 0, "directory: 2 bands of 1 rows over 0 slots"),
         (24, "<Q", 0, "directory: 0 bands of 1 rows over 8 slots"),
         (32, "<Q", 5, "directory: 2 bands of 5 rows over 8 slots"),
-        (32, "<Q", 2**63, "directory: 2 bands of 9223372036854775808 rows over 8 slots"),
+        (
+            32,
+            "<Q",
+            2**63,
+            "directory: 2 bands of 9223372036854775808 rows over 8 slots",
+        ),
         (48, "<d", 1.5, r"directory: threshold 1.5, not in \(0, 1\]"),
         (48, "<d", -math.inf, r"directory: threshold -inf, not in \(0, 1\]"),
-        (56, "<16s", b"slow", "directory: signatures of scheme 'slow', not fast or classic"),
-        (56, "<16s", b"f\xffst", "directory: scheme, kind of keys or shingles is no ASCII"),
+        (
+            56,
+            "<16s",
+            b"slow",
+            "directory: signatures of scheme 'slow', not fast or classic",
+        ),
+        (
+            56,
+            "<16s",
+            b"f\xffst",
+            "directory: scheme, kind of keys or shingles is no ASCII",
+        ),
         (72, "<8s", b"bytes", "directory: keys of kind 'bytes', not int or str"),
-        (80, "<16s", b"a\nb", "directory: shingles must be at most 16 printable ASCII characters"),
+        (
+            80,
+            "<16s",
+            b"a\nb",
+            "directory: shingles must be at most 16 printable ASCII characters",
+        ),
         (96, "<Q", 7, "signatures: .* slots, not 7 x 8"),
         (96, "<Q", 2**64 - 1, "signatures: .* slots, not 18446744073709551615 x 8"),
         (104, "<Q", 1, "a section lies at bytes 1 to "),
         (104, "<Q", 2**63, "a section lies at bytes 9223372036854775808 to "),
-        (112, "<Q", 2**40, "directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte "),
-        (112, "<Q", 5, "(deleted: 5 bytes for . rows|directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte )"),
+        (
+            112,
+            "<Q",
+            2**40,
+            "directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte ",
+        ),
+        (
+            112,
+            "<Q",
+            5,
+            "(deleted: 5 bytes for . rows|directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte )",
+        ),
     ],
 )
 def test_impossible_directories(grown, at, layout, value, message):
@@ -234,8 +290,16 @@ def test_verify_finds_what_no_checksum_does(grown):
     whole = path.read_bytes()
     layout = index_file.read(whole).layout
     for name, start, end in layout:
-        for at in range(start, end, 4) if name not in ("directory", "deleted", "bytes") else []:
-            if name == "tables" and whole[at & -8 : (at & -8) + 8] == b"\xff" * 8 and at % 5:
+        for at in (
+            range(start, end, 4)
+            if name not in ("directory", "deleted", "bytes")
+            else []
+        ):
+            if (
+                name == "tables"
+                and whole[at & -8 : (at & -8) + 8] == b"\xff" * 8
+                and at % 5
+            ):
                 continue  # most entries are none
             data = bytearray(whole)
             data[at] ^= 1
@@ -243,24 +307,42 @@ def test_verify_finds_what_no_checksum_does(grown):
             said = None
             with contextlib.suppress(FormatError), LSHIndex.open(path) as index:
                 said = refusal(index.verify)
-                if said is None:  # the name of a row that is gone, a slot of no band, one band of two, ...
+                if (
+                    said is None
+                ):  # the name of a row that is gone, a slot of no band, one band of two, ...
                     assert set(index) == set(expected)
                     assert name == "signatures" or content(index) == expected
-            assert said is None or re.match(re.escape(str(path)) + ": (tables|bytes): ", said)
+            assert said is None or re.match(
+                re.escape(str(path)) + ": (tables|bytes): ", said
+            )
 
 
 def without(data, table, place, leads):
     """Return a file of one part, one of whose tables leads elsewhere from an entry of one row; checksums are right."""
-    data, layout = bytearray(data), {name: start for name, start, _ in index_file.read(data).layout}
-    shape = [struct.unpack_from("<QQQ", data, layout["shape"] + 24 * i) for i in range(table + 1)]
+    data, layout = (
+        bytearray(data),
+        {name: start for name, start, _ in index_file.read(data).layout},
+    )
+    shape = [
+        struct.unpack_from("<QQQ", data, layout["shape"] + 24 * i)
+        for i in range(table + 1)
+    ]
     start = layout["tables"] + 8 * sum(length + 1 for _, length, _ in shape[:-1])
     entries = [start + 8 * i for i in range(shape[-1][1])]
     single = [at for at in entries if not struct.unpack_from("<Q", data, at)[0] & 2**31]
-    if leads is None:  # where a gap follows, so that no search for others ends too early
-        single = [at for at in single if struct.unpack_from("<Q", data, at + 8)[0] == index_file.NO_ENTRY]
+    if (
+        leads is None
+    ):  # where a gap follows, so that no search for others ends too early
+        single = [
+            at
+            for at in single
+            if struct.unpack_from("<Q", data, at + 8)[0] == index_file.NO_ENTRY
+        ]
     if leads is None:
         struct.pack_into("<Q", data, single[place], index_file.NO_ENTRY)
-        struct.pack_into("<Q", data, layout["shape"] + 24 * table + 16, shape[-1][2] - 1)
+        struct.pack_into(
+            "<Q", data, layout["shape"] + 24 * table + 16, shape[-1][2] - 1
+        )
     else:
         struct.pack_into("<I", data, single[place], leads)
     return mended(data)
@@ -281,14 +363,19 @@ def test_verify_counts_the_rows_of_a_table(tmp_path, key_of, gone):
     whole = path.read_bytes()
     expected = held(path)
     for table in range(4):
-        for leads, said in [(None, r" has (298|299) rows, not each of (299|300) once"), (8, " rows, not each of ")]:
+        for leads, said in [
+            (None, r" has (298|299) rows, not each of (299|300) once"),
+            (8, " rows, not each of "),
+        ]:
             path.write_bytes(without(whole, table, -1, leads))
             what = "the table of keys" if table == 3 else f"band {table}"
             if table == 3:
                 what = f"{what}|a key does not lead to its row"
             with LSHIndex.open(path) as index:
                 assert content(index) == expected
-                with pytest.raises(FormatError, match=f"index: tables: ({what}({said}|))"):
+                with pytest.raises(
+                    FormatError, match=f"index: tables: ({what}({said}|))"
+                ):
                     index.verify()
             with pytest.raises(FormatError, match=f"index: tables: ({what}({said}|))"):
                 LSHIndex.open(path, verify=True)
@@ -338,7 +425,9 @@ def test_a_commit_whose_sync_fails(grown, monkeypatch, step):
         index.remove(key)
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", fail)
-            with pytest.raises(OSError, match=f"Input/output error: '{re.escape(str(path))}'"):
+            with pytest.raises(
+                OSError, match=f"Input/output error: '{re.escape(str(path))}'"
+            ):
                 index.commit()
         with LSHIndex.open(path, verify=True) as other:
             assert (key in other) == (step == 1)
@@ -352,7 +441,8 @@ def test_a_commit_whose_sync_fails(grown, monkeypatch, step):
     assert held(path) == now
 
 
-# A file may be no longer than a limit, which save and commit run into at each of their writes in turn.
+# A file may be no longer than a limit, which save and commit run into at each of their writes in
+# turn.
 FULL = """
 import resource, signal, sys, os
 from pathlib import Path
@@ -494,7 +584,12 @@ print("done")
 def test_a_full_disk(tmp_path):
     alone = ("unshare", "--mount")
     try:
-        allowed = subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0
+        allowed = (
+            subprocess.run(
+                [*alone, "true"], capture_output=True, check=False
+            ).returncode
+            == 0
+        )
     except FileNotFoundError:
         allowed = False
     done = python(TMPFS, tmp_path, command=alone) if allowed else None
@@ -511,11 +606,15 @@ def test_golden_files_are_read(name, tmp_path):
     expected = CASES[name](tmp_path / "index")
     assert held(FOLDER / name) == expected
     model = IndexModel(**SMALL, entries=expected)
-    queries = np.array([*expected.values(), *shared(20, values=4).tolist(), (EMPTY,) * 8], np.uint64)
+    queries = np.array(
+        [*expected.values(), *shared(20, values=4).tolist(), (EMPTY,) * 8], np.uint64
+    )
     with LSHIndex.open(FOLDER / name) as index:
         for query in queries:
             assert index.query(query) == model.query(query)
-            assert index.query(query, threshold=0.25) == model.query(query, threshold=0.25)
+            assert index.query(query, threshold=0.25) == model.query(
+                query, threshold=0.25
+            )
         with LSHIndex.open(tmp_path / "index") as again:
             assert index.parameters == again.parameters
 
@@ -532,7 +631,10 @@ def test_golden_files_of_families(name, tmp_path):
     expected = FAMILIES[name](tmp_path / "index")
     assert held(FOLDER / name) == expected
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
-    assert index_file.read((FOLDER / name).read_bytes()).parameters["measure"] == "hamming:bits:16"
+    assert (
+        index_file.read((FOLDER / name).read_bytes()).parameters["measure"]
+        == "hamming:bits:16"
+    )
     with LSHIndex.open(FOLDER / name) as index:
         assert index.family == SimHashFamily(seed=7)
         for number in range(60):

@@ -20,7 +20,9 @@ K = 8
 
 KEYS = st.one_of(st.integers(-3, 30), st.sampled_from([2**63 - 1, -(2**63)]))
 SIZES = st.one_of(st.integers(1, 12), st.sampled_from([100, 1000, 2**53]))
-FILLED = st.tuples(st.lists(st.integers(0, 2), min_size=K, max_size=K).map(tuple), SIZES)
+FILLED = st.tuples(
+    st.lists(st.integers(0, 2), min_size=K, max_size=K).map(tuple), SIZES
+)
 SETS = st.one_of(FILLED, FILLED, FILLED, st.just(((EMPTY,) * K, 0)))
 
 
@@ -37,7 +39,10 @@ class EnsembleMachine(RuleBasedStateMachine):
         self.patch.setattr(entries, "UNSORTED_ROWS", 4)
         self.patch.setattr(entries, "RATIO", 2)
         self.complete = trees == K
-        self.ensemble, self.model = LSHEnsemble(0.6, K, partitions=partitions, trees=trees, recall=0.999999999), {}
+        self.ensemble, self.model = (
+            LSHEnsemble(0.6, K, partitions=partitions, trees=trees, recall=0.999999999),
+            {},
+        )
 
     def teardown(self):
         if hasattr(self, "patch"):
@@ -49,8 +54,12 @@ class EnsembleMachine(RuleBasedStateMachine):
         sets = data.draw(st.lists(SETS, min_size=len(keys), max_size=len(keys)))
         rows, sizes = array_of([row for row, _ in sets]), [size for _, size in sets]
         self.ensemble.on_duplicate = mode
-        if mode == "error" and (len(set(keys)) < len(keys) or not self.model.keys().isdisjoint(keys)):
-            with pytest.raises(ValueError, match="is in the index already, or twice in the batch"):
+        if mode == "error" and (
+            len(set(keys)) < len(keys) or not self.model.keys().isdisjoint(keys)
+        ):
+            with pytest.raises(
+                ValueError, match="is in the index already, or twice in the batch"
+            ):
                 self.ensemble.insert(keys, rows, sizes)
             return
         chosen = {}
@@ -75,15 +84,24 @@ class EnsembleMachine(RuleBasedStateMachine):
             for key in set(keys):
                 del self.model[key]
 
-    @rule(data=st.data(), threshold=st.sampled_from([None, 0.05, 0.3, 1.0]), k=st.sampled_from([None, 1, 3]))
+    @rule(
+        data=st.data(),
+        threshold=st.sampled_from([None, 0.05, 0.3, 1.0]),
+        k=st.sampled_from([None, 1, 3]),
+    )
     def query(self, data, threshold, k):
         held = [st.sampled_from(list(self.model.values()))] if self.model else []
         queries = data.draw(st.lists(st.one_of(SETS, *held), max_size=4))
-        rows, sizes = array_of([row for row, _ in queries]), [size for _, size in queries]
+        rows, sizes = (
+            array_of([row for row, _ in queries]),
+            [size for _, size in queries],
+        )
         answers = self.ensemble.query(rows, sizes, threshold=threshold, k=k)
         assert len(answers) == len(queries)
         for i, (query, answer) in enumerate(zip(queries, answers, strict=True)):
-            assert answer == self.ensemble.query(rows[i], sizes[i], threshold=threshold, k=k)
+            assert answer == self.ensemble.query(
+                rows[i], sizes[i], threshold=threshold, k=k
+            )
             self.check(query, answer, threshold or 0.6, k)
 
     def check(self, query, answer, threshold, k):
@@ -101,7 +119,10 @@ class EnsembleMachine(RuleBasedStateMachine):
         ranks = [(-share, key) for key, share in answer]
         assert ranks == sorted(ranks)
         assert len({key for key, _ in answer}) == len(answer)
-        clear = sorted((share for share in true.values() if share > threshold * (1 + 1e-12)), reverse=True)
+        clear = sorted(
+            (share for share in true.values() if share > threshold * (1 + 1e-12)),
+            reverse=True,
+        )
         if self.complete:
             found = [share for _, share in answer]
             assert found[: len(clear[:k])] == pytest.approx(clear[:k], rel=1e-12)
@@ -132,7 +153,10 @@ def nested(count, factors, held, size=100, seed=1):
     queries = generator.integers(0, 2**63, (count, size), dtype=np.uint64)
     sets = [
         np.concatenate(
-            [query[: round(held * size)], generator.integers(0, 2**63, round(size * (factor - held)), np.uint64)]
+            [
+                query[: round(held * size)],
+                generator.integers(0, 2**63, round(size * (factor - held)), np.uint64),
+            ]
         )
         for query in queries
         for factor in factors
@@ -149,7 +173,9 @@ FACTORS = [1, 1.5, 2, 3, 4, 6, 8]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
-@pytest.mark.parametrize(("recall", "threshold"), [(0.95, 0.8), (0.6, 0.8), (0.95, 0.5)])
+@pytest.mark.parametrize(
+    ("recall", "threshold"), [(0.95, 0.8), (0.6, 0.8), (0.95, 0.5)]
+)
 def test_recall(scheme, recall, threshold):
     """Entries that reach the threshold by their slots are found as promised, in sets of each size; nothing else is."""
     sets, queries = nested(250, FACTORS, 0.9)
@@ -173,7 +199,9 @@ def test_recall(scheme, recall, threshold):
                 assert row not in keys
     plan = {part.upper: part.recall for part in ensemble.plan(100)}
     for factor in FACTORS:
-        promised = min(recall, *(share for upper, share in plan.items() if upper >= 100 * factor))
+        promised = min(
+            recall, *(share for upper, share in plan.items() if upper >= 100 * factor)
+        )
         least = promised - 4 * math.sqrt(promised * (1 - promised) / trials[factor])
         assert trials[factor] > 50
         assert found[factor] / trials[factor] >= least
@@ -194,17 +222,25 @@ def test_what_is_far_larger_than_the_query():
     assert part.recall == ensemble.expected_recall(100) >= 0.95
     assert ensemble.expected_recall(100, threshold=0.2) >= 0.95
     assert ensemble.expected_recall(5000) >= 0.95
-    assert ensemble.plan(12_501) == []  # no set is large enough to hold four fifths of it
+    assert (
+        ensemble.plan(12_501) == []
+    )  # no set is large enough to hold four fifths of it
     assert ensemble.expected_recall(12_501) == 1
     reach = [(signatures[i] == asked[i]).sum() for i in range(300)]
     answers = ensemble.query(asked, queries.counts)
-    found = [any(match.key == i for match in answer) for i, answer in enumerate(answers)]
-    wanted = [reference.containment(int(equal), 128, 100, 10_000) >= 0.8 for equal in reach]
+    found = [
+        any(match.key == i for match in answer) for i, answer in enumerate(answers)
+    ]
+    wanted = [
+        reference.containment(int(equal), 128, 100, 10_000) >= 0.8 for equal in reach
+    ]
     share = np.mean([f for f, w in zip(found, wanted, strict=True) if w])
     assert share >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / sum(wanted))
 
 
-@pytest.mark.parametrize(("slack", "least"), [(0.0, 0.3), (1.0, 0.8), (1.65, 0.93), (3.0, 0.98)])
+@pytest.mark.parametrize(
+    ("slack", "least"), [(0.0, 0.3), (1.0, 0.8), (1.65, 0.93), (3.0, 0.98)]
+)
 def test_slack(slack, least):
     """Sets that just reach the threshold: half of them by their estimate, and more with a slack."""
     sets, queries = nested(200, [1, 2, 5, 10], 0.6)
@@ -213,14 +249,20 @@ def test_slack(slack, least):
     ensemble.insert(range(len(sets)), hasher.sketch(sets), sets.counts)
     answers = ensemble.query(hasher.sketch(queries), queries.counts)
     keys = [{match.key for match in answer} for answer in answers]
-    found = np.mean([key in keys[i] for i in range(200) for key in range(4 * i, 4 * i + 4)])
+    found = np.mean(
+        [key in keys[i] for i in range(200) for key in range(4 * i, 4 * i + 4)]
+    )
     assert found >= least
     if slack == 0:
         assert found < 0.7
         assert all(share >= 0.6 for share in answers.similarity)
 
 
-@given(st.integers(1, 10**6), st.floats(0.05, 1), st.lists(st.integers(1, 10**6), min_size=1, max_size=8))
+@given(
+    st.integers(1, 10**6),
+    st.floats(0.05, 1),
+    st.lists(st.integers(1, 10**6), min_size=1, max_size=8),
+)
 def test_plan(q, threshold, uppers):
     """A set of the greatest size that reaches the threshold has the slots that the plan counts on."""
     ensemble = LSHEnsemble(threshold, 64)
@@ -249,15 +291,25 @@ def test_error_of_the_estimate():
 def test_partitions_follow_the_sizes():
     """Sets that grow as they come, and many of one size, lie in partitions that differ little in number."""
     ensemble = LSHEnsemble(0.5, 16, partitions=8)
-    signatures = np.random.default_rng(1).integers(0, 2**63, (20_000, 16), dtype=np.uint64)
+    signatures = np.random.default_rng(1).integers(
+        0, 2**63, (20_000, 16), dtype=np.uint64
+    )
     for start in range(0, 20_000, 500):
-        ensemble.insert(range(start, start + 500), signatures[start : start + 500], np.arange(start + 1, start + 501))
+        ensemble.insert(
+            range(start, start + 500),
+            signatures[start : start + 500],
+            np.arange(start + 1, start + 501),
+        )
     uppers = [part.upper for part in ensemble.plan(1, threshold=0.5)]
     assert len(uppers) == 8
     assert uppers[-1] == 20_000
     assert max(np.diff([0, *uppers])) <= 3 * 20_000 / 8
     for start in range(20_000, 40_000, 500):
-        ensemble.insert(range(start, start + 500), signatures[start - 20_000 : start - 19_500], np.full(500, 7))
+        ensemble.insert(
+            range(start, start + 500),
+            signatures[start - 20_000 : start - 19_500],
+            np.full(500, 7),
+        )
     assert 7 in [part.upper for part in ensemble.plan(1, threshold=0.5)]
     answers = ensemble.query(signatures[:1000], np.full(1000, 7), k=2)
     assert (np.isin(np.arange(20_000, 21_000), answers.keys)).all()
@@ -265,7 +317,9 @@ def test_partitions_follow_the_sizes():
 
 def test_sets_of_one_size_are_one_partition():
     ensemble = LSHEnsemble(0.5, 16, partitions=8)
-    signatures = np.random.default_rng(1).integers(0, 2**63, (5000, 16), dtype=np.uint64)
+    signatures = np.random.default_rng(1).integers(
+        0, 2**63, (5000, 16), dtype=np.uint64
+    )
     ensemble.insert(range(5000), signatures, [100] * 5000)
     assert [part.upper for part in ensemble.plan(100)] == [100]
     assert ensemble.query(signatures, [100] * 5000).keys.tolist() == list(range(5000))
@@ -295,13 +349,17 @@ def hasher():
 @pytest.fixture
 def sets():
     """The first holds nine tenths of range(100), the second all of it, the third less than half; and an empty set."""
-    return TokenSets.from_sets([range(90), range(150), range(40), range(1000, 1100), []])
+    return TokenSets.from_sets(
+        [range(90), range(150), range(40), range(1000, 1100), []]
+    )
 
 
 @pytest.fixture
 def ensemble(hasher, sets):
     made = LSHEnsemble(0.7, 256)
-    made.insert(["most", "all", "some", "other", "none"], hasher.sketch(sets), sets.counts)
+    made.insert(
+        ["most", "all", "some", "other", "none"], hasher.sketch(sets), sets.counts
+    )
     return made
 
 
@@ -314,11 +372,21 @@ def test_answers(ensemble, query, hasher, sets):
     answer = ensemble.query(query, 100)
     assert [match.key for match in answer] == ["all", "most"]
     similarity = hasher.similarity(query, hasher.sketch(sets))
-    shares = np.minimum(similarity * (100 + sets.counts) / ((1 + similarity) * 100), sets.counts / 100)
-    assert [match.similarity for match in answer] == pytest.approx(np.minimum(shares[[1, 0]], 1))
+    shares = np.minimum(
+        similarity * (100 + sets.counts) / ((1 + similarity) * 100), sets.counts / 100
+    )
+    assert [match.similarity for match in answer] == pytest.approx(
+        np.minimum(shares[[1, 0]], 1)
+    )
     assert ensemble.query(query, 100, k=1) == answer[:1]
-    assert [match.key for match in ensemble.query(query, 100, threshold=0.2)] == ["all", "most", "some"]
-    assert ensemble.query(query, 100, threshold=1) == [match for match in answer if match.similarity == 1]
+    assert [match.key for match in ensemble.query(query, 100, threshold=0.2)] == [
+        "all",
+        "most",
+        "some",
+    ]
+    assert ensemble.query(query, 100, threshold=1) == [
+        match for match in answer if match.similarity == 1
+    ]
 
 
 def test_a_small_set_holds_no_more_than_it_has(hasher):
@@ -326,7 +394,9 @@ def test_a_small_set_holds_no_more_than_it_has(hasher):
     sets = TokenSets.from_sets([range(30)])
     ensemble = LSHEnsemble(0.25, 256)
     ensemble.insert(["part"], hasher.sketch(sets), sets.counts)
-    ((_, share),) = ensemble.query(hasher.sketch(TokenSets.from_sets([range(100)]))[0], 100)
+    ((_, share),) = ensemble.query(
+        hasher.sketch(TokenSets.from_sets([range(100)]))[0], 100
+    )
     assert share <= 0.3
     assert ensemble.query(hasher.sketch(sets)[0], 100) == [("part", 0.3)]
 
@@ -369,18 +439,53 @@ def test_answers_do_not_depend_on_pieces_and_threads():
     ("keys", "sizes", "error", "message"),
     [
         (["x", None], [5, 5], TypeError, "keys[1] is None"),
-        (["x", {}], [5, 5], TypeError, "keys[1] is of type dict, which cannot be hashed"),
+        (
+            ["x", {}],
+            [5, 5],
+            TypeError,
+            "keys[1] is of type dict, which cannot be hashed",
+        ),
         (["x", "all"], [5, 5], ValueError, "keys[1] = 'all' is in the index already"),
-        (["x"], [5, 5], ValueError, "there must be a key for each signature, not 1 for 2"),
-        (["x", "y"], [5], ValueError, "there must be a size for each signature, not 1 for 2"),
-        (["x", "y"], 5, ValueError, "sizes must be a number for each signature, not of shape ()"),
+        (
+            ["x"],
+            [5, 5],
+            ValueError,
+            "there must be a key for each signature, not 1 for 2",
+        ),
+        (
+            ["x", "y"],
+            [5],
+            ValueError,
+            "there must be a size for each signature, not 1 for 2",
+        ),
+        (
+            ["x", "y"],
+            5,
+            ValueError,
+            "sizes must be a number for each signature, not of shape ()",
+        ),
         (["x", "y"], [[5, 5]], ValueError, "not of shape (1, 2)"),
         (["x", "y"], [5.0, 5.0], TypeError, "sizes must be ints, not float64"),
         (["x", "y"], [5, None], TypeError, "sizes must be ints, not object"),
-        (["x", "y"], [5, -1], ValueError, "sizes must be in 0..2**53, not sizes[1] = -1"),
+        (
+            ["x", "y"],
+            [5, -1],
+            ValueError,
+            "sizes must be in 0..2**53, not sizes[1] = -1",
+        ),
         (["x", "y"], [5, 2**53 + 1], ValueError, "not sizes[1] = 9007199254740993"),
-        (["x", "y"], np.array([5, 2**64 - 1], np.uint64), ValueError, "not sizes[1] = 18446744073709551615"),
-        (["x", "y"], [5, 0], ValueError, "sizes[1] is 0, but its signature is not that of an empty set"),
+        (
+            ["x", "y"],
+            np.array([5, 2**64 - 1], np.uint64),
+            ValueError,
+            "not sizes[1] = 18446744073709551615",
+        ),
+        (
+            ["x", "y"],
+            [5, 0],
+            ValueError,
+            "sizes[1] is 0, but its signature is not that of an empty set",
+        ),
     ],
 )
 def test_bad_entries(ensemble, query, keys, sizes, error, message):
@@ -392,8 +497,14 @@ def test_bad_entries(ensemble, query, keys, sizes, error, message):
 
 def test_sizes_of_empty_sets(ensemble, hasher, sets):
     empty = hasher.sketch(sets)[4]
-    for call in (lambda: ensemble.insert("x", empty, 3), lambda: ensemble.query(empty, 3)):
-        with pytest.raises(ValueError, match=re.escape("sizes[0] is 3, but its signature is that of an empty set")):
+    for call in (
+        lambda: ensemble.insert("x", empty, 3),
+        lambda: ensemble.query(empty, 3),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=re.escape("sizes[0] is 3, but its signature is that of an empty set"),
+        ):
             call()
     assert "x" not in ensemble
 
@@ -401,9 +512,17 @@ def test_sizes_of_empty_sets(ensemble, hasher, sets):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"sizes": [100]}, ValueError, "sizes must be one number, as there is one signature, not of shape (1,)"),
+        (
+            {"sizes": [100]},
+            ValueError,
+            "sizes must be one number, as there is one signature, not of shape (1,)",
+        ),
         ({"sizes": "x"}, TypeError, "sizes must be ints"),
-        ({"sizes": 0}, ValueError, "sizes[0] is 0, but its signature is not that of an empty set"),
+        (
+            {"sizes": 0},
+            ValueError,
+            "sizes[0] is 0, but its signature is not that of an empty set",
+        ),
         ({"threshold": 0}, ValueError, "threshold must be in (0, 1], not 0"),
         ({"threshold": 1.1}, ValueError, "threshold must be in (0, 1], not 1.1"),
         ({"threshold": "x"}, TypeError, "threshold must be a number"),
@@ -453,7 +572,9 @@ def test_signatures_of_another_kind(ensemble, query):
     assert len(ensemble) == 5
 
 
-@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (2**53 + 1, ValueError), (1.5, TypeError)])
+@pytest.mark.parametrize(
+    ("size", "error"), [(0, ValueError), (2**53 + 1, ValueError), (1.5, TypeError)]
+)
 def test_bad_sizes_of_plans(ensemble, size, error):
     for call in (ensemble.plan, ensemble.expected_recall):
         with pytest.raises(error, match="size must be"):

@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lshfast import Bands, LSHIndex, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets, candidates
+from lshfast import (
+    Bands,
+    LSHIndex,
+    MinHasher,
+    SimHasher,
+    TokenSets,
+    WeightedMinHasher,
+    WeightedSets,
+    candidates,
+)
 from lshfast.families import (
     NO_VALUE,
     BitSampling,
@@ -63,10 +72,15 @@ def test_in_a_file(family, tmp_path):
         def renew(self, index):
             index.commit()
             index.verify()
-            page, held = index_file.read(Path(index.store.path).read_bytes()), content(index)
+            page, held = (
+                index_file.read(Path(index.store.path).read_bytes()),
+                content(index),
+            )
             assert page.entries() == held
             for row in held.values():
-                assert page.candidates(row) == sorted(index.store.query_one(np.array(row, np.uint64), None)[0])
+                assert page.candidates(row) == sorted(
+                    index.store.query_one(np.array(row, np.uint64), None)[0]
+                )
             index.compact()
             index.close()
             return LSHIndex.open(index.store.path, "r+", verify=True)
@@ -87,7 +101,9 @@ def test_in_lmdb(family, tmp_path):
         exact_stats = False
 
         def make(self):
-            return self.in_memory(store=LmdbStore(next(paths), map_size=1 << 24, sync=False))
+            return self.in_memory(
+                store=LmdbStore(next(paths), map_size=1 << 24, sync=False)
+            )
 
         def renew(self, index):
             path = index.store.path
@@ -138,9 +154,21 @@ def answers(index, queries, **options):
 @pytest.mark.parametrize(
     ("family", "hasher", "options"),
     [
-        (SimHashFamily(seed=3), SimHasher(192, seed=3), {"bands": 20, "rows_per_band": 9}),
-        (SimHashFamily(seed=3), SimHasher(256, seed=3), {"bands": 3, "rows_per_band": 65}),
-        (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {"bands": 20, "rows_per_band": 5}),
+        (
+            SimHashFamily(seed=3),
+            SimHasher(192, seed=3),
+            {"bands": 20, "rows_per_band": 9},
+        ),
+        (
+            SimHashFamily(seed=3),
+            SimHasher(256, seed=3),
+            {"bands": 3, "rows_per_band": 65},
+        ),
+        (
+            MinHashFamily("classic", 3),
+            MinHasher(128, "classic", 3),
+            {"bands": 20, "rows_per_band": 5},
+        ),
         (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {}),
     ],
 )
@@ -150,7 +178,9 @@ def test_sets_and_their_sketches_are_the_same(sets, family, hasher, options):
     sketches = hasher.sketch(sets)
     of_sketches.insert(list(range(239)), sketches[:239])
     of_sketches.insert(239, sketches[239])
-    assert answers(of_sets, sets, threshold=0.1) == answers(of_sketches, sketches, threshold=0.1)
+    assert answers(of_sets, sets, threshold=0.1) == answers(
+        of_sketches, sketches, threshold=0.1
+    )
     found = of_sets.query(sketches[120], k=1)
     assert found == answers(of_sets, sketches[120:121], k=1)[0]
     assert 120 in of_sets.query(sketches[120])
@@ -159,7 +189,13 @@ def test_sets_and_their_sketches_are_the_same(sets, family, hasher, options):
 
 def test_weighted_sets_and_their_signatures_are_the_same(tmp_path):
     generator = np.random.default_rng(2)
-    rows = [{int(token): weight for token, weight in (generator.random((30, 2)) * 50).tolist()} for _ in range(40)]
+    rows = [
+        {
+            int(token): weight
+            for token, weight in (generator.random((30, 2)) * 50).tolist()
+        }
+        for _ in range(40)
+    ]
     items = WeightedSets.from_sets(rows * 2)
     signatures = WeightedMinHasher(128, seed=5).sketch(items)
     index = LSHIndex(0.5, family=WeightedMinHashFamily(seed=5))
@@ -172,25 +208,65 @@ def test_weighted_sets_and_their_signatures_are_the_same(tmp_path):
             assert found[i] == found[i + 40] == 1
             equal = np.count_nonzero(signatures == signatures[i], axis=1) / 128
             assert all(similarity == equal[key] for key, similarity in found.items())
-    assert (index.bands, index.family) == (LSHIndex(0.5).bands, WeightedMinHashFamily(seed=5))
+    assert (index.bands, index.family) == (
+        LSHIndex(0.5).bands,
+        WeightedMinHashFamily(seed=5),
+    )
 
 
 VECTORS = np.random.default_rng(8).standard_normal((60, 24))
 CODES = np.random.default_rng(9).integers(0, 2**64, (60, 2), np.uint64)
-GRIDS = [np.random.default_rng(i).choice(400, 60, replace=False).tolist() for i in range(60)]
+GRIDS = [
+    np.random.default_rng(i).choice(400, 60, replace=False).tolist() for i in range(60)
+]
 
 # A family, its items with those of the second half close to those of the first, and bands and rows.
 FAMILIES = {
-    "bit sampling": (BitSampling(128), np.concatenate([CODES, CODES ^ np.uint64(1)]), 20, 10),
+    "bit sampling": (
+        BitSampling(128),
+        np.concatenate([CODES, CODES ^ np.uint64(1)]),
+        20,
+        10,
+    ),
     "covering": (Covering(128, 2), np.concatenate([CODES, CODES ^ np.uint64(5)]), 7, 1),
-    "unary": (UnaryBits(9, 24), np.abs(np.concatenate([VECTORS, VECTORS]) * 3).astype(int), 20, 10),
-    "plane": (PlaneLines(2.0), np.concatenate([9 * VECTORS[:, :2], 9 * VECTORS[:, :2] + 0.02]), 20, 3),
-    "grid": (GridSquares(400), TokenSets(np.arange(121) * 60, np.ravel(GRIDS + GRIDS).astype(np.uint64)), 2000, 1),
+    "unary": (
+        UnaryBits(9, 24),
+        np.abs(np.concatenate([VECTORS, VECTORS]) * 3).astype(int),
+        20,
+        10,
+    ),
+    "plane": (
+        PlaneLines(2.0),
+        np.concatenate([9 * VECTORS[:, :2], 9 * VECTORS[:, :2] + 0.02]),
+        20,
+        3,
+    ),
+    "grid": (
+        GridSquares(400),
+        TokenSets(np.arange(121) * 60, np.ravel(GRIDS + GRIDS).astype(np.uint64)),
+        2000,
+        1,
+    ),
     "hyperplanes": (Hyperplanes(24), np.concatenate([VECTORS, 2 * VECTORS]), 20, 10),
     "sign vectors": (SignVectors(24), np.concatenate([VECTORS, 2 * VECTORS]), 20, 10),
-    "cross-polytope": (CrossPolytope(24), np.concatenate([VECTORS, 2 * VECTORS]), 10, 2),
-    "Gaussian lines": (GaussianLines(24, 4), np.concatenate([VECTORS, VECTORS + 0.001]), 20, 3),
-    "Cauchy lines": (CauchyLines(24, 40), np.concatenate([VECTORS, VECTORS + 0.001]), 20, 3),
+    "cross-polytope": (
+        CrossPolytope(24),
+        np.concatenate([VECTORS, 2 * VECTORS]),
+        10,
+        2,
+    ),
+    "Gaussian lines": (
+        GaussianLines(24, 4),
+        np.concatenate([VECTORS, VECTORS + 0.001]),
+        20,
+        3,
+    ),
+    "Cauchy lines": (
+        CauchyLines(24, 40),
+        np.concatenate([VECTORS, VECTORS + 0.001]),
+        20,
+        3,
+    ),
     "simhash": (SimHashFamily(), TokenSets.from_sets(GRIDS + GRIDS), 20, 10),
     "minhash": (MinHashFamily(), TokenSets.from_sets(GRIDS + GRIDS), 16, 4),
 }
@@ -203,7 +279,9 @@ def test_every_family(name, tmp_path):
     index = LSHIndex(family=family, bands=bands, rows_per_band=rows)
     index.insert(range(120), items)
     buckets = Bands(bands, rows).keys(items, family=family)
-    share = ((buckets[:, None] == buckets[None]) & (buckets != NO_VALUE)[:, None]).any(axis=2)
+    share = ((buckets[:, None] == buckets[None]) & (buckets != NO_VALUE)[:, None]).any(
+        axis=2
+    )
     found = list(index.query(items))
     if name != "minhash":  # its first slots depend on their number
         assert found == [np.flatnonzero(row).tolist() for row in share]
@@ -212,14 +290,21 @@ def test_every_family(name, tmp_path):
     with LSHIndex.open(tmp_path / "index", "r+", verify=True) as saved:
         saved.verify()
         assert saved.family == family
-        assert (saved.bands, list(saved.query(items, k=5))) == (Bands(bands, rows), list(index.query(items, k=5)))
+        assert (saved.bands, list(saved.query(items, k=5))) == (
+            Bands(bands, rows),
+            list(index.query(items, k=5)),
+        )
         for each in (index, saved):
             each.remove(range(60))
-            assert list(each.query(items)) == [[key for key in keys if key >= 60] for keys in found]
+            assert list(each.query(items)) == [
+                [key for key in keys if key >= 60] for keys in found
+            ]
         assert saved.stats().entries == 60
     if isinstance(items, np.ndarray):
         assert index.query(items[70]) == list(index.query(items))[70]
-        assert items.dtype == np.uint64 or index.query(items[70].tolist()) == index.query(items[70])
+        assert items.dtype == np.uint64 or index.query(
+            items[70].tolist()
+        ) == index.query(items[70])
         assert index.insert("one", items[0]) == 1
 
 
@@ -230,49 +315,84 @@ def test_one_against_many_and_many_against_many(name):
     index, found = LSHIndex(family=family, bands=bands, rows_per_band=rows), {}
     for i in (*range(30), *range(60, 90)):
         item = items[i : i + 1] if isinstance(items, np.ndarray) else items.take([i])
-        found |= {(match.key, i): match.similarity for match in index.query(item, threshold=0)[0]}
+        found |= {
+            (match.key, i): match.similarity
+            for match in index.query(item, threshold=0)[0]
+        }
         index.insert([i], item)
     pairs = {(left, right): similarity for left, right, similarity in index.pairs(0)}
     assert pairs == found
     assert sum((i, i + 60) in pairs for i in range(30)) >= 27
-    assert len(index.pairs(0.99)) == sum(similarity >= 0.99 for similarity in found.values())
+    assert len(index.pairs(0.99)) == sum(
+        similarity >= 0.99 for similarity in found.values()
+    )
 
 
 @pytest.mark.parametrize("zero", ["minus", "random"])
 def test_codes_of_vectors(zero):
     vectors = np.random.default_rng(1).integers(-2, 3, (80, 6))
-    family, sketcher = SignVectors(6, seed=4, zero=zero), SignSketcher(6, 96, seed=4, zero=zero)
-    of_vectors, of_codes = (LSHIndex(family=family, bands=12, rows_per_band=8) for _ in range(2))
+    family, sketcher = (
+        SignVectors(6, seed=4, zero=zero),
+        SignSketcher(6, 96, seed=4, zero=zero),
+    )
+    of_vectors, of_codes = (
+        LSHIndex(family=family, bands=12, rows_per_band=8) for _ in range(2)
+    )
     of_vectors.insert(range(80), vectors)
     of_codes.insert(range(80), sketcher.sketch(vectors))
-    assert list(of_vectors.query(vectors, k=9)) == list(of_codes.query(sketcher.sketch(vectors), k=9))
-    similarity = np.array([(match.key, match.similarity) for match in of_codes.query(vectors[0], k=1)])
+    assert list(of_vectors.query(vectors, k=9)) == list(
+        of_codes.query(sketcher.sketch(vectors), k=9)
+    )
+    similarity = np.array(
+        [(match.key, match.similarity) for match in of_codes.query(vectors[0], k=1)]
+    )
     assert similarity.tolist() == [[0, 1]]
     with pytest.raises(ValueError, match="are of SignSketcher"):
         of_codes.query(SignSketcher(6, 96, seed=5, zero=zero).sketch(vectors))
 
 
 def test_texts(sets):
-    texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is not a cat", ""]
-    index = LSHIndex(family=SimHashFamily(), bands=16, rows_per_band=8, shingles="word:2")
+    texts = [
+        "the cat sat on the mat",
+        "The cat sat on the mat!",
+        "a dog is not a cat",
+        "",
+    ]
+    index = LSHIndex(
+        family=SimHashFamily(), bands=16, rows_per_band=8, shingles="word:2"
+    )
     index.insert(range(4), texts)
     assert index.query(texts[0]) == index.query(texts)[1] == [0, 1]
     assert index.query("") == []
-    with pytest.raises(TypeError, match="items must be TokenSets or codes, uint64, not <U2"):
-        LSHIndex(family=SimHashFamily(), bands=16, rows_per_band=8).insert(range(4), texts)
+    with pytest.raises(
+        TypeError, match="items must be TokenSets or codes, uint64, not <U2"
+    ):
+        LSHIndex(family=SimHashFamily(), bands=16, rows_per_band=8).insert(
+            range(4), texts
+        )
 
 
 def test_minhash_is_the_plain_index(sets):
     index = LSHIndex(0.7, 64, family=MinHashFamily(seed=9))
     assert index.parameters == LSHIndex(0.7, 64, seed=9).parameters
-    assert (index.hasher, index.family) == (MinHasher(64, seed=9), MinHashFamily(seed=9))
+    assert (index.hasher, index.family) == (
+        MinHasher(64, seed=9),
+        MinHashFamily(seed=9),
+    )
 
 
 def test_a_family_with_and_is_the_same_family(sets):
     one = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=12)
-    for family, rows in ((SimHashFamily().and_(12), None), (SimHashFamily().and_(3).and_(2), 2)):
+    for family, rows in (
+        (SimHashFamily().and_(12), None),
+        (SimHashFamily().and_(3).and_(2), 2),
+    ):
         other = LSHIndex(family=family, bands=8, rows_per_band=rows)
-        assert (other.parameters, other.family, other.bands) == (one.parameters, SimHashFamily(), Bands(8, 12))
+        assert (other.parameters, other.family, other.bands) == (
+            one.parameters,
+            SimHashFamily(),
+            Bands(8, 12),
+        )
 
 
 @pytest.mark.parametrize("rows", [1, 7, 63, 64, 70])
@@ -288,12 +408,28 @@ def test_bands_and_candidates(sets, rows):
         same[240:] = False
         assert ((keys[:, None] == keys[None])[:240] == same[:240]).all()
     i, j = candidates(keys)
-    assert np.stack([i, j], axis=1).tolist() == np.argwhere(np.triu(same.any(axis=2), 1)).tolist()
+    assert (
+        np.stack([i, j], axis=1).tolist()
+        == np.argwhere(np.triu(same.any(axis=2), 1)).tolist()
+    )
 
 
 def test_candidates_of_values_that_are_missing():
     keys = np.array(
-        [[1, NO_VALUE], [NO_VALUE, 2], [1, 2], [NO_VALUE, NO_VALUE], [NO_VALUE, NO_VALUE], [3, 2]], np.uint64
+        [
+            [1, NO_VALUE],
+            [NO_VALUE, 2],
+            [1, 2],
+            [NO_VALUE, NO_VALUE],
+            [NO_VALUE, NO_VALUE],
+            [3, 2],
+        ],
+        np.uint64,
     )
     i, j = candidates(keys)
-    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 2), (1, 2), (1, 5), (2, 5)]
+    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [
+        (0, 2),
+        (1, 2),
+        (1, 5),
+        (2, 5),
+    ]

@@ -86,14 +86,20 @@ class FileMachine(IndexMachine):
     def abandon(self):
         self.begin_file()
         self.index.store.abandon()
-        self.index, self.model = LSHIndex.open(self.index.store.path, "r+", verify=True), self.committed.copy()
+        self.index, self.model = (
+            LSHIndex.open(self.index.store.path, "r+", verify=True),
+            self.committed.copy(),
+        )
 
     @rule()
     def look(self):
         self.begin_file()
         if self.reader is not None:
             self.reader.close()
-        self.reader, self.seen = LSHIndex.open(self.index.store.path), self.committed.copy()
+        self.reader, self.seen = (
+            LSHIndex.open(self.index.store.path),
+            self.committed.copy(),
+        )
 
     @precondition(lambda self: getattr(self, "reader", None) is not None)
     @invariant()
@@ -101,9 +107,13 @@ class FileMachine(IndexMachine):
         assert content(self.reader) == self.seen.entries
 
     @precondition(lambda self: getattr(self, "reader", None) is not None)
-    @rule(rows=st.lists(st.lists(st.integers(0, 2), min_size=8, max_size=8), max_size=3))
+    @rule(
+        rows=st.lists(st.lists(st.integers(0, 2), min_size=8, max_size=8), max_size=3)
+    )
     def ask_the_reader(self, rows):
-        for row, answer in zip(rows, self.reader.query(array_of(rows), k=3), strict=True):
+        for row, answer in zip(
+            rows, self.reader.query(array_of(rows), k=3), strict=True
+        ):
             check_answer(answer, self.seen, row, 3)
 
     @invariant()
@@ -125,7 +135,9 @@ def test_beside_the_model(tmp_path):
 # Round trips
 
 
-@pytest.mark.parametrize("key_of", [int, str, lambda i: -i, lambda i: f"clé {i}\0", lambda i: 2**63 - 1 - i])
+@pytest.mark.parametrize(
+    "key_of", [int, str, lambda i: -i, lambda i: f"clé {i}\0", lambda i: 2**63 - 1 - i]
+)
 @pytest.mark.parametrize("n", [0, 1, 2, 300])
 def test_what_was_saved_is_opened(tmp_path, key_of, n):
     path = tmp_path / "index"
@@ -146,7 +158,12 @@ def test_what_was_saved_is_opened(tmp_path, key_of, n):
 @pytest.mark.parametrize(
     "options",
     [
-        {"scheme": "classic", "seed": 2**64 - 1, "threshold": 0.1 + 0.2, "shingles": "sixteen letters!"},
+        {
+            "scheme": "classic",
+            "seed": 2**64 - 1,
+            "threshold": 0.1 + 0.2,
+            "shingles": "sixteen letters!",
+        },
         {"seed": 0, "threshold": 1.0, "shingles": "char:9"},
     ],
 )
@@ -155,8 +172,19 @@ def test_parameters_are_saved(tmp_path, options):
     index.save(tmp_path / "index")
     with LSHIndex.open(tmp_path / "index", on_duplicate="skip") as again:
         assert again.parameters == index.parameters
-        assert (again.hasher, again.bands, again.on_duplicate) == (index.hasher, index.bands, "skip")
-    expected = {**SMALL, "scheme": "fast", "family": "", "payload": 0, "measure": "", **options}
+        assert (again.hasher, again.bands, again.on_duplicate) == (
+            index.hasher,
+            index.bands,
+            "skip",
+        )
+    expected = {
+        **SMALL,
+        "scheme": "fast",
+        "family": "",
+        "payload": 0,
+        "measure": "",
+        **options,
+    }
     assert index_file.read((tmp_path / "index").read_bytes()).parameters == expected
 
 
@@ -164,7 +192,9 @@ def test_an_index_on_a_file(tmp_path):
     """A file may be given as a store; what it holds decides, and another index does not lie on it."""
     path = tmp_path / "index"
     expected = saved(path, shingles="word:5")
-    with LSHIndex(**SMALL, shingles="word:5", threshold=0.5, store=FileStore(path, "r+")) as index:
+    with LSHIndex(
+        **SMALL, shingles="word:5", threshold=0.5, store=FileStore(path, "r+")
+    ) as index:
         assert content(index) == expected
         assert index.parameters.threshold == 0.8  # that of the file
         index.insert(100, shared(1)[0])
@@ -178,7 +208,9 @@ def test_an_index_on_a_file(tmp_path):
 
 def test_signatures_of_texts(tmp_path):
     hasher = MinHasher()
-    signatures = hasher.sketch(TokenSets.from_sets([range(0, 100), range(5, 100), range(1000, 1100), []]))
+    signatures = hasher.sketch(
+        TokenSets.from_sets([range(0, 100), range(5, 100), range(1000, 1100), []])
+    )
     index = LSHIndex(threshold=0.7)
     index.insert(["a", "b", "c", "none"], signatures)
     index.save(tmp_path / "index")
@@ -230,9 +262,13 @@ def test_a_file_that_was_opened_is_saved_elsewhere(tmp_path):
             assert held(tmp_path / "two") == content(index) != expected
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="tells by /proc what is open")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/maps"), reason="tells by /proc what is open"
+)
 @pytest.mark.parametrize("act", ["save", "compact"])
-def test_a_file_is_let_go_of_before_it_is_replaced_where_that_is_needed(tmp_path, monkeypatch, act):
+def test_a_file_is_let_go_of_before_it_is_replaced_where_that_is_needed(
+    tmp_path, monkeypatch, act
+):
     """As on Windows; when it cannot be replaced, nothing is lost."""
     path, replace = tmp_path / "index", os.replace
     expected = saved(path, 30)
@@ -241,7 +277,9 @@ def test_a_file_is_let_go_of_before_it_is_replaced_where_that_is_needed(tmp_path
 
         def careful(hidden, real, fails=fails):
             assert str(path) not in Path("/proc/self/maps").read_text()
-            assert str(path) not in [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+            assert str(path) not in [
+                os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()
+            ]
             if fails:
                 raise PermissionError(13, "it is open elsewhere")
             replace(hidden, real)
@@ -275,7 +313,10 @@ def test_a_reader_may_save_over_what_it_reads(tmp_path):
 def test_keys_that_no_file_holds(tmp_path, keys):
     index = small()
     index.insert(keys, shared(len(keys)))
-    with pytest.raises(TypeError, match="only an index whose keys are all ints of 64 bits, or all strs, can be saved"):
+    with pytest.raises(
+        TypeError,
+        match="only an index whose keys are all ints of 64 bits, or all strs, can be saved",
+    ):
         index.save(tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
     assert set(index) == set(keys)
@@ -291,7 +332,9 @@ def test_keys_that_a_file_does_not_take(tmp_path, first, keys):
         keys = {"[]": [1.5], "[1, 2]": ["x"], "['a', 'b']": [7]}[str(first)]
     with LSHIndex.open(tmp_path / "index", "r+") as index:
         for _ in range(2):
-            with pytest.raises(TypeError, match=r"(are|must be all) (ints of 64 bits|str)"):
+            with pytest.raises(
+                TypeError, match=r"(are|must be all) (ints of 64 bits|str)"
+            ):
                 index.insert(keys, shared(len(keys)))
             assert list(index) == first
             assert not any(key in index for key in keys)
@@ -305,7 +348,9 @@ def test_kinds_do_not_mix_before_a_commit_either(tmp_path):
     small().save(tmp_path / "index")
     with LSHIndex.open(tmp_path / "index", "r+") as index:
         index.insert(1, shared(1)[0])
-        with pytest.raises(TypeError, match="the keys of this index are ints of 64 bits"):
+        with pytest.raises(
+            TypeError, match="the keys of this index are ints of 64 bits"
+        ):
             index.insert("a", shared(1)[0])
         index.remove(1)
         index.insert("a", shared(1)[0])  # of an empty index, keys may be of either kind
@@ -340,7 +385,11 @@ def test_the_context_commits_unless_it_fails(tmp_path):
 def test_nothing_is_written_where_nothing_changed(tmp_path):
     path = tmp_path / "index"
     saved(path)
-    for change in (lambda index: None, lambda index: index.insert([50, 51], shared(2)), lambda index: index.remove(3)):
+    for change in (
+        lambda index: None,
+        lambda index: index.insert([50, 51], shared(2)),
+        lambda index: index.remove(3),
+    ):
         with LSHIndex.open(path, "r+") as index:
             change(index)
         before = path.read_bytes()
@@ -399,7 +448,12 @@ def test_removal_alone(tmp_path, key_of):
         if number == 2:  # two thirds are gone: the rest was written anew
             assert len(index_file.read(path.read_bytes()).parts[0].gone) == 30
     with LSHIndex.open(path, "r+") as index:
-        assert (len(index), index.query(shared(1)[0]), len(index.query(shared(4))), list(index)) == (0, [], 4, [])
+        assert (
+            len(index),
+            index.query(shared(1)[0]),
+            len(index.query(shared(4))),
+            list(index),
+        ) == (0, [], 4, [])
         index.insert(keys[:5], shared(5))
         index.compact()
     assert list(held(path)) == keys[:5]
@@ -419,10 +473,18 @@ def test_replacement_across_parts(tmp_path):
             index.on_duplicate = "skip"
             assert index.insert(keys, rows[::-1]) == 0
             index.on_duplicate = "error"
-            for key in (keys[3], next(key for key in expected if key not in keys)):  # of this part, and of another
-                with pytest.raises(ValueError, match=re.escape("keys[1] = 77 is in the index already")):
+            for key in (
+                keys[3],
+                next(key for key in expected if key not in keys),
+            ):  # of this part, and of another
+                with pytest.raises(
+                    ValueError, match=re.escape("keys[1] = 77 is in the index already")
+                ):
                     index.insert([77, 77, key], rows[:3])
-                with pytest.raises(ValueError, match=re.escape(f"keys[1] = {key} is in the index already")):
+                with pytest.raises(
+                    ValueError,
+                    match=re.escape(f"keys[1] = {key} is in the index already"),
+                ):
                     index.insert([77, key, 77], rows[:3])
         assert held(path) == expected
 
@@ -477,13 +539,23 @@ def test_compaction_makes_the_figures_exact(tmp_path):
         assert index.stats().bucket_sizes == fresh.bucket_sizes
         index.remove(range(50))
         changed = index.stats()
-        assert (changed.bucket_sizes, changed.largest_bucket) == (fresh.bucket_sizes, fresh.largest_bucket)
-        assert changed.expected_candidates == pytest.approx((fresh.expected_candidates + 3) * 200 / 150 - 3)
+        assert (changed.bucket_sizes, changed.largest_bucket) == (
+            fresh.bucket_sizes,
+            fresh.largest_bucket,
+        )
+        assert changed.expected_candidates == pytest.approx(
+            (fresh.expected_candidates + 3) * 200 / 150 - 3
+        )
         index.insert(range(100, 400), rows[100:])
         index.compact()
         exact = small()
         exact.insert(range(50, 400), rows[50:])
-        for name in ("entries", "bucket_sizes", "largest_bucket", "expected_candidates"):
+        for name in (
+            "entries",
+            "bucket_sizes",
+            "largest_bucket",
+            "expected_candidates",
+        ):
             assert getattr(index.stats(), name) == getattr(exact.stats(), name)
 
 
@@ -500,7 +572,9 @@ def test_progress_is_told_in_bytes(tmp_path):
     index.insert(range(20_000), rows)
     index.remove([5])
     for act in ("save", "commit", "compact"):
-        index.save(path, progress=note) if act == "save" else getattr(index, act)(progress=note)
+        index.save(path, progress=note) if act == "save" else getattr(index, act)(
+            progress=note
+        )
         assert len(told) > 5
         assert told[-1] >= 20_000 * 8 * 8
         assert note.left == 0
@@ -535,7 +609,10 @@ def test_a_reader_does_not_write(tmp_path):
     expected = saved(path)
     before = path.read_bytes()
     said = re.escape(f"{path} is open for reading only: open it with mode='r+'")
-    with LSHIndex.open(path, on_duplicate="skip") as index, LSHIndex.open(path) as other:
+    with (
+        LSHIndex.open(path, on_duplicate="skip") as index,
+        LSHIndex.open(path) as other,
+    ):
         for write in (
             lambda: index.insert([100], shared(1)),
             lambda: index.insert(100, shared(1)[0]),
@@ -568,7 +645,9 @@ def test_a_child_does_not_write(tmp_path, n):
             lambda: index.remove([100]),
             lambda: index.commit(),
         ):
-            assert child(write).endswith("was opened before this process was forked: only the parent may write to it")
+            assert child(write).endswith(
+                "was opened before this process was forked: only the parent may write to it"
+            )
         assert child(lambda: (100 in index, len(index))) == str((True, n + 1))
     assert set(held(path)) == {*expected, 100}
 
@@ -603,7 +682,9 @@ def test_one_writer_at_a_time(tmp_path):
             code = "import sys, lshfast; lshfast.LSHIndex.open(sys.argv[1], 'r+')"
             other = python(code, path)
             assert other.returncode == 1
-            assert f"BlockingIOError: {path} is open for writing elsewhere" in other.stderr
+            assert (
+                f"BlockingIOError: {path} is open for writing elsewhere" in other.stderr
+            )
             with LSHIndex.open(path) as reader:
                 assert len(reader) == 20 + attempt
             writer.insert(100, shared(1)[0])
@@ -653,7 +734,9 @@ def test_a_lock_is_not_taken_on_a_file_that_was_replaced(tmp_path, monkeypatch):
             lock(file)
 
         monkeypatch.setattr(file_sections, "lock", late)
-        with pytest.raises(BlockingIOError, match=re.escape(f"{path} has just been replaced elsewhere")):
+        with pytest.raises(
+            BlockingIOError, match=re.escape(f"{path} has just been replaced elsewhere")
+        ):
             attempt()
     assert held(path) == expected
 
@@ -701,7 +784,9 @@ def test_readers_keep_what_they_opened(tmp_path):
         assert content(reader) == state
         model = IndexModel(**SMALL, entries=state)
         for query in shared(5):
-            assert reader.query(query, threshold=0.5) == model.query(query, threshold=0.5)
+            assert reader.query(query, threshold=0.5) == model.query(
+                query, threshold=0.5
+            )
         reader.verify()
         reader.close()
 
@@ -768,7 +853,10 @@ def test_changes_that_stay_in_memory(tmp_path):
         assert sorted(index) == sorted({*expected, 100} - {3})
         index.save(copy)
         for change in (index.commit, index.compact):
-            with pytest.raises(ValueError, match="is open for reading only: save the index to another file"):
+            with pytest.raises(
+                ValueError,
+                match="is open for reading only: save the index to another file",
+            ):
                 change()
     assert path.read_bytes() == before
     assert sorted(held(copy)) == sorted({*expected, 100} - {3})
@@ -820,7 +908,9 @@ def test_only_an_index_is_replaced(tmp_path):
     path = tmp_path / "file"
     for other in (b"key,text\n" * 100, b"x", b"LSHFAST", bytes(8192)):
         path.write_bytes(other)
-        with pytest.raises(FileExistsError, match="this file is not an index; overwrite replaces it") as caught:
+        with pytest.raises(
+            FileExistsError, match="this file is not an index; overwrite replaces it"
+        ) as caught:
             small().save(path)
         assert caught.value.filename == str(path)
         assert path.read_bytes() == other
@@ -871,7 +961,9 @@ def test_permissions_are_handed_on(tmp_path, mode):
 
 
 @posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(
+    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere"
+)
 def test_a_folder_that_may_not_be_written_to(tmp_path):
     path = tmp_path / "index"
     expected = saved(path)
@@ -892,7 +984,9 @@ def test_a_folder_that_may_not_be_written_to(tmp_path):
 
 
 @posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(
+    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere"
+)
 def test_permissions(tmp_path):
     path = tmp_path / "index"
     expected = saved(path)
@@ -908,7 +1002,11 @@ def test_permissions(tmp_path):
 
 @posix
 def test_symbolic_links_are_followed(tmp_path):
-    real, link, loose = tmp_path / "real" / "index", tmp_path / "link", tmp_path / "loose"
+    real, link, loose = (
+        tmp_path / "real" / "index",
+        tmp_path / "link",
+        tmp_path / "loose",
+    )
     real.parent.mkdir()
     link.symlink_to(real)
     expected = saved(link)  # leads nowhere yet

@@ -23,9 +23,16 @@ K = 8
 
 INTS = st.one_of(st.integers(-3, 30), st.sampled_from([2**63 - 1, -(2**63)]))
 STRS = st.sampled_from(["", "a", "b", "ab", "ä", "\0", "10", "9"])
-OTHERS = st.one_of(INTS, STRS, st.tuples(st.integers(0, 3)), st.sampled_from([2**64, 0.5, b"a", frozenset([1])]))
+OTHERS = st.one_of(
+    INTS,
+    STRS,
+    st.tuples(st.integers(0, 3)),
+    st.sampled_from([2**64, 0.5, b"a", frozenset([1])]),
+)
 KEYS = {"int": INTS, "str": STRS, "mixed": OTHERS}
-ROWS = st.one_of(st.lists(st.integers(0, 2), min_size=K, max_size=K), st.just([EMPTY] * K)).map(tuple)
+ROWS = st.one_of(
+    st.lists(st.integers(0, 2), min_size=K, max_size=K), st.just([EMPTY] * K)
+).map(tuple)
 
 
 def array_of(rows, k=K):
@@ -87,7 +94,9 @@ class ForestMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def remove(self, data):
         held = [st.sampled_from(list(self.model))] if self.model else []
-        keys = data.draw(st.lists(st.one_of(*held, *held, *held, KEYS[self.kind]), max_size=8))
+        keys = data.draw(
+            st.lists(st.one_of(*held, *held, *held, KEYS[self.kind]), max_size=8)
+        )
         absent = [key for key in keys if key not in self.model]
         if absent:
             with pytest.raises(KeyError) as caught:
@@ -121,7 +130,9 @@ class ForestMachine(RuleBasedStateMachine):
         true = {key: agreement(query, row) for key, row in self.model.items()}
         assert all(isinstance(match, Match) for match in answer)
         assert len({match.key for match in answer}) == len(answer) <= k
-        assert [match.similarity for match in answer] == [true[match.key] / K for match in answer]
+        assert [match.similarity for match in answer] == [
+            true[match.key] / K for match in answer
+        ]
         assert all(match.similarity > 0 for match in answer)
         ranks = [(-match.similarity, match.key) for match in answer]
         if self.kind == "mixed":
@@ -161,15 +172,26 @@ def planted(count, similarities, background, size=100, seed=1):
         other = generator.integers(0, 2**63, (count, size), dtype=np.uint64)
         near.append(np.concatenate([base[:, :common], other[:, common:]], axis=1))
     near = np.stack(near, axis=1).reshape(-1, size)
-    rows = np.concatenate([near, generator.integers(0, 2**63, (background, size), dtype=np.uint64)])
-    sets = [TokenSets(np.arange(len(part) + 1) * size, part.ravel()) for part in (rows, base)]
+    rows = np.concatenate(
+        [near, generator.integers(0, 2**63, (background, size), dtype=np.uint64)]
+    )
+    sets = [
+        TokenSets(np.arange(len(part) + 1) * size, part.ravel())
+        for part in (rows, base)
+    ]
     order = np.argsort(similarities)[::-1]
     return *sets, np.arange(len(near)).reshape(count, -1)[:, order]
 
 
 def share_found(truth, answers):
     """Return the share of queries that found their first neighbour, their second, and so on."""
-    return np.mean([np.isin(true, keys_of(answer)) for true, answer in zip(truth, answers, strict=True)], axis=0)
+    return np.mean(
+        [
+            np.isin(true, keys_of(answer))
+            for true, answer in zip(truth, answers, strict=True)
+        ],
+        axis=0,
+    )
 
 
 def shortfall(recall, trials):
@@ -179,7 +201,9 @@ def shortfall(recall, trials):
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
-@pytest.mark.parametrize(("recall", "trees"), [(0.9, None), (0.5, None), (0.9, 16), (0.8, 64)])
+@pytest.mark.parametrize(
+    ("recall", "trees"), [(0.9, None), (0.5, None), (0.9, 16), (0.8, 64)]
+)
 def test_recall_of_planted_neighbours(scheme, recall, trees):
     """Each of the ten neighbours most similar by exact Jaccard is found as often as promised."""
     similarities = np.linspace(0.3, 0.95, 10)
@@ -224,7 +248,9 @@ def test_recall_stays_while_entries_come_and_go():
     forest = LSHForest(on_duplicate="replace")
     generator = np.random.default_rng(1)
     for part in np.array_split(generator.permutation(len(sets)), 40):
-        forest.insert(part, signatures[generator.permutation(len(sets))[: len(part)]])  # others in their place
+        forest.insert(
+            part, signatures[generator.permutation(len(sets))[: len(part)]]
+        )  # others in their place
         forest.insert(part, signatures[part])
         forest.insert(-1 - part, signatures[part])
     forest.remove(-1 - np.arange(len(sets)))
@@ -237,25 +263,35 @@ def test_reach_and_expected_recall():
     forest = LSHForest(128, recall=0.9)
     assert forest.trees == 32
     found = [1 - float(reference.miss(equal, 128, 32, [1] * 32)) for equal in range(20)]
-    assert forest.reach == next(equal for equal, share in enumerate(found) if share >= 0.9) / 128
+    assert (
+        forest.reach
+        == next(equal for equal, share in enumerate(found) if share >= 0.9) / 128
+    )
     assert forest.expected_recall(0.5) == forest.expected_recall(forest.reach) == 0.9
     assert forest.expected_recall(3 / 128) == pytest.approx(found[3])
     assert found[3] == pytest.approx(1 - (1 - 3 / 128) ** 32, abs=0.06)
     assert forest.expected_recall(0) == 0
-    assert LSHForest(128, trees=128).reach < forest.reach < LSHForest(128, trees=8).reach
+    assert (
+        LSHForest(128, trees=128).reach < forest.reach < LSHForest(128, trees=8).reach
+    )
 
 
 # Steps
 
 
-@given(st.integers(1, 12).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k))), st.data())
+@given(
+    st.integers(1, 12).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k))),
+    st.data(),
+)
 def test_the_bound_holds(shape, data):
     """What several trees miss is no more than the product of what each misses: against counting all cases."""
     k, trees = shape
     levels = reference.levels_of(k, trees)
     depths = data.draw(st.lists(st.integers(1, levels), max_size=trees))
     for equal in range(k + 1):
-        assert reference.miss(equal, k, trees, depths) <= reference.miss_bound(equal, k, depths)
+        assert reference.miss(equal, k, trees, depths) <= reference.miss_bound(
+            equal, k, depths
+        )
 
 
 @pytest.mark.parametrize(("k", "levels"), [(1, 1), (8, 8), (128, 4), (130, 5)])
@@ -265,28 +301,38 @@ def test_gains(k, levels):
     for depth in range(1, levels + 1):
         for equal in range(k):
             bound = reference.miss_bound(equal, k, [depth])
-            assert math.exp(-found[depth, equal]) == pytest.approx(float(bound), rel=1e-9)
+            assert math.exp(-found[depth, equal]) == pytest.approx(
+                float(bound), rel=1e-9
+            )
     assert (found[0] == 0).all()
     assert np.isinf(found[1:, k]).all()
 
 
-@given(st.sampled_from([(1, 1), (9, 2), (12, 12), (17, 3), (20, 5), (30, 10)]), st.data())
+@given(
+    st.sampled_from([(1, 1), (9, 2), (12, 12), (17, 3), (20, 5), (30, 10)]), st.data()
+)
 def test_what_is_missed(shape, data):
     k, trees = shape
     levels = reference.levels_of(k, trees)
     depths = data.draw(st.lists(st.integers(1, levels), max_size=trees))
     counts = [depths.count(depth) for depth in range(1, levels + 1)]
     found = missed(k, trees, counts)
-    assert found.tolist() == pytest.approx([float(reference.miss(m, k, trees, depths)) for m in range(k + 1)], rel=1e-9)
+    assert found.tolist() == pytest.approx(
+        [float(reference.miss(m, k, trees, depths)) for m in range(k + 1)], rel=1e-9
+    )
     bound = missed(k, trees, counts, counted=0)
-    assert bound.tolist() == pytest.approx([float(reference.miss_bound(m, k, depths)) for m in range(k + 1)], rel=1e-9)
+    assert bound.tolist() == pytest.approx(
+        [float(reference.miss_bound(m, k, depths)) for m in range(k + 1)], rel=1e-9
+    )
 
 
 @settings(max_examples=50)
 @given(
     st.sampled_from([(1, 1), (8, 1), (8, 8), (9, 2), (16, 4), (64, 16)]),
     st.sampled_from([0.05, 0.5, 0.9, 0.99]),
-    st.lists(st.integers(0, 40), min_size=8, max_size=8).map(lambda found: sorted(found, reverse=True)),
+    st.lists(st.integers(0, 40), min_size=8, max_size=8).map(
+        lambda found: sorted(found, reverse=True)
+    ),
     st.integers(0, 5),
 )
 def test_steps(shape, recall, crowds, runs):
@@ -294,12 +340,18 @@ def test_steps(shape, recall, crowds, runs):
     k, trees = shape
     levels = reference.levels_of(k, trees)
     depths, last = {}, k + 1
-    for tree, depth, enough in choose_steps(k, trees, recall, tuple(crowds[:levels]), runs).tolist():
+    for tree, depth, enough in choose_steps(
+        k, trees, recall, tuple(crowds[:levels]), runs
+    ).tolist():
         assert depth < depths.get(tree, levels + 1)
         depths[tree] = depth
-        assert float(reference.miss(enough, k, trees, [*depths.values()])) <= (1 - recall) * (1 + 1e-9)
+        assert float(reference.miss(enough, k, trees, [*depths.values()])) <= (
+            1 - recall
+        ) * (1 + 1e-9)
         if enough:
-            assert float(reference.miss(enough - 1, k, trees, [*depths.values()])) >= (1 - recall) * (1 - 1e-9)
+            assert float(reference.miss(enough - 1, k, trees, [*depths.values()])) >= (
+                1 - recall
+            ) * (1 - 1e-9)
         assert enough <= last
         last = enough
     assert depths == dict.fromkeys(range(trees), 1)
@@ -307,7 +359,10 @@ def test_steps(shape, recall, crowds, runs):
 
 def test_steps_depend_on_how_crowded_trees_are():
     """Where strangers share nothing, searches look for one slot at once; where they share some, for several first."""
-    sparse, dense = (choose_steps(128, 32, 0.9, crowds, 1) for crowds in ((0, 0, 0, 0), (28, 20, 12, 4)))
+    sparse, dense = (
+        choose_steps(128, 32, 0.9, crowds, 1)
+        for crowds in ((0, 0, 0, 0), (28, 20, 12, 4))
+    )
     assert sparse[:, 1].tolist() == [1] * 32
     assert dense[:10, 1].tolist() == [4] * 10
 
@@ -323,7 +378,11 @@ def hasher():
 @pytest.fixture
 def signatures(hasher):
     """Five sets, the last one empty: the first and the second are alike, the third holds half of the first."""
-    return hasher.sketch(TokenSets.from_sets([range(60), range(15, 60), range(30), range(1000, 1060), []]))
+    return hasher.sketch(
+        TokenSets.from_sets(
+            [range(60), range(15, 60), range(30), range(1000, 1060), []]
+        )
+    )
 
 
 @pytest.fixture
@@ -349,7 +408,9 @@ def test_empty_sets_are_stored_and_match_nothing(forest, signatures):
 def test_answers(forest, signatures, hasher):
     answer = forest.query(signatures[0], 5)
     assert keys_of(answer) == ["a", "b", "c"]
-    assert [match.similarity for match in answer] == hasher.similarity(signatures[0], signatures[:3]).tolist()
+    assert [match.similarity for match in answer] == hasher.similarity(
+        signatures[0], signatures[:3]
+    ).tolist()
     assert forest.query(signatures[0], 1) == answer[:1]
     assert forest.query(signatures[0], 10**12) == answer
     answers = forest.query(signatures[:2], 2)
@@ -367,9 +428,13 @@ def test_no_entries(signatures):
     forest.remove([])
 
 
-@pytest.mark.parametrize("n", [UNSORTED_ROWS - 1, UNSORTED_ROWS, UNSORTED_ROWS + 1, 3 * UNSORTED_ROWS])
+@pytest.mark.parametrize(
+    "n", [UNSORTED_ROWS - 1, UNSORTED_ROWS, UNSORTED_ROWS + 1, 3 * UNSORTED_ROWS]
+)
 def test_entries_are_found_whether_they_wait_or_are_sorted(n):
-    signatures = MinHasher(16).sketch(TokenSets.from_sets([[i, -i, 7] for i in range(n)]))
+    signatures = MinHasher(16).sketch(
+        TokenSets.from_sets([[i, -i, 7] for i in range(n)])
+    )
     forest, one = LSHForest(16), LSHForest(16)
     forest.insert(np.arange(n), signatures)
     for i in range(n):
@@ -383,17 +448,29 @@ def test_entries_are_found_whether_they_wait_or_are_sorted(n):
 
 def test_ties_are_in_the_order_of_keys():
     signatures = np.ones((6, 32), np.uint64)
-    for keys in ([5, 1, 4, 2, 3, 0], list("fbdeca"), [(2,), (1,), (4,), (3,), (5,), (0,)]):
+    for keys in (
+        [5, 1, 4, 2, 3, 0],
+        list("fbdeca"),
+        [(2,), (1,), (4,), (3,), (5,), (0,)],
+    ):
         forest = LSHForest(32)
         forest.insert(keys, signatures)
-        assert keys_of(forest.query(signatures[0], 6)) == keys_of(forest.query(signatures, 6)[3]) == sorted(keys)
+        assert (
+            keys_of(forest.query(signatures[0], 6))
+            == keys_of(forest.query(signatures, 6)[3])
+            == sorted(keys)
+        )
 
 
 def test_keys_that_do_not_compare_stay_as_inserted():
     signatures = np.ones((4, 32), np.uint64)
     forest = LSHForest(32)
     forest.insert([3, "x", (1,), 2], signatures)
-    assert keys_of(forest.query(signatures[0], 4)) == keys_of(forest.query(signatures, 4)[0]) == [3, "x", (1,), 2]
+    assert (
+        keys_of(forest.query(signatures[0], 4))
+        == keys_of(forest.query(signatures, 4)[0])
+        == [3, "x", (1,), 2]
+    )
 
 
 def test_keys_of_another_kind_may_join_ints(signatures):
@@ -414,7 +491,9 @@ def test_replace_and_skip(signatures):
         assert forest.insert(["x", "x"], signatures[[0, 3]]) == len(found)
         assert len(forest) == 2
         assert keys_of(forest.query(signatures[3], 5)) == found
-        assert keys_of(forest.query(signatures[0], 5)) == (["y"] if found else ["x", "y"])
+        assert keys_of(forest.query(signatures[0], 5)) == (
+            ["y"] if found else ["x", "y"]
+        )
         assert forest.insert("x", signatures[2]) == len(found)
 
 
@@ -457,7 +536,9 @@ def test_memory_is_flat_while_entries_come_and_go():
 
 
 def test_one_entry_replaced_again_and_again_takes_no_memory():
-    signatures = np.random.default_rng(1).integers(0, 2**63, (2000, 16), dtype=np.uint64)
+    signatures = np.random.default_rng(1).integers(
+        0, 2**63, (2000, 16), dtype=np.uint64
+    )
     forest = LSHForest(16, on_duplicate="replace")
     forest.insert(["x"], signatures[:1])
     before = forest.nbytes
@@ -474,7 +555,9 @@ def test_one_entry_replaced_again_and_again_takes_no_memory():
 def test_a_batch_appears_at_once_to_readers():
     """Batches of fifty equal signatures come and go while readers count them, fixed entries beside them."""
     hasher = MinHasher(32)
-    still = hasher.sketch(TokenSets.from_sets([range(i, i + 40) for i in range(0, 4000, 40)]))
+    still = hasher.sketch(
+        TokenSets.from_sets([range(i, i + 40) for i in range(0, 4000, 40)])
+    )
     moving = np.repeat(hasher.sketch(TokenSets.from_sets([["moving"]])), 50, axis=0)
     forest = LSHForest(32)
     forest.insert(range(100), still)
@@ -485,7 +568,9 @@ def test_a_batch_appears_at_once_to_readers():
             while not done.is_set():
                 counts.append(len(forest.query(moving[0], 60)))
                 assert keys_of(forest.query(still[7], 1)) == [7]
-                answers = forest.query(np.concatenate([still[:9], moving[:1]]), 60, threads=1)
+                answers = forest.query(
+                    np.concatenate([still[:9], moving[:1]]), 60, threads=1
+                )
                 assert answers.keys[answers.offsets[3]] == 3
                 assert len(answers[9]) in (0, 50)
         except BaseException as error:
@@ -507,7 +592,9 @@ def test_a_batch_appears_at_once_to_readers():
 
 
 def test_several_writers():
-    signatures = np.random.default_rng(1).integers(0, 2**63, (4, 1000, 16), dtype=np.uint64)
+    signatures = np.random.default_rng(1).integers(
+        0, 2**63, (4, 1000, 16), dtype=np.uint64
+    )
     forest, errors = LSHForest(16), []
 
     def write(number):
@@ -525,7 +612,9 @@ def test_several_writers():
     for writer in writers:
         writer.join()
     assert not errors
-    assert sorted(forest) == [(number, i) for number in range(4) for i in range(1000) if i % 3]
+    assert sorted(forest) == [
+        (number, i) for number in range(4) for i in range(1000) if i % 3
+    ]
     for number in range(4):
         answers = forest.query(signatures[number, 1::3], 1)
         assert answers.keys == [(number, i) for i in range(1, 1000, 3)]
@@ -538,12 +627,32 @@ def test_several_writers():
     ("keys", "rows", "error", "message"),
     [
         (["x", None], [0, 1], TypeError, "keys[1] is None"),
-        (["x", ["y"]], [0, 1], TypeError, "keys[1] is of type list, which cannot be hashed"),
+        (
+            ["x", ["y"]],
+            [0, 1],
+            TypeError,
+            "keys[1] is of type list, which cannot be hashed",
+        ),
         ("xy", [0, 1], TypeError, "keys must be a batch of keys, not one str"),
         (7, [0, 1], TypeError, "keys must be a batch of keys, not one int"),
-        (["x"], [0, 1], ValueError, "there must be a key for each signature, not 1 for 2"),
-        (["x", "y", "x"], [0, 1, 2], ValueError, "keys[2] = 'x' is in the index already, or twice in the batch"),
-        (["x", "b", "y"], [0, 1, 2], ValueError, "keys[1] = 'b' is in the index already"),
+        (
+            ["x"],
+            [0, 1],
+            ValueError,
+            "there must be a key for each signature, not 1 for 2",
+        ),
+        (
+            ["x", "y", "x"],
+            [0, 1, 2],
+            ValueError,
+            "keys[2] = 'x' is in the index already, or twice in the batch",
+        ),
+        (
+            ["x", "b", "y"],
+            [0, 1, 2],
+            ValueError,
+            "keys[1] = 'b' is in the index already",
+        ),
         (None, 0, TypeError, "None"),
         ([1], 0, TypeError, "cannot be hashed"),
     ],
@@ -558,16 +667,28 @@ def test_bad_keys(forest, signatures, keys, rows, error, message):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda s: s.astype(np.int64), TypeError, "signatures must be uint64, not int64"),
+        (
+            lambda s: s.astype(np.int64),
+            TypeError,
+            "signatures must be uint64, not int64",
+        ),
         (lambda s: s[:, :31], ValueError, "num_perm = 32 slots each"),
         (lambda s: s.reshape(1, 5, 32), ValueError, "num_perm = 32 slots each"),
-        (lambda s: MinHasher(32, seed=9).sketch(TokenSets.from_sets([[1]] * 5)), ValueError, "seed 9; 1 is needed"),
+        (
+            lambda s: MinHasher(32, seed=9).sketch(TokenSets.from_sets([[1]] * 5)),
+            ValueError,
+            "seed 9; 1 is needed",
+        ),
         (
             lambda s: MinHasher(32, "classic").sketch(TokenSets.from_sets([[1]] * 5)),
             ValueError,
             "scheme 'classic'; 'fast' is needed",
         ),
-        (lambda s: MinHasher(64).sketch(TokenSets.from_sets([[1]] * 5)), ValueError, "num_perm = 32"),
+        (
+            lambda s: MinHasher(64).sketch(TokenSets.from_sets([[1]] * 5)),
+            ValueError,
+            "num_perm = 32",
+        ),
     ],
 )
 def test_bad_signatures(forest, signatures, change, error, message):
@@ -622,7 +743,11 @@ def test_what_fails_half_way_leaves_nothing(forest, signatures, monkeypatch):
         ({"recall": "x"}, TypeError, "recall must be a number, not 'x'"),
         ({"scheme": "x"}, ValueError, "scheme must be"),
         ({"seed": -1}, ValueError, "seed must be"),
-        ({"on_duplicate": "x"}, ValueError, "on_duplicate must be one of error, replace, skip, not 'x'"),
+        (
+            {"on_duplicate": "x"},
+            ValueError,
+            "on_duplicate must be one of error, replace, skip, not 'x'",
+        ),
     ],
 )
 def test_bad_parameters(arguments, error, message):
@@ -645,14 +770,19 @@ def test_bad_queries(forest, signatures, arguments, error, message):
         forest.query(signatures, **arguments)
 
 
-@pytest.mark.parametrize(("similarity", "error"), [(-0.1, ValueError), (1.1, ValueError), ("x", TypeError)])
+@pytest.mark.parametrize(
+    ("similarity", "error"), [(-0.1, ValueError), (1.1, ValueError), ("x", TypeError)]
+)
 def test_bad_similarities(similarity, error):
     with pytest.raises(error, match="similarity must be"):
         LSHForest().expected_recall(similarity)
 
 
 def test_forest_says_what_it_is(forest):
-    assert repr(forest) == "LSHForest(5 entries, num_perm=32, trees=8, recall=0.9, scheme='fast', seed=1)"
+    assert (
+        repr(forest)
+        == "LSHForest(5 entries, num_perm=32, trees=8, recall=0.9, scheme='fast', seed=1)"
+    )
     with pytest.raises(TypeError, match="None"):
         assert None in forest
     with pytest.raises(TypeError, match="cannot be hashed"):
@@ -663,20 +793,34 @@ def test_forest_says_what_it_is(forest):
 
 
 def test_matches_are_a_sequence_of_answers():
-    matches = Matches(np.array([0, 2, 2, 3]), np.array([5, 3, 9]), np.array([0.5, 0.25, 1.0]))
+    matches = Matches(
+        np.array([0, 2, 2, 3]), np.array([5, 3, 9]), np.array([0.5, 0.25, 1.0])
+    )
     assert len(matches) == 3
-    assert list(matches) == [matches[0], matches[1], matches[2]] == [[(5, 0.5), (3, 0.25)], [], [(9, 1.0)]]
+    assert (
+        list(matches)
+        == [matches[0], matches[1], matches[2]]
+        == [[(5, 0.5), (3, 0.25)], [], [(9, 1.0)]]
+    )
     assert matches[-1] == [Match(9, 1.0)]
     assert type(matches[0][0].key) is int
     assert repr(matches) == "Matches(3 queries, 3 matches)"
     for query in (3, -4):
-        with pytest.raises(IndexError, match=f"query {query} is out of range: there are 3 queries"):
+        with pytest.raises(
+            IndexError, match=f"query {query} is out of range: there are 3 queries"
+        ):
             matches[query]
-    assert list(Matches(np.array([0, 1, 3]), ["a", "b", "c"], None)) == [["a"], ["b", "c"]]
+    assert list(Matches(np.array([0, 1, 3]), ["a", "b", "c"], None)) == [
+        ["a"],
+        ["b", "c"],
+    ]
 
 
 @given(
-    st.lists(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), max_size=12), max_size=5),
+    st.lists(
+        st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), max_size=12),
+        max_size=5,
+    ),
     st.sampled_from([None, 1, 2, 5]),
     st.sampled_from([int, str, float, "none"]),
 )
@@ -685,17 +829,28 @@ def test_best_first(answers, k, kind):
     turn = {int: int, str: lambda key: f"{key + 9:02}", float: float, "none": int}[kind]
     answers = [[(turn(key), score) for key, score in answer] for answer in answers]
     matches = [match for answer in answers for match in answer]
-    keys, scores = [key for key, _ in matches], np.array([score for _, score in matches], np.int64)
+    keys, scores = (
+        [key for key, _ in matches],
+        np.array([score for _, score in matches], np.int64),
+    )
     column = np.array(keys, np.int64) if kind in (int, "none") else keys
     offsets = np.cumsum([0, *map(len, answers)], dtype=np.int64)
     before = (offsets.tolist(), list(keys), scores.tolist())
     got = best_first(offsets, column, None if kind == "none" else scores, k)
     best = [
-        sorted(answer, key=(lambda m: m[0]) if kind == "none" else (lambda m: (-m[1], m[0])))[:k] for answer in answers
+        sorted(
+            answer,
+            key=(lambda m: m[0]) if kind == "none" else (lambda m: (-m[1], m[0])),
+        )[:k]
+        for answer in answers
     ]
     assert got[0].tolist() == np.cumsum([0, *map(len, best)]).tolist()
     assert list(got[1]) == [key for answer in best for key, _ in answer]
-    assert got[2] is None if kind == "none" else got[2].tolist() == [score for answer in best for _, score in answer]
+    assert (
+        got[2] is None
+        if kind == "none"
+        else got[2].tolist() == [score for answer in best for _, score in answer]
+    )
     assert before == (offsets.tolist(), list(column), scores.tolist())
     if kind != "none":
         doubles = best_first(offsets, column, scores / 8, k)

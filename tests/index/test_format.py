@@ -18,7 +18,12 @@ from tests.index.index_files import ROOT, shared, small
 from tests.reference.index_file import FAMILY, HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS
 from tests.reference.tables import checksum
 
-PAGE = " ".join((ROOT / "docs" / "reference" / "file-format.md").read_text().replace("|", " ").split())
+PAGE = " ".join(
+    (ROOT / "docs" / "reference" / "file-format.md")
+    .read_text()
+    .replace("|", " ")
+    .split()
+)
 INT, STR = list(range(30)), [f"key {i}" for i in range(30)]
 
 
@@ -38,7 +43,11 @@ class Draft:
         return SECTIONS[self.head[9].rstrip(b"\0").decode()]
 
     def pack(self):
-        names, data, records = SECTIONS["str" if "starts" in self.parts[0] else "int"], bytearray(8192), []
+        names, data, records = (
+            SECTIONS["str" if "starts" in self.parts[0] else "int"],
+            bytearray(8192),
+            [],
+        )
         for part in self.parts:
             record = [part["rows"]]
             for name in names:
@@ -48,11 +57,17 @@ class Draft:
                 data += raw
             records.append(record)
         self.place(records)
-        directory = HEAD.pack(*self.head[:2], len(records) if self.head[2] is None else self.head[2], *self.head[3:])
+        directory = HEAD.pack(
+            *self.head[:2],
+            len(records) if self.head[2] is None else self.head[2],
+            *self.head[3:],
+        )
         if self.family:
             directory += FAMILY.pack(*self.family[:3]) + b"".join(self.family[3:])
         for rows, *sections in records:
-            directory += struct.pack("<Q", rows) + b"".join(struct.pack("<QQQ", *section) for section in sections)
+            directory += struct.pack("<Q", rows) + b"".join(
+                struct.pack("<QQQ", *section) for section in sections
+            )
         directory += struct.pack("<Q", checksum(directory))
         self.header[4:7] = len(data), len(directory), checksum(directory)
         data += directory
@@ -83,7 +98,12 @@ def draft_of(path):
     data = path.read_bytes()
     header = list(HEADER.unpack_from(data))[:-1]
     head = list(HEAD.unpack_from(data, header[4]))
-    names, at, parts, family = SECTIONS[head[9].rstrip(b"\0").decode()], header[4] + HEAD.size, [], []
+    names, at, parts, family = (
+        SECTIONS[head[9].rstrip(b"\0").decode()],
+        header[4] + HEAD.size,
+        [],
+        [],
+    )
     if head[1] == 2:
         family, at = list(FAMILY.unpack_from(data, at)), at + FAMILY.size
         for length in family[1:]:
@@ -115,7 +135,10 @@ def files(tmp_path_factory):
             index.commit()
             index.remove(keys[3])
         found[kind] = path
-    index, codes = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=2), shared(30, values=2**16)[:, :2]
+    index, codes = (
+        LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=2),
+        shared(30, values=2**16)[:, :2],
+    )
     codes[4] = 2**64 - 1
     index.insert(INT, codes)
     index.save(folder / "family")
@@ -169,7 +192,9 @@ def directory_between_headers(draft):
         where, nbytes, total = draft.header[4:7]
         data[1024 : 1024 + nbytes] = data[where : where + nbytes]
         for at in (0, 4096):
-            data[at : at + HEADER.size] = sealed([*draft.header[:4], 1024, nbytes, total])
+            data[at : at + HEADER.size] = sealed(
+                [*draft.header[:4], 1024, nbytes, total]
+            )
 
     draft.finish = finish
 
@@ -186,7 +211,10 @@ def directory_checksum(draft):
 
 @rule("A header is valid only if its own checksum is right.")
 def both_headers(draft):
-    draft.finish = lambda data: (data.__setitem__(16, data[16] ^ 1), data.__setitem__(4112, data[4112] ^ 1))
+    draft.finish = lambda data: (
+        data.__setitem__(16, data[16] ^ 1),
+        data.__setitem__(4112, data[4112] ^ 1),
+    )
 
 
 @rule("all checksums, and both headers", opening=False)
@@ -197,14 +225,17 @@ def one_header(draft):
 @rule("The two are equal except between the last two steps of a commit.", opening=False)
 def headers_that_differ(draft):
     draft.finish = lambda data: data.__setitem__(
-        slice(4096, 4096 + HEADER.size), sealed([*draft.header[:2], 7, *draft.header[3:]])
+        slice(4096, 4096 + HEADER.size),
+        sealed([*draft.header[:2], 7, *draft.header[3:]]),
     )
 
 
 @rule("The first header is never older than the second.", opening=False)
 def second_header_newer(draft):
     newer = [*draft.header[:3], draft.header[3] + 1]
-    draft.finish = lambda data: data.__setitem__(slice(4096, 4096 + HEADER.size), sealed([*newer, *draft.header[4:7]]))
+    draft.finish = lambda data: data.__setitem__(
+        slice(4096, 4096 + HEADER.size), sealed([*newer, *draft.header[4:7]])
+    )
 
 
 # The directory
@@ -220,21 +251,47 @@ def directory_rule(sentence, place, value, name, kind="int"):
 
 directory_rule("`LSHFDIR` and a zero byte", 0, b"LSHFDIRS", "directory_magic")
 directory_rule("8 uint32 version, that of the header", 1, 2, "directory_version")
-directory_rule("8 uint32 version, that of the header", 1, 1, "directory_version_of_a_family", "family")
-directory_rule("in version 2 zero bytes only", 8, b"fast", "scheme_of_a_family", "family")
+directory_rule(
+    "8 uint32 version, that of the header",
+    1,
+    1,
+    "directory_version_of_a_family",
+    "family",
+)
+directory_rule(
+    "in version 2 zero bytes only", 8, b"fast", "scheme_of_a_family", "family"
+)
 directory_rule("number of segments, may be 0", 2, 3, "number_of_segments")
 directory_rule("slots of a signature, 1 to 65,536", 3, 0, "no_slots")
 directory_rule("slots of a signature, 1 to 65,536", 3, 65537, "too_many_slots")
 directory_rule("bands, at least 1", 4, 0, "no_bands")
-directory_rule("rows (slots) a band, at least 1; bands × rows ≤ num_perm", 5, 0, "no_rows")
-directory_rule("rows (slots) a band, at least 1; bands × rows ≤ num_perm", 5, 3, "too_many_rows")
+directory_rule(
+    "rows (slots) a band, at least 1; bands × rows ≤ num_perm", 5, 0, "no_rows"
+)
+directory_rule(
+    "rows (slots) a band, at least 1; bands × rows ≤ num_perm", 5, 3, "too_many_rows"
+)
 directory_rule("in (0, 1]; a NaN for none", 7, 0.0, "threshold_0")
 directory_rule("in (0, 1]; a NaN for none", 7, 1.5, "threshold_above_1")
 directory_rule("scheme: `fast` or `classic`, then zero bytes", 8, b"slow", "scheme")
-directory_rule("scheme: `fast` or `classic`, then zero bytes", 8, b"fast\0\0x", "scheme_with_more")
-directory_rule("kind of the keys: `int` or `str`, then zero bytes", 9, b"bytes", "kind_of_keys")
-directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\nb", "shingles_that_do_not_print")
-directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\0b", "shingles_with_a_zero")
+directory_rule(
+    "scheme: `fast` or `classic`, then zero bytes", 8, b"fast\0\0x", "scheme_with_more"
+)
+directory_rule(
+    "kind of the keys: `int` or `str`, then zero bytes", 9, b"bytes", "kind_of_keys"
+)
+directory_rule(
+    "printable ASCII, then zero bytes; may be empty",
+    10,
+    b"a\nb",
+    "shingles_that_do_not_print",
+)
+directory_rule(
+    "printable ASCII, then zero bytes; may be empty",
+    10,
+    b"a\0b",
+    "shingles_with_a_zero",
+)
 
 
 def family_rule(sentence, name, **values):
@@ -253,18 +310,45 @@ family_rule("num_perm + payload ≤ 65,536", "payload_far_too_large", _0=2**64 -
 family_rule(OF_WORDS, "payload_of_another_length", _0=2)
 family_rule(OF_WORDS, "no_payload", _0=0)
 family_rule(OF_WORDS, "measure_of_more_words", _4=b"hamming:bits:65")
-family_rule("bytes of the description of the family, f, 1 to 2^20", "no_family", _1=0, _3=b"")
 family_rule(
-    "bytes of the description of the family, f, 1 to 2^20", "family_too_long", _1=2**20 + 1, _3=bytes(2**20 + 1)
+    "bytes of the description of the family, f, 1 to 2^20", "no_family", _1=0, _3=b""
 )
-family_rule("bytes of the description of the family, f, 1 to 2^20", "family_beyond_the_end", _1=2**20)
+family_rule(
+    "bytes of the description of the family, f, 1 to 2^20",
+    "family_too_long",
+    _1=2**20 + 1,
+    _3=bytes(2**20 + 1),
+)
+family_rule(
+    "bytes of the description of the family, f, 1 to 2^20",
+    "family_beyond_the_end",
+    _1=2**20,
+)
 family_rule("bytes of the measure, m", "measure_beyond_the_end", _2=2**32 - 1)
-family_rule("description of the family, in UTF-8", "family_that_is_no_text", _3=b"\xff" * 43, _1=43)
-family_rule("measure, in ASCII; may be empty", "measure_that_is_no_text", _4="hamming:bits:1é".encode())
+family_rule(
+    "description of the family, in UTF-8",
+    "family_that_is_no_text",
+    _3=b"\xff" * 43,
+    _1=43,
+)
+family_rule(
+    "measure, in ASCII; may be empty",
+    "measure_that_is_no_text",
+    _4="hamming:bits:1é".encode(),
+)
 family_rule(OF_MEASURES, "no_measure_of_points", _4=b"hamming-bits-16")
 family_rule(OF_MEASURES, "measure_that_is_not_known", _4=b"fammimg:bits:16")
-family_rule("`hamming` goes with `bits` only.", "measure_of_another_layout", _4=b"cosine:bits:016")
-family_rule("without leading zeros", "measure_with_a_leading_zero", _4=b"hamming:bits:016", _2=16)
+family_rule(
+    "`hamming` goes with `bits` only.",
+    "measure_of_another_layout",
+    _4=b"cosine:bits:016",
+)
+family_rule(
+    "without leading zeros",
+    "measure_with_a_leading_zero",
+    _4=b"hamming:bits:016",
+    _2=16,
+)
 
 
 @rule("checksum of the whole directory before this field")
@@ -309,7 +393,12 @@ def a_part_twice(draft):
 
 @rule("No key has two rows that are not deleted.", opening=False)
 def key_in_two_parts(draft):
-    draft.parts.append({name: array if name == "rows" else array.copy() for name, array in draft.parts[0].items()})
+    draft.parts.append(
+        {
+            name: array if name == "rows" else array.copy()
+            for name, array in draft.parts[0].items()
+        }
+    )
 
 
 @rule("No key has two rows that are not deleted.", opening=False)
@@ -338,7 +427,11 @@ def length_of_the_pool(draft):
     draft.parts[0]["pool"] = np.append(draft.parts[0]["pool"], np.zeros(1, "<u4"))
 
 
-@rule("each band is judged alone: band j's table has the rows whose slot j is not 2^64 − 1", False, "family")
+@rule(
+    "each band is judged alone: band j's table has the rows whose slot j is not 2^64 − 1",
+    False,
+    "family",
+)
 def row_without_a_value_in_a_band(draft):
     signatures = draft.parts[0]["signatures"].reshape(-1, 9)
     signatures[0, 3] = 2**64 - 1
@@ -346,7 +439,9 @@ def row_without_a_value_in_a_band(draft):
 
 @rule("n × (num_perm + payload) words, row after row", kind="family")
 def number_of_payloads(draft):
-    draft.parts[0]["signatures"] = draft.parts[0]["signatures"].reshape(-1, 9)[:, :8].copy().reshape(-1)
+    draft.parts[0]["signatures"] = (
+        draft.parts[0]["signatures"].reshape(-1, 9)[:, :8].copy().reshape(-1)
+    )
 
 
 @rule("n × (num_perm + payload) words, row after row")
@@ -404,7 +499,10 @@ def row_under_another_tag(draft):
     draft.parts[0]["signatures"][0] ^= np.uint64(5)
 
 
-@rule("Rows of an empty set, whose first slot is 2^64 − 1, are in no band's table.", opening=False)
+@rule(
+    "Rows of an empty set, whose first slot is 2^64 − 1, are in no band's table.",
+    opening=False,
+)
 def empty_set_in_a_table(draft):
     draft.parts[0]["signatures"][:8] = 2**64 - 1
 
@@ -433,7 +531,9 @@ def length_below_the_capacity(draft):
 
 @rule("the tables follow each other without gaps")
 def entries_behind_the_tables(draft):
-    draft.parts[0]["tables"] = np.append(draft.parts[0]["tables"], np.array([NO_ENTRY], "<u8"))
+    draft.parts[0]["tables"] = np.append(
+        draft.parts[0]["tables"], np.array([NO_ENTRY], "<u8")
+    )
 
 
 @rule("NO_ENTRY is always at place l.")
@@ -453,7 +553,11 @@ def entry_before_its_home(draft):
     table, capacity = draft.table(3), int(draft.parts[0]["shape"][9])
     places = np.flatnonzero(table != NO_ENTRY)
     homes = (table[places] >> np.uint64(32)).astype(object) * capacity // 2**32 // 8 * 8
-    place = next(int(p) for p, home in zip(places, homes, strict=True) if home == p and table[p - 1] == NO_ENTRY and p)
+    place = next(
+        int(p)
+        for p, home in zip(places, homes, strict=True)
+        if home == p and table[p - 1] == NO_ENTRY and p
+    )
     table[place - 1], table[place] = table[place], NO_ENTRY
 
 
@@ -496,14 +600,18 @@ def block_beyond_the_pool(draft):
 @rule("that a unit is within the pool", opening=False)
 def unit_beyond_the_pool(draft):
     table = draft.table(0)
-    place = int(np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) != 0))[0])
+    place = int(
+        np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) != 0))[0]
+    )
     table[place] |= np.uint64(2**31 - 1)
 
 
 @rule("that a row is below n", opening=False)
 def row_beyond_the_last(draft):
     table = draft.table(3)
-    place = int(np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) == 0))[0])
+    place = int(
+        np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) == 0))[0]
+    )
     table[place] = table[place] >> np.uint64(32) << np.uint64(32) | np.uint64(1000)
 
 
@@ -518,7 +626,9 @@ def row_that_is_missing(draft):
 def checksum_rule(name):
     def damage(draft):
         part, at = gone_part(draft), draft.names.index(name) + 1
-        draft.place = lambda records: records[part][at].__setitem__(2, records[part][at][2] ^ 1)
+        draft.place = lambda records: records[part][at].__setitem__(
+            2, records[part][at][2] ^ 1
+        )
 
     damage.__name__ = f"checksum_of_{name}"
     kind = "int" if name == "integers" else "str"
@@ -533,13 +643,18 @@ for _name in dict.fromkeys([*SECTIONS["int"], *SECTIONS["str"]]):
 def test_a_draft_is_a_file(files, kind, tmp_path):
     """What the tests below change is accepted as it is."""
     (tmp_path / "index").write_bytes(draft_of(files[kind]).pack())
-    with LSHIndex.open(tmp_path / "index", verify=True) as index, LSHIndex.open(files[kind]) as other:
+    with (
+        LSHIndex.open(tmp_path / "index", verify=True) as index,
+        LSHIndex.open(files[kind]) as other,
+    ):
         index.verify()
         assert sorted(index) == sorted(other)
 
 
 @pytest.mark.parametrize(("sentence", "opening", "kind", "damage"), RULES)
-def test_a_file_that_breaks_a_rule_is_refused(files, tmp_path, sentence, opening, kind, damage):
+def test_a_file_that_breaks_a_rule_is_refused(
+    files, tmp_path, sentence, opening, kind, damage
+):
     assert sentence in PAGE
     path, draft = Path(tmp_path / "index"), draft_of(files[kind])
     damage(draft)
@@ -549,8 +664,15 @@ def test_a_file_that_breaks_a_rule_is_refused(files, tmp_path, sentence, opening
         with pytest.raises(FormatError, match=said):
             LSHIndex.open(path, verify=False)
     else:
-        with LSHIndex.open(path, verify=False) as index, pytest.raises(FormatError, match=said):
+        with (
+            LSHIndex.open(path, verify=False) as index,
+            pytest.raises(FormatError, match=said),
+        ):
             index.verify()
-    if damage not in (one_header, headers_that_differ, second_header_newer):  # the first leads to all that is needed
+    if damage not in (
+        one_header,
+        headers_that_differ,
+        second_header_newer,
+    ):  # the first leads to all that is needed
         with pytest.raises(FormatError, match=said):
             LSHIndex.open(path, verify=True)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from lshfast import HammingIndex, LSHEnsemble, LSHForest, MinHasher, TanimotoIndex, TokenSets
+from lshfast import (
+    HammingIndex,
+    LSHEnsemble,
+    LSHForest,
+    MinHasher,
+    TanimotoIndex,
+    TokenSets,
+)
 from lshfast.exact import PrefixIndex
 from tests.index.make_golden_index import CODES, FOLDER, NUMBERED, PREFIX, SETS, TREES
 
@@ -11,11 +18,17 @@ from tests.index.make_golden_index import CODES, FOLDER, NUMBERED, PREFIX, SETS,
 def test_files_of_codes(name, tmp_path):
     expected = CODES[name](tmp_path / "index")
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
-    kind, measure = (HammingIndex, ("radius", 5)) if "hamming" in name else (TanimotoIndex, ("threshold", 0.6))
+    kind, measure = (
+        (HammingIndex, ("radius", 5))
+        if "hamming" in name
+        else (TanimotoIndex, ("threshold", 0.6))
+    )
     index = kind.open(FOLDER / name)
     keys, codes = index.items()
     assert (index.bits, getattr(index, measure[0])) == (100, measure[1])
-    assert {key: tuple(code) for key, code in zip(list(keys), codes.tolist(), strict=True)} == expected
+    assert {
+        key: tuple(code) for key, code in zip(list(keys), codes.tolist(), strict=True)
+    } == expected
 
 
 def check_sets(index, expected):
@@ -55,11 +68,20 @@ def test_files_of_numbered_sets(name, tmp_path):
 def test_files_of_trees(name, tmp_path):
     expected = TREES[name](tmp_path / "index")
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
-    index = (LSHForest if name.startswith("forest") else LSHEnsemble).open(FOLDER / name)
-    assert (index.trees, index.recall, index.hasher) == (3, 0.7, MinHasher(8, "classic", 2**64 - 1))
+    index = (LSHForest if name.startswith("forest") else LSHEnsemble).open(
+        FOLDER / name
+    )
+    assert (index.trees, index.recall, index.hasher) == (
+        3,
+        0.7,
+        MinHasher(8, "classic", 2**64 - 1),
+    )
     index.verify()
     held = {}
     for keys, (signatures, *sizes) in index._batches():
         for i, key in enumerate(list(keys)):
-            held[key] = tuple(signatures[i].tolist()), sizes[0][i, 0] if sizes else expected[key][1]
+            held[key] = (
+                tuple(signatures[i].tolist()),
+                sizes[0][i, 0] if sizes else expected[key][1],
+            )
     assert held == expected

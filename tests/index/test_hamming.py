@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lshfast._common.container import sealed
 from lshfast._common.errors import FormatError
@@ -35,10 +41,15 @@ def test_queries(level, bits, n):
     index = HammingIndex(bits)
     assert index.insert(range(n), codes) == n == len(index)
     for radius in (0, 3, bits // 2, bits):
-        wanted = [reference.within(codes.tolist(), query, radius) for query in queries.tolist()]
+        wanted = [
+            reference.within(codes.tolist(), query, radius)
+            for query in queries.tolist()
+        ]
         assert answers(index.within(queries, radius)) == wanted
     for k in (1, 10, n + 5):
-        wanted = [reference.nearest(codes.tolist(), query, k) for query in queries.tolist()]
+        wanted = [
+            reference.nearest(codes.tolist(), query, k) for query in queries.tolist()
+        ]
         assert answers(index.query(queries, k)) == wanted
     assert index.within(queries[0]) == index.within(queries[:1])[0]
     assert index.query(queries[0], 1) == index.query(queries[:1], 1)[0]
@@ -57,12 +68,18 @@ def test_queries_of_several_segments(level, bits, monkeypatch):
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
     for radius in (0, 2, 5, 30):
-        wanted = [[(names[row], d) for row, d in reference.within(held, query, radius)] for query in queries.tolist()]
+        wanted = [
+            [(names[row], d) for row, d in reference.within(held, query, radius)]
+            for query in queries.tolist()
+        ]
         found = index.within(queries, radius)
         assert answers(found) == wanted
         assert found.method == "blocks"
     for k in (1, 5, 1000):
-        wanted = [[(names[row], d) for row, d in reference.nearest(held, query, k)] for query in queries.tolist()]
+        wanted = [
+            [(names[row], d) for row, d in reference.nearest(held, query, k)]
+            for query in queries.tolist()
+        ]
         assert answers(index.query(queries, k)) == wanted
     wanted = [(names[i], names[j], d) for i, j, d in reference.pairs(held, 3)]
     assert [*index.pairs(3)] == wanted
@@ -73,7 +90,10 @@ def test_the_method_depends_on_the_radius_and_the_number_of_codes():
     index = HammingIndex()
     index.insert(range(20_000), rng.integers(0, 2**64, (20_000, 1), np.uint64))
     query = np.zeros((1, 1), np.uint64)
-    assert [index.within(query, radius).method for radius in (3, 25)] == ["blocks", "scan"]
+    assert [index.within(query, radius).method for radius in (3, 25)] == [
+        "blocks",
+        "scan",
+    ]
     assert index.describe(3).startswith("blocks of")
     assert index.describe(25) == "scan of 20,000 codes of 64 bits"
     few = HammingIndex()
@@ -88,7 +108,9 @@ def test_codes_that_share_all_but_a_few_bits_are_scanned():
     index.insert(range(20_000), codes)
     found = index.within(codes[:1], 3)
     assert found.method == "scan"
-    distances = np.array([bin(int(code)).count("1") for code in (codes ^ codes[0]).ravel()])
+    distances = np.array(
+        [bin(int(code)).count("1") for code in (codes ^ codes[0]).ravel()]
+    )
     assert len(found[0]) == np.count_nonzero(distances <= 3)
 
 
@@ -139,9 +161,14 @@ class BesideADict(RuleBasedStateMachine):
     def codes(self, places):
         return self.pool[places].reshape(-1, self.words)
 
-    @rule(entries=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 39)), max_size=30))
+    @rule(
+        entries=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 39)), max_size=30)
+    )
     def insert(self, entries):
-        keys, codes = [self.kind(key) for key, _ in entries], self.codes([place for _, place in entries])
+        keys, codes = (
+            [self.kind(key) for key, _ in entries],
+            self.codes([place for _, place in entries]),
+        )
         wanted = dict(zip(keys, codes.tolist(), strict=True))
         assert self.index.insert(keys, codes) == len(wanted)
         last = {key: place for place, key in enumerate(keys)}
@@ -163,14 +190,20 @@ class BesideADict(RuleBasedStateMachine):
     @rule(place=st.integers(0, 39), radius=st.integers(0, 12))
     def within(self, place, radius):
         names = [*self.model]
-        found = reference.within([*self.model.values()], self.pool[place].tolist(), radius)
-        assert self.index.within(self.pool[place], radius) == [(names[row], d) for row, d in found]
+        found = reference.within(
+            [*self.model.values()], self.pool[place].tolist(), radius
+        )
+        assert self.index.within(self.pool[place], radius) == [
+            (names[row], d) for row, d in found
+        ]
 
     @rule(place=st.integers(0, 39), k=st.integers(1, 70))
     def nearest(self, place, k):
         names = [*self.model]
         found = reference.nearest([*self.model.values()], self.pool[place].tolist(), k)
-        assert self.index.query(self.pool[place], k) == [(names[row], d) for row, d in found]
+        assert self.index.query(self.pool[place], k) == [
+            (names[row], d) for row, d in found
+        ]
 
     @invariant()
     def has_the_same_keys(self):
@@ -181,16 +214,26 @@ class BesideADict(RuleBasedStateMachine):
 
 def test_beside_a_dict(monkeypatch):
     small_segments(monkeypatch)
-    run_state_machine_as_test(BesideADict, settings=settings(max_examples=30, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(
+        BesideADict,
+        settings=settings(max_examples=30, stateful_step_count=20, deadline=None),
+    )
 
 
 def test_readers_see_batches_completely(monkeypatch):
     """Each batch has the same code 50 times; queries in other threads count multiples of 50."""
     small_segments(monkeypatch)
-    index, code, over, counts = HammingIndex(), np.full((1, 1), 7, np.uint64), threading.Event(), []
+    index, code, over, counts = (
+        HammingIndex(),
+        np.full((1, 1), 7, np.uint64),
+        threading.Event(),
+        [],
+    )
 
     def read():
-        while not over.wait(0.001):  # a thread that only asks would keep the others from the interpreter
+        while not over.wait(
+            0.001
+        ):  # a thread that only asks would keep the others from the interpreter
             counts.append(len(index.within(code, 0)[0]))
 
     readers = [threading.Thread(target=read) for _ in range(2)]
@@ -244,7 +287,9 @@ def test_every_damaged_byte_is_found(tmp_path):
     data = path.read_bytes()
     for at in [*range(64), *range(128, 128 + 27), *range(192, len(data))]:
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-        with pytest.raises(FormatError, match=r"codes\.ham: (header|keys|codes|the file)"):
+        with pytest.raises(
+            FormatError, match=r"codes\.ham: (header|keys|codes|the file)"
+        ):
             HammingIndex.open(path)
     for length in (0, 5, 63, 100, len(data) - 1):
         path.write_bytes(data[:length])
@@ -259,7 +304,17 @@ def rewritten(path, **changes):
     """Write a file with valid checksums and wrong content."""
     header = HammingIndex._file.container.struct
     data = path.read_bytes()
-    names = ["magic", "version", "kind", "bits", "radius", "n", "key_bytes", "key_sum", "code_sum"]
+    names = [
+        "magic",
+        "version",
+        "kind",
+        "bits",
+        "radius",
+        "n",
+        "key_bytes",
+        "key_sum",
+        "code_sum",
+    ]
     fields = dict(zip(names, header.unpack(data[: header.size]), strict=True)) | {
         name: value for name, value in changes.items() if name in names
     }
@@ -268,7 +323,9 @@ def rewritten(path, **changes):
     fields["key_bytes"] = changes.get("key_bytes", len(keys))
     fields["key_sum"], fields["code_sum"] = map(checksum, (keys, codes))
     packed = sealed(header.pack(*fields.values()))
-    path.write_bytes(packed.ljust(128, b"\0") + keys.ljust(-(-len(keys) // 64) * 64, b"\0") + codes)
+    path.write_bytes(
+        packed.ljust(128, b"\0") + keys.ljust(-(-len(keys) // 64) * 64, b"\0") + codes
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,10 +344,22 @@ def rewritten(path, **changes):
         ({"keys": np.array([5, 5]).tobytes()}, "in the index already, or twice"),
         ({"keys": b"12345678"}, "8 bytes for 2 ints"),
         ({"kind": 1}, "16 bytes for the places of 2 strs"),
-        ({"kind": 1, "keys": np.array([0, 3, 2]).tobytes() + b"ab"}, "places must ascend"),
-        ({"kind": 1, "keys": np.array([0, -1, 2]).tobytes() + b"ab"}, "places must ascend"),
-        ({"kind": 1, "keys": np.array([0, 1, 2]).tobytes() + b"a\xff"}, "not valid UTF-8"),
-        ({"kind": 1, "keys": np.array([0, 1, 2]).tobytes() + b"aa"}, "in the index already, or twice"),
+        (
+            {"kind": 1, "keys": np.array([0, 3, 2]).tobytes() + b"ab"},
+            "places must ascend",
+        ),
+        (
+            {"kind": 1, "keys": np.array([0, -1, 2]).tobytes() + b"ab"},
+            "places must ascend",
+        ),
+        (
+            {"kind": 1, "keys": np.array([0, 1, 2]).tobytes() + b"a\xff"},
+            "not valid UTF-8",
+        ),
+        (
+            {"kind": 1, "keys": np.array([0, 1, 2]).tobytes() + b"aa"},
+            "in the index already, or twice",
+        ),
     ],
 )
 def test_files_with_wrong_content_are_refused(tmp_path, changes, message):

@@ -15,7 +15,12 @@ from lshfast.index.hamming import join as hamming_join
 from lshfast.index.hamming import plan as hamming_plan
 from lshfast.index.hamming.dedup import dedup_codes
 from lshfast.index.hamming.join import hamming_pairs
-from lshfast.index.hamming.plan import buckets_within, choose_blocks, fit_blocks, levels_for
+from lshfast.index.hamming.plan import (
+    buckets_within,
+    choose_blocks,
+    fit_blocks,
+    levels_for,
+)
 from lshfast.index.hamming.sampled import TablePlan, choose_tables, missed, plan_tables
 from tests.index.hamming_codes import clustered, scan, use_plan
 from tests.reference import hamming as reference
@@ -25,22 +30,36 @@ from tests.reference import hamming as reference
 
 @pytest.mark.few_cases
 @settings(max_examples=40)
-@given(data=st.data(), words=st.sampled_from([1, 2, 4, 16]), radius=st.sampled_from([0, 1, 3, 8, 40]))
+@given(
+    data=st.data(),
+    words=st.sampled_from([1, 2, 4, 16]),
+    radius=st.sampled_from([0, 1, 3, 8, 40]),
+)
 def test_pairs_and_keepers_of_any_codes(level, data, words, radius):
     codes = clustered(
-        data.draw(st.integers(0, 60)), words, flips=data.draw(st.integers(0, 6)), seed=data.draw(st.integers(0, 99))
+        data.draw(st.integers(0, 60)),
+        words,
+        flips=data.draw(st.integers(0, 6)),
+        seed=data.draw(st.integers(0, 99)),
     )
     wanted = reference.pairs(codes.tolist(), radius)
     assert [*hamming_pairs(codes, radius)] == wanted
-    assert dedup_codes(codes, radius).keeper.tolist() == reference.keepers(codes.tolist(), radius)
+    assert dedup_codes(codes, radius).keeper.tolist() == reference.keepers(
+        codes.tolist(), radius
+    )
 
 
 def counted_pairs(codes, radius):
     """Return all pairs of codes of 64 bits."""
     found = []
     for i in range(len(codes) - 1):
-        bits = np.unpackbits((codes[i + 1 :] ^ codes[i]).view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
-        found += [(i, i + 1 + j, int(bits[j])) for j in np.flatnonzero(bits <= radius).tolist()]
+        bits = np.unpackbits(
+            (codes[i + 1 :] ^ codes[i]).view(np.uint8).reshape(-1, 8), axis=1
+        ).sum(axis=1)
+        found += [
+            (i, i + 1 + j, int(bits[j]))
+            for j in np.flatnonzero(bits <= radius).tolist()
+        ]
     return found
 
 
@@ -59,7 +78,11 @@ def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
 def blocks_for_few(n, bits, radius, free, **_):
     """Choose blocks where a scan would be chosen, unless there are very few codes or bits."""
     few = n < 20 or free < 24
-    return scan(n, bits, radius) if few else hamming_plan.plan_of(n, bits, radius, (8, 8, 8))
+    return (
+        scan(n, bits, radius)
+        if few
+        else hamming_plan.plan_of(n, bits, radius, (8, 8, 8))
+    )
 
 
 @pytest.mark.slow
@@ -71,22 +94,34 @@ def test_many_codes_that_share_a_block():
     progress = []
     pairs = hamming_pairs(codes, 3, progress=lambda *step: progress.append(step))
     ordered = np.sort(codes)
-    assert {(int(left), int(right)) for left, right, distance in pairs if distance == 0} == equal_pairs(codes)
+    assert {
+        (int(left), int(right)) for left, right, distance in pairs if distance == 0
+    } == equal_pairs(codes)
     assert len(np.unique(ordered)) > 90_000
-    assert {(row, row + 1000) for row in range(1000)} <= {(left, right) for left, right, _ in pairs}
+    assert {(row, row + 1000) for row in range(1000)} <= {
+        (left, right) for left, right, _ in pairs
+    }
     assert progress[-1][1] == progress[-1][2]
 
 
 def equal_pairs(codes):
     order = np.argsort(codes, kind="stable")
     ends = np.flatnonzero(np.diff(codes[order])) + 1
-    return {pair for group in np.split(order, ends) if len(group) > 1 for pair in combinations(group.tolist(), 2)}
+    return {
+        pair
+        for group in np.split(order, ends)
+        if len(group) > 1
+        for pair in combinations(group.tolist(), 2)
+    }
 
 
 # Keepers
 
 
-@pytest.mark.parametrize("radius", [0, 3, 64, *(pytest.param(radius, marks=pytest.mark.slow) for radius in (1, 10))])
+@pytest.mark.parametrize(
+    "radius",
+    [0, 3, 64, *(pytest.param(radius, marks=pytest.mark.slow) for radius in (1, 10))],
+)
 def test_keepers(radius, monkeypatch):
     codes = clustered(1000, 1, flips=6).ravel()
     weights = np.random.default_rng(5).integers(0, 50, 1000)
@@ -99,7 +134,9 @@ def test_keepers(radius, monkeypatch):
         for threads in (1, 2):
             for name in kernels.available():
                 with kernels.use(name):
-                    results.append(dedup_codes(codes, radius, keep=keep, threads=threads))
+                    results.append(
+                        dedup_codes(codes, radius, keep=keep, threads=threads)
+                    )
         first = results[0]
         assert all((result.keeper == first.keeper).all() for result in results)
         check_keepers(codes, radius, [*order], first)
@@ -111,11 +148,15 @@ def check_keepers(codes, radius, order, result):
     rank[order] = np.arange(len(codes))
     distances = np.zeros((len(codes), len(codes)), np.uint8)
     for i, code in enumerate(codes):
-        distances[i] = np.unpackbits((codes ^ code).view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
+        distances[i] = np.unpackbits(
+            (codes ^ code).view(np.uint8).reshape(-1, 8), axis=1
+        ).sum(axis=1)
     kept = np.array([row for row in order if result.keep[row]])
     near = distances[:, kept] <= radius
     assert near[kept].sum() == len(kept)  # only themselves
-    assert (result.keeper == kept[near.argmax(axis=1)]).all()  # the first of those within the radius
+    assert (
+        result.keeper == kept[near.argmax(axis=1)]
+    ).all()  # the first of those within the radius
     assert (rank[result.keeper] <= rank).all()
     assert (result.distance == distances[np.arange(len(codes)), result.keeper]).all()
     assert (result.keep == (result.keeper == np.arange(len(codes)))).all()
@@ -136,11 +177,20 @@ def test_keepers_in_several_batches(monkeypatch):
 def test_result_of_dedup():
     codes = np.array([[0, 1], [0, 0], [0, 3], [7, 0], [0, 1]], np.uint64)
     steps = []
-    result = dedup_codes(codes, 1, keys="abcde", keep=[1, 2, 1, 2, 5.0], progress=lambda *step: steps.append(step))
+    result = dedup_codes(
+        codes,
+        1,
+        keys="abcde",
+        keep=[1, 2, 1, 2, 5.0],
+        progress=lambda *step: steps.append(step),
+    )
     assert result.removed == [("a", "e", 0), ("b", "e", 1), ("c", "e", 1)]
     assert result.keep.tolist() == [False, False, False, True, True]
     assert (len(result), result.copies) == (5, 1)
-    assert repr(result) == "CodeDedup(5 codes: 2 kept, 3 removed within distance 1, 1 of them copies)"
+    assert (
+        repr(result)
+        == "CodeDedup(5 codes: 2 kept, 3 removed within distance 1, 1 of them copies)"
+    )
     assert steps == [("dedup", 4, 4)]
     assert [*dedup_codes(codes[:0], 1).keep] == []
     assert dedup_codes(codes[:1], 128).keep.tolist() == [True]
@@ -195,13 +245,18 @@ def test_bits_that_are_always_equal_are_left_out(varying):
     assert plan.method == "blocks"
     assert plan.candidates < len(codes) / 20  # all codes are equal in half of the bits
     assert [int(mask[0]).bit_count() for mask in masks] == [*plan.block_bits]
-    assert int(np.bitwise_or.reduce(masks, axis=None)).bit_count() == sum(plan.block_bits)
+    assert int(np.bitwise_or.reduce(masks, axis=None)).bit_count() == sum(
+        plan.block_bits
+    )
 
 
 # Tables of sampled bits
 
 
-@pytest.mark.parametrize(("bits", "radius", "width"), [(12, 3, 2), (10, 2, 3), (9, 5, 4), (8, 8, 2), (8, 0, 3)])
+@pytest.mark.parametrize(
+    ("bits", "radius", "width"),
+    [(12, 3, 2), (10, 2, 3), (9, 5, 4), (8, 8, 2), (8, 0, 3)],
+)
 def test_the_probability_of_missing_a_pair(bits, radius, width):
     """All sets of bits in which a pair may differ are counted."""
     for tables in range(bits // width + 1):
@@ -212,7 +267,10 @@ def test_the_probability_of_missing_a_pair(bits, radius, width):
 
 
 @pytest.mark.parametrize("recall", [0.1, 0.5, 0.9, 0.99, 0.999999])
-@pytest.mark.parametrize(("n", "bits", "radius"), [(10**6, 256, 31), (1000, 64, 10), (10**9, 1024, 50), (100, 7, 1)])
+@pytest.mark.parametrize(
+    ("n", "bits", "radius"),
+    [(10**6, 256, 31), (1000, 64, 10), (10**9, 1024, 50), (100, 7, 1)],
+)
 def test_a_plan_promises_the_recall_with_the_fewest_tables(n, bits, radius, recall):
     plan = plan_tables(n, bits, radius, recall)
     miss = [missed(bits, radius, plan.width, tables) for tables in plan.tables]
@@ -236,7 +294,9 @@ def planted(n, pairs, radius, seed):
     flips = np.zeros((pairs, 256), np.bool_)
     for row in flips:
         row[rng.permutation(256)[:radius]] = True
-    codes[n - pairs :] = codes[:pairs] ^ np.packbits(flips, axis=1, bitorder="little").view(np.uint64)
+    codes[n - pairs :] = codes[:pairs] ^ np.packbits(
+        flips, axis=1, bitorder="little"
+    ).view(np.uint64)
     return codes
 
 
@@ -248,12 +308,17 @@ def test_the_promised_recall_is_kept():
         found = hamming_pairs(codes, 31, recall=recall)
         assert (found.distance == 31).all()
         assert (found.right - found.left == 15_000).all()
-        assert abs(len(found) / 5000 - plan.recall) <= 4 * (plan.recall * (1 - plan.recall) / 5000) ** 0.5
+        assert (
+            abs(len(found) / 5000 - plan.recall)
+            <= 4 * (plan.recall * (1 - plan.recall) / 5000) ** 0.5
+        )
 
 
 def test_sampled_pairs_are_the_same_with_any_threads_and_differ_by_seed(level):
     codes, steps = planted(5000, 1000, 31, seed=4), []
-    first = hamming_pairs(codes, 31, recall=0.6, threads=1, progress=lambda *step: steps.append(step))
+    first = hamming_pairs(
+        codes, 31, recall=0.6, threads=1, progress=lambda *step: steps.append(step)
+    )
     assert steps[-1][1] == steps[-1][2] == len(steps)
     for threads in (2, 5):
         again = hamming_pairs(codes, 31, recall=0.6, threads=threads)
@@ -268,7 +333,9 @@ def test_sampled_pairs_are_the_same_with_any_threads_and_differ_by_seed(level):
 def test_golden_sampled_pairs():
     """The samples are the same on each platform and with each version of numpy."""
     words = draw(1, 99, 40_000).reshape(10, 1000, 4)
-    codes = np.concatenate([words[0], words[0] ^ np.bitwise_and.reduce(words[1:5], axis=0)])
+    codes = np.concatenate(
+        [words[0], words[0] ^ np.bitwise_and.reduce(words[1:5], axis=0)]
+    )
     found = hamming_pairs(codes, 20, recall=0.5)
     assert (len(found), int(found.left.sum()), int(found.right.sum())) == GOLDEN
 
@@ -295,7 +362,9 @@ def test_codes_that_share_most_bits_are_searched_completely():
     """Where tables would have crowded buckets, the answer is complete."""
     rng = np.random.default_rng(5)
     codes = np.zeros((3000, 16), np.uint64)
-    codes[np.arange(3000), rng.integers(0, 16, 3000)] = np.uint64(1) << rng.integers(0, 64, 3000).astype(np.uint64)
+    codes[np.arange(3000), rng.integers(0, 16, 3000)] = np.uint64(1) << rng.integers(
+        0, 64, 3000
+    ).astype(np.uint64)
     assert choose_tables(codes, 1, 0.5, 1) is None
     assert [*hamming_pairs(codes, 1, recall=0.5)] == [*hamming_pairs(codes, 1)]
     assert len(hamming_pairs(np.ones(3, np.uint64), 0, recall=0.5)) == 3

@@ -14,7 +14,9 @@ from tests.interrupts import interrupted, places
 pytestmark = pytest.mark.slow
 
 MOST = 60  # places of a call that are tried
-MOST_OF_FILES = 150  # so many that some lie in the few lines that release the lock of a hidden file
+MOST_OF_FILES = (
+    150  # so many that some lie in the few lines that release the lock of a hidden file
+)
 
 OLD, OLD_ROWS = list(range(12)), shared(12)
 NEW, NEW_ROWS = [3, 20, 7, 21, 20, 22, 3, 23], shared(8, seed=1)
@@ -64,7 +66,9 @@ def check(index, states):
     other = small()
     other.insert(list(found), np.array(list(found.values()), np.uint64))
     queries = np.concatenate([OLD_ROWS, NEW_ROWS])
-    assert list(index.query(queries, threshold=0)) == list(other.query(queries, threshold=0))
+    assert list(index.query(queries, threshold=0)) == list(
+        other.query(queries, threshold=0)
+    )
     assert all(key in index for key in found)
     assert len(index) == len(found)
     return found
@@ -95,7 +99,9 @@ def test_in_memory(tmp_path, kind, act):
     for turn, place in enumerate(places(count, MOST)):
         index = filled(key_of, act)
         _, raised = interrupted(lambda index=index: run(index), place)
-        found = check(index, [before, after] if raised else [after])  # the number of places varies a little
+        found = check(
+            index, [before, after] if raised else [after]
+        )  # the number of places varies a little
         met += [found == before] * raised
         check_use(index, key_of(1000))
         if kind != "name" and turn % 8 == 0:
@@ -115,7 +121,9 @@ def test_in_a_file(tmp_path, kind, act):
     index.save(path)
 
     def opened():
-        index = LSHIndex.open(path, "r+", on_duplicate=act if act in ("skip", "replace") else "error")
+        index = LSHIndex.open(
+            path, "r+", on_duplicate=act if act in ("skip", "replace") else "error"
+        )
         index.insert([key_of(key) for key in range(6)], OLD_ROWS[:6])
         return index
 
@@ -133,7 +141,9 @@ def test_in_a_file(tmp_path, kind, act):
         assert held(path) == found
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that had just been opened
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a file that had just been opened
 @pytest.mark.parametrize("act", ["commit", "compact", "close", "save"])
 def test_files_written(tmp_path, act):
     path = tmp_path / "index"
@@ -148,7 +158,11 @@ def test_files_written(tmp_path, act):
         return index
 
     def run(index):
-        return index.save(path.with_name("other")) if act == "save" else getattr(index, act)()
+        return (
+            index.save(path.with_name("other"))
+            if act == "save"
+            else getattr(index, act)()
+        )
 
     index = opened()
     new = content(index)
@@ -159,7 +173,9 @@ def test_files_written(tmp_path, act):
         index = opened()
         interrupted(lambda index=index: run(index), place)
         assert held_by_reader(path) in (old, new)
-        if index.store.closed:  # it ended in the middle of opening the new file, or of closing
+        if (
+            index.store.closed
+        ):  # it ended in the middle of opening the new file, or of closing
             index.store.abandon()
             continue
         assert check(index, [new]) == new
@@ -177,10 +193,15 @@ def held_by_reader(path):
 def test_an_array_that_is_kept_is_read_only(tmp_path):
     """Wherever the insertion was interrupted: nobody can write to what the index holds."""
     signatures = np.zeros((9000, 8), np.uint64)
-    count, _ = interrupted(lambda: small().insert(np.arange(9000), signatures.copy(), copy=False), 0)
+    count, _ = interrupted(
+        lambda: small().insert(np.arange(9000), signatures.copy(), copy=False), 0
+    )
     for place in places(count, MOST):
         index, own = small(), signatures.copy()
-        interrupted(lambda index=index, own=own: index.insert(np.arange(9000), own, copy=False), place)
+        interrupted(
+            lambda index=index, own=own: index.insert(np.arange(9000), own, copy=False),
+            place,
+        )
         assert len(index) in (0, 9000)
         assert len(index) == 0 or not own.flags.writeable
 
@@ -191,7 +212,9 @@ def test_in_lmdb(tmp_path, act):
     from lshfast.index.stores.lmdb import LmdbStore
 
     mode, run = act if act in ("skip", "replace") else "error", change(act, int)
-    with LSHIndex(**SMALL, on_duplicate=mode, store=LmdbStore(tmp_path, sync=False)) as index:
+    with LSHIndex(
+        **SMALL, on_duplicate=mode, store=LmdbStore(tmp_path, sync=False)
+    ) as index:
         index.insert(OLD, OLD_ROWS)
         before = content(index)
         count, _ = interrupted(lambda: run(index), 0)
@@ -219,8 +242,14 @@ def test_in_a_forest(n, act):
         return forest
 
     def answers(forest):
-        if n > 100:  # of many, a query finds the nearest only with some probability, but what equals it always
-            return [match.similarity == 1 for matches in forest.query(rows[:12], 1) for match in matches]
+        if (
+            n > 100
+        ):  # of many, a query finds the nearest only with some probability, but what equals it always
+            return [
+                match.similarity == 1
+                for matches in forest.query(rows[:12], 1)
+                for match in matches
+            ]
         return list(forest.query(np.concatenate([rows, NEW_ROWS]), n))
 
     forest = grown()
@@ -232,7 +261,11 @@ def test_in_a_forest(n, act):
         forest = grown()
         interrupted(lambda forest=forest: run(forest), place)
         assert (sorted(forest), answers(forest)) in (before, after)
-        whole = after if len(forest) == len(after[0]) and answers(forest) == after[1] else before
+        whole = (
+            after
+            if len(forest) == len(after[0]) and answers(forest) == after[1]
+            else before
+        )
         forest.insert(10**6, OLD_ROWS[0])
         forest.remove(10**6)
         assert (sorted(forest), answers(forest)) == whole

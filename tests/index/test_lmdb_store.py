@@ -22,7 +22,9 @@ from tests.index.index_machine import SMALL, IndexMachine, Stage
 
 pytestmark = pytest.mark.slow
 
-lmdb = pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+lmdb = pytest.importorskip(
+    "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+)
 from lshfast.index.stores import lmdb as lmdb_store  # noqa: E402
 from lshfast.index.stores.lmdb import LmdbStore  # noqa: E402
 
@@ -30,7 +32,9 @@ MAP = 1 << 30
 
 
 def signatures(n, seed=0, num_perm=8):
-    return np.random.default_rng(seed).integers(0, 1 << 60, (n, num_perm), dtype=np.uint64)
+    return np.random.default_rng(seed).integers(
+        0, 1 << 60, (n, num_perm), dtype=np.uint64
+    )
 
 
 def opened(path, **choices):
@@ -55,7 +59,9 @@ def test_beside_the_model(tmp_path_factory):
     class Machine(IndexMachine):
         stage = InLmdb()
 
-    run_state_machine_as_test(Machine, settings=settings(max_examples=15, stateful_step_count=20))
+    run_state_machine_as_test(
+        Machine, settings=settings(max_examples=15, stateful_step_count=20)
+    )
 
 
 @pytest.mark.parametrize("kind", [int, str])
@@ -65,7 +71,13 @@ def test_the_answers_of_the_memory_index(tmp_path, kind):
     rows[5] = 2**64 - 1
     keys = [kind(3 * i) for i in range(3000)]
     memory = LSHIndex(0.5, 32, bands=8, rows_per_band=4)
-    stored = LSHIndex(0.5, 32, bands=8, rows_per_band=4, store=LmdbStore(tmp_path, map_size=MAP, sync=False))
+    stored = LSHIndex(
+        0.5,
+        32,
+        bands=8,
+        rows_per_band=4,
+        store=LmdbStore(tmp_path, map_size=MAP, sync=False),
+    )
     for index in (memory, stored):
         for start in range(0, 3000, 100):
             index.insert(keys[start : start + 100], rows[start : start + 100])
@@ -107,19 +119,29 @@ def test_compaction(tmp_path, monkeypatch):
         assert told[-1][1] == told[-1][2] > 0
         parts = index.stats().store["segments"]
         assert 8 <= parts <= 16
-        assert sorted(index) == sorted({*range(100), *range(1000)} - set(range(100, 1000, 4)))
+        assert sorted(index) == sorted(
+            {*range(100), *range(1000)} - set(range(100, 1000, 4))
+        )
         index.verify()
         before, size = index.query(rows, k=1), index.stats().store["section bytes"]
         told.clear()
         index.compact(progress=lambda *seen: told.append(seen))
-        assert (told, index.stats().store["section bytes"], index.stats().store["segments"]) == ([], size, parts)
+        assert (
+            told,
+            index.stats().store["section bytes"],
+            index.stats().store["segments"],
+        ) == ([], size, parts)
         assert list(index.query(rows, k=1)) == list(before)
 
 
 def test_parameters_are_kept_and_compared(tmp_path):
     opened(tmp_path).close()
     index = LSHIndex.on(LmdbStore(tmp_path))
-    assert (index.parameters.num_perm, index.parameters.bands, index.parameters.rows_per_band) == (8, 3, 2)
+    assert (
+        index.parameters.num_perm,
+        index.parameters.bands,
+        index.parameters.rows_per_band,
+    ) == (8, 3, 2)
     index.close()
     with pytest.raises(ValueError, match="seed is 1 in this index, not 2"):
         opened(tmp_path, seed=2)
@@ -159,7 +181,10 @@ def test_the_same_key_from_two_processes(tmp_path):
     opened(tmp_path).close()
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
-    writers = [context.Process(target=insert_all, args=(str(tmp_path), name, results)) for name in (1, 2)]
+    writers = [
+        context.Process(target=insert_all, args=(str(tmp_path), name, results))
+        for name in (1, 2)
+    ]
     for writer in writers:
         writer.start()
     index = LSHIndex.on(LmdbStore(tmp_path, map_size=MAP))
@@ -182,7 +207,9 @@ def insert_all(path, name, results):
     taken = []
     for start in range(0, 200, 10):
         try:
-            index.insert(range(start, start + 10), np.full((10, 8), 7 + name, np.uint64))
+            index.insert(
+                range(start, start + 10), np.full((10, 8), 7 + name, np.uint64)
+            )
             taken.append(start)
         except ValueError:
             time.sleep(0.001)
@@ -212,7 +239,9 @@ def test_killed_at_any_time(tmp_path):
     opened(tmp_path).close()
     rng = np.random.default_rng(3)
     for _ in range(12):
-        child = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE)
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE
+        )
         assert child.stdout.readline() == b"ready\n"
         time.sleep(float(rng.uniform(0, 0.15)))
         child.send_signal(signal.SIGKILL)
@@ -223,7 +252,9 @@ def test_killed_at_any_time(tmp_path):
             assert sorted(index) == list(range(len(index)))
             assert len(index) % 50 == 0
             if len(index):
-                assert index.query(np.full(8, len(index) - 1, np.uint64)) == [len(index) - 1]
+                assert index.query(np.full(8, len(index) - 1, np.uint64)) == [
+                    len(index) - 1
+                ]
 
 
 def test_damage_is_named(tmp_path):
@@ -232,7 +263,10 @@ def test_damage_is_named(tmp_path):
     index.close()
 
     def change(name, alter):
-        with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
+        with (
+            lmdb.open(str(tmp_path), map_size=MAP) as env,
+            env.begin(write=True) as txn,
+        ):
             data = txn.get(name)
             txn.put(name, alter(data))
             return data
@@ -247,7 +281,9 @@ def test_damage_is_named(tmp_path):
     for name in sections:
         number = struct.unpack(">Q", name[1:])[0]
         keep = change(name, lambda data: data[:-8])
-        with pytest.raises(FormatError, match=f"section {number} is missing or truncated"):
+        with pytest.raises(
+            FormatError, match=f"section {number} is missing or truncated"
+        ):
             LmdbStore(tmp_path)
         change(name, lambda data: bytes([data[0] ^ 1]) + data[1:])
         with pytest.raises(FormatError, match=str(tmp_path)):
@@ -282,9 +318,14 @@ def test_a_file_that_was_copied_in_part(tmp_path):
         (tmp_path / "data.mdb").write_bytes(whole[: kept * 4096])
         done = python(CUT, tmp_path)
         assert done.returncode == 0, done.stderr
-        assert not done.stdout or done.stdout.startswith(str(tmp_path))  # the last pages may be free
+        assert not done.stdout or done.stdout.startswith(
+            str(tmp_path)
+        )  # the last pages may be free
         if pages - kept > 16:
-            assert f"data.mdb is truncated: its last {(pages - kept) * 4096} bytes are missing" in done.stdout
+            assert (
+                f"data.mdb is truncated: its last {(pages - kept) * 4096} bytes are missing"
+                in done.stdout
+            )
     (tmp_path / "data.mdb").write_bytes(whole)
     assert python(CUT, tmp_path).stdout == ""
 
@@ -296,13 +337,18 @@ def test_directories_that_lead_astray(tmp_path):
     index.close()
     with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
         directory, last = Directory.unpack(txn.get(b"directory")), txn.get(b"next")
-        txn.put(b"directory", replace(directory, segments=directory.segments * 2).pack())
+        txn.put(
+            b"directory", replace(directory, segments=directory.segments * 2).pack()
+        )
     with pytest.raises(FormatError, match="directory: a section is listed twice"):
         LmdbStore(tmp_path)
     with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
         txn.put(b"directory", directory.pack())
         txn.put(b"next", struct.pack("<Q", struct.unpack("<Q", last)[0] - 1))
-    with LSHIndex.on(LmdbStore(tmp_path)) as index, pytest.raises(FormatError, match="next: a section has a number"):
+    with (
+        LSHIndex.on(LmdbStore(tmp_path)) as index,
+        pytest.raises(FormatError, match="next: a section has a number"),
+    ):
         index.verify()
 
 
@@ -312,7 +358,9 @@ def test_a_child_may_not_use_it(tmp_path):
 
     with opened(tmp_path) as index:
         index.insert(range(50), signatures(50))
-        assert child(lambda: len(index)).endswith("was opened before this process was forked: open it after the fork")
+        assert child(lambda: len(index)).endswith(
+            "was opened before this process was forked: open it after the fork"
+        )
         assert child(index.close) == "None"
         assert len(index) == 50
     assert child(lambda: len(opened(tmp_path))) == "50"
@@ -329,5 +377,7 @@ def test_without_lmdb_the_extra_is_named(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "lmdb", None)
     optional.cache_clear()
-    with pytest.raises(ImportError, match=r"lmdb is missing: pip install .lshfast\[lmdb\]"):
+    with pytest.raises(
+        ImportError, match=r"lmdb is missing: pip install .lshfast\[lmdb\]"
+    ):
         LmdbStore("nowhere")

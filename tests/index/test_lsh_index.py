@@ -14,7 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHEnsemble, LSHIndex, MinHasher, NearNeighbors, TokenSets, exact, shingle, verify
+from lshfast import (
+    Bands,
+    LSHEnsemble,
+    LSHIndex,
+    MinHasher,
+    NearNeighbors,
+    TokenSets,
+    exact,
+    shingle,
+    verify,
+)
 from lshfast.index.matches import Match
 from lshfast.index.stores import segments
 from tests.index.index_machine import SMALL, STRS, Stage, array_of, run
@@ -30,12 +40,16 @@ def small(**options):
 
 def some(n, num_perm=8, seed=0):
     """Return random signatures, of which no two share a slot."""
-    return np.random.default_rng(seed).integers(0, 2**62, (n, num_perm)).astype(np.uint64)
+    return (
+        np.random.default_rng(seed).integers(0, 2**62, (n, num_perm)).astype(np.uint64)
+    )
 
 
 def shared(n, values=3, num_perm=8, seed=0):
     """Return signatures of few values: each shares buckets with many others."""
-    return np.random.default_rng(seed).integers(0, values, (n, num_perm)).astype(np.uint64)
+    return (
+        np.random.default_rng(seed).integers(0, values, (n, num_perm)).astype(np.uint64)
+    )
 
 
 # Beside the model
@@ -54,9 +68,16 @@ def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
     entry, query = np.zeros(num_perm, np.uint64), np.ones(num_perm, np.uint64)
     query[:equal] = 0
     index.insert("entry", entry)
-    for wanted in (threshold, equal / num_perm, math.nextafter(equal / num_perm, 2), equal / num_perm + 1e-9):
+    for wanted in (
+        threshold,
+        equal / num_perm,
+        math.nextafter(equal / num_perm, 2),
+        equal / num_perm + 1e-9,
+    ):
         if wanted <= 1:
-            expected = [Match("entry", equal / num_perm)] if equal / num_perm >= wanted else []
+            expected = (
+                [Match("entry", equal / num_perm)] if equal / num_perm >= wanted else []
+            )
             assert index.query(query, threshold=wanted) == expected
             assert index.query(query[np.newaxis], threshold=wanted)[0] == expected
 
@@ -64,7 +85,10 @@ def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
 @pytest.mark.one_case
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (8, 1), (1, 8), (2, 3), (4, 2)])
 def test_shapes_of_bands(bands, rows):
-    index, model = LSHIndex(num_perm=8, bands=bands, rows_per_band=rows), IndexModel(8, bands, rows)
+    index, model = (
+        LSHIndex(num_perm=8, bands=bands, rows_per_band=rows),
+        IndexModel(8, bands, rows),
+    )
     entries = shared(200)
     index.insert(range(200), entries)
     model.insert(range(200), entries.tolist(), "error")
@@ -106,11 +130,15 @@ def test_candidates_follow_the_s_curve(bands, rows):
     entries = some(n, 128, seed=rows)
     index.insert(np.arange(n), entries)
     for s in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
-        queries = np.where(rng.random(entries.shape) < s, entries, entries ^ np.uint64(1 << 63))
+        queries = np.where(
+            rng.random(entries.shape) < s, entries, entries ^ np.uint64(1 << 63)
+        )
         found = index.query(queries)
         met = [i in answer for i, answer in enumerate(found)]
         expected = float(Bands(bands, rows).probability(s))
-        assert abs(np.mean(met) - expected) <= 4 * math.sqrt(expected * (1 - expected) / n)
+        assert abs(np.mean(met) - expected) <= 4 * math.sqrt(
+            expected * (1 - expected) / n
+        )
         assert len(found.keys) == sum(met)  # and nobody else
 
 
@@ -127,7 +155,9 @@ def test_recall_at_the_threshold_is_as_promised(scheme):
     assert recall >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / trials)
     best = index.query(signatures[1::2], k=1)
     errors = np.array([answer[0].similarity - 0.8 for answer in best if answer])
-    assert abs(errors.mean()) < 0.02  # of those that were found, which are the luckier ones
+    assert (
+        abs(errors.mean()) < 0.02
+    )  # of those that were found, which are the luckier ones
 
 
 def test_a1_the_ten_most_similar_pages_of_each_page():
@@ -142,8 +172,12 @@ def test_a1_the_ten_most_similar_pages_of_each_page():
     sets = [set(text.split()) for text in texts]
     signatures = index.hasher.sketch(shingle(texts, size=1))
     equal = [(signatures == each).mean(axis=1) for each in signatures]
-    for answer, own, similarity in zip(index.query(texts, k=10), sets, equal, strict=True):
-        assert [match.similarity for match in answer] == sorted(similarity.tolist(), reverse=True)[:10]
+    for answer, own, similarity in zip(
+        index.query(texts, k=10), sets, equal, strict=True
+    ):
+        assert [match.similarity for match in answer] == sorted(
+            similarity.tolist(), reverse=True
+        )[:10]
         assert len(own & sets[answer[0].key]) == len(own)
 
 
@@ -151,21 +185,41 @@ def test_b1_near_neighbours_and_all_pairs():
     """Both verbs, beside the comparison of one set with all n and of all n (n - 1) / 2 pairs."""
     rng = np.random.default_rng(1)
     rows = [set(rng.choice(500, 40, replace=False).tolist()) for _ in range(60)]
-    rows += [row - set(rng.choice(sorted(row), 4).tolist()) for row in rows for _ in range(2)]
+    rows += [
+        row - set(rng.choice(sorted(row), 4).tolist()) for row in rows for _ in range(2)
+    ]
     sets = TokenSets.from_sets(rows)
-    similar = {(i, j) for i, j in combinations(range(180), 2) if len(rows[i] & rows[j]) >= 0.7 * len(rows[i] | rows[j])}
+    similar = {
+        (i, j)
+        for i, j in combinations(range(180), 2)
+        if len(rows[i] & rows[j]) >= 0.7 * len(rows[i] | rows[j])
+    }
     assert {(i, j) for i, j, _ in exact.pairs(sets, threshold=0.7).tolist()} == similar
     assert len(similar) > 120
     index = LSHIndex(threshold=0.5, recall=0.999)
     signatures = index.hasher.sketch(sets)
     index.insert(range(180), signatures)
-    i, j = zip(*((i, j) for i, answer in enumerate(index.query(signatures)) for j in answer if i < j), strict=True)
+    i, j = zip(
+        *(
+            (i, j)
+            for i, answer in enumerate(index.query(signatures))
+            for j in answer
+            if i < j
+        ),
+        strict=True,
+    )
     queried = verify(sets, np.array(i), np.array(j), 0.7)
     joined = index.pairs(threshold=0)
     scanned = verify(sets, np.asarray(joined.left), np.asarray(joined.right), 0.7)
-    assert {(i, j) for i, j, _ in queried.tolist()} == {(i, j) for i, j, _ in scanned.tolist()} == similar
+    assert (
+        {(i, j) for i, j, _ in queried.tolist()}
+        == {(i, j) for i, j, _ in scanned.tolist()}
+        == similar
+    )
     for query in range(0, 180, 45):
-        near = {match.key for match in index.query(signatures[query], k=3, threshold=0.3)}
+        near = {
+            match.key for match in index.query(signatures[query], k=3, threshold=0.3)
+        }
         assert {*near} >= {other for pair in similar for other in pair if query in pair}
 
 
@@ -198,7 +252,9 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("keys", [[5, -1, MOST, 0], ["b", "", "ä", "a"]], ids=["int", "str"])
+@pytest.mark.parametrize(
+    "keys", [[5, -1, MOST, 0], ["b", "", "ä", "a"]], ids=["int", "str"]
+)
 def test_columns_of_keys(column, keys):
     index, entries = small(), some(4)
     assert index.insert(COLUMNS[column](keys), entries) == 4
@@ -231,7 +287,9 @@ def test_strings_of_other_classes():
     assert all(name in index for name in names)
     assert {type(key) for key in index} == {str}
     assert index.query(entries[2]) == ["c"]
-    with pytest.raises(ValueError, match=re.escape("keys[0] = 'a' is in the index already")):
+    with pytest.raises(
+        ValueError, match=re.escape("keys[0] = 'a' is in the index already")
+    ):
         index.insert(names[0], entries[0])
     index.insert(np.int64(7), entries[0])
     index.insert([np.int64(8), "d"], entries[:2])
@@ -277,7 +335,13 @@ def test_ints_become_mixed_keys_in_memory():
     assert isinstance(index.query(entries[:3]).keys, np.ndarray)
     index.insert("x", entries[3])
     index.insert(2**64, entries[4])
-    assert [index.query(entry) for entry in entries] == [[3], [1], [2**62], ["x"], [2**64]]
+    assert [index.query(entry) for entry in entries] == [
+        [3],
+        [1],
+        [2**62],
+        ["x"],
+        [2**64],
+    ]
     assert [type(key) for key in index] == [int, int, int, str, int]
     assert "3" not in index
     assert 3 in index
@@ -291,7 +355,9 @@ def test_keys_that_were_refused_leave_no_trace(tmp_path):
     """A batch of mixed keys that is refused does not make an index of ints one of mixed keys, which no file holds."""
     index = small()
     index.insert([1, 2], some(2))
-    with pytest.raises(ValueError, match=re.escape("keys[1] = 1 is in the index already")):
+    with pytest.raises(
+        ValueError, match=re.escape("keys[1] = 1 is in the index already")
+    ):
         index.insert(["x", 1], some(2))
     index.insert("x", some(1)[0])
     index.remove("x")
@@ -301,7 +367,11 @@ def test_keys_that_were_refused_leave_no_trace(tmp_path):
 
 
 def test_strings_of_all_lengths():
-    keys = ["x" * length for length in range(40)] + ["\0" * length for length in range(1, 40)] + ["ä" * 10_000]
+    keys = (
+        ["x" * length for length in range(40)]
+        + ["\0" * length for length in range(1, 40)]
+        + ["ä" * 10_000]
+    )
     index, entries = small(), some(len(keys))
     index.insert(keys, entries)
     assert all(key in index for key in keys)
@@ -336,7 +406,8 @@ def test_pairs_of_keys_that_do_not_compare():
     index.insert([2, "b", 1, "a", (1, 2), 3], entries)
     found = list(index.pairs())
     assert {frozenset(pair[:2]) for pair in found} == {
-        frozenset(pair) for pair in [(2, "b"), (2, 1), ("b", 1), ("a", (1, 2)), ("a", 3), ((1, 2), 3)]
+        frozenset(pair)
+        for pair in [(2, "b"), (2, 1), ("b", 1), ("a", (1, 2)), ("a", 3), ((1, 2), 3)]
     }
     assert (1, 2, 1.0) in found
 
@@ -359,7 +430,11 @@ class Forbidden:
 
 def content(index):
     """Return all that an index holds."""
-    items = [item for keys, rows in index.store.items() for item in zip(keys, rows.tolist(), strict=True)]
+    items = [
+        item
+        for keys, rows in index.store.items()
+        for item in zip(keys, rows.tolist(), strict=True)
+    ]
     assert len(items) == len(index) == len(set(index))
     return {key: tuple(row) for key, row in items}
 
@@ -368,9 +443,18 @@ def content(index):
 def index(request):
     """An index, which the test must not change."""
     index = small()
-    keys = {"int": [1, 2, 3], "str": ["a", "b", "c"], "mixed": [1, "b", (3,)], "empty": []}[request.param]
+    keys = {
+        "int": [1, 2, 3],
+        "str": ["a", "b", "c"],
+        "mixed": [1, "b", (3,)],
+        "empty": [],
+    }[request.param]
     index.insert(keys, shared(len(keys)))
-    before, figures, answers = content(index), index.stats(), list(index.query(shared(20)))
+    before, figures, answers = (
+        content(index),
+        index.stats(),
+        list(index.query(shared(20))),
+    )
     yield index
     assert content(index) == before
     assert index.stats().bucket_sizes == figures.bucket_sizes
@@ -387,12 +471,24 @@ def index(request):
         ([5, None], TypeError, "keys[1] is None, which cannot be a key"),
         ([5, [6]], TypeError, "keys[1] is of type list, which cannot be hashed"),
         ([{"x": 1}, 6], TypeError, "keys[0] is of type dict, which cannot be hashed"),
-        ([5, Forbidden()], TypeError, "keys[1] is of type Forbidden, which cannot be hashed"),
-        (["x", (1, [2])], TypeError, "keys[1] is of type tuple, which cannot be hashed"),
+        (
+            [5, Forbidden()],
+            TypeError,
+            "keys[1] is of type Forbidden, which cannot be hashed",
+        ),
+        (
+            ["x", (1, [2])],
+            TypeError,
+            "keys[1] is of type tuple, which cannot be hashed",
+        ),
         (pa.array([5, None]), TypeError, "keys[1] is None, which cannot be a key"),
         (pl.Series(["x", None]), TypeError, "keys[1] is None, which cannot be a key"),
         # NaN or None, as pandas has it
-        (pd.Series(["x", None]), TypeError, f"keys[1] is {pd.Series(['x', None]).to_list()[1]}, which cannot be a key"),
+        (
+            pd.Series(["x", None]),
+            TypeError,
+            f"keys[1] is {pd.Series(['x', None]).to_list()[1]}, which cannot be a key",
+        ),
         ([math.nan, "x"], TypeError, "keys[0] is nan, which cannot be a key"),
         (np.array([1.5, math.nan]), TypeError, "keys[1] is nan, which cannot be a key"),
         ([5], ValueError, "there must be a key for each signature, not 1 for 2"),
@@ -402,13 +498,37 @@ def index(request):
         (b"xy", TypeError, "keys must be a batch of keys, not one bytes"),
         (5, TypeError, "keys must be a batch of keys, not one int"),
         (None, TypeError, "keys must be a batch of keys, not one NoneType"),
-        (np.arange(2).reshape(1, 2), ValueError, "keys must have one dimension, not shape (1, 2)"),
+        (
+            np.arange(2).reshape(1, 2),
+            ValueError,
+            "keys must have one dimension, not shape (1, 2)",
+        ),
         (np.array(5), ValueError, "keys must have one dimension, not shape ()"),
-        ([5, 5], ValueError, "keys[1] = 5 is in the index already, or twice in the batch"),
-        (["x", "x"], ValueError, "keys[1] = 'x' is in the index already, or twice in the batch"),
-        ([(5, 6), (5, 6)], ValueError, "keys[1] = (5, 6) is in the index already, or twice in the batch"),
-        (np.array([9, 9]), ValueError, "keys[1] = 9 is in the index already, or twice in the batch"),
-        ([2**64, 2**64], ValueError, f"keys[1] = {2**64} is in the index already, or twice in the batch"),
+        (
+            [5, 5],
+            ValueError,
+            "keys[1] = 5 is in the index already, or twice in the batch",
+        ),
+        (
+            ["x", "x"],
+            ValueError,
+            "keys[1] = 'x' is in the index already, or twice in the batch",
+        ),
+        (
+            [(5, 6), (5, 6)],
+            ValueError,
+            "keys[1] = (5, 6) is in the index already, or twice in the batch",
+        ),
+        (
+            np.array([9, 9]),
+            ValueError,
+            "keys[1] = 9 is in the index already, or twice in the batch",
+        ),
+        (
+            [2**64, 2**64],
+            ValueError,
+            f"keys[1] = {2**64} is in the index already, or twice in the batch",
+        ),
     ],
 )
 def test_batches_of_keys_that_are_refused(index, keys, error, message):
@@ -418,24 +538,41 @@ def test_batches_of_keys_that_are_refused(index, keys, error, message):
 
 def test_single_keys_that_are_refused(index):
     row = some(1)[0]
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
+    with pytest.raises(
+        TypeError, match=re.escape("keys[0] is None, which cannot be a key")
+    ):
         index.insert(None, row)
-    with pytest.raises(TypeError, match=re.escape("keys[0] is of type list, which cannot be hashed")):
+    with pytest.raises(
+        TypeError, match=re.escape("keys[0] is of type list, which cannot be hashed")
+    ):
         index.insert(["x"], row)
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
+    with pytest.raises(
+        TypeError, match=re.escape("keys[0] is None, which cannot be a key")
+    ):
         assert None in index
-    with pytest.raises(TypeError, match=re.escape("keys[0] is of type dict, which cannot be hashed")):
+    with pytest.raises(
+        TypeError, match=re.escape("keys[0] is of type dict, which cannot be hashed")
+    ):
         assert {} in index
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
+    with pytest.raises(
+        TypeError, match=re.escape("keys[0] is None, which cannot be a key")
+    ):
         index.remove(None)
     for key in list(index):
-        with pytest.raises(ValueError, match=re.escape(f"keys[0] = {key!r} is in the index already")):
+        with pytest.raises(
+            ValueError, match=re.escape(f"keys[0] = {key!r} is in the index already")
+        ):
             index.insert(key, row)
 
 
 def test_removal_of_what_is_not_there(index):
     held = list(index)
-    for keys, absent in [([*held, 99], 99), (["no", *held, 99], "no"), ([(1, 2)], (1, 2)), ([2**64], 2**64)]:
+    for keys, absent in [
+        ([*held, 99], 99),
+        (["no", *held, 99], "no"),
+        ([(1, 2)], (1, 2)),
+        ([2**64], 2**64),
+    ]:
         with pytest.raises(KeyError) as caught:
             index.remove(keys)
         assert caught.value.args == (absent,)
@@ -449,21 +586,49 @@ def test_removal_of_what_is_not_there(index):
 @pytest.mark.parametrize(
     ("signatures", "error", "message"),
     [
-        (np.zeros((2, 7), np.uint64), ValueError, "signatures must have num_perm = 8 slots each, not shape (2, 7)"),
-        (np.zeros((2, 9), np.uint64), ValueError, "signatures must have num_perm = 8 slots each, not shape (2, 9)"),
-        (np.zeros((2, 0), np.uint64), ValueError, "signatures must have num_perm = 8 slots each, not shape (2, 0)"),
-        (np.zeros((1, 2, 8), np.uint64), ValueError, "num_perm = 8 slots each, not shape (1, 2, 8)"),
-        (np.uint64(5), ValueError, "signatures must have num_perm = 8 slots each, not shape ()"),
+        (
+            np.zeros((2, 7), np.uint64),
+            ValueError,
+            "signatures must have num_perm = 8 slots each, not shape (2, 7)",
+        ),
+        (
+            np.zeros((2, 9), np.uint64),
+            ValueError,
+            "signatures must have num_perm = 8 slots each, not shape (2, 9)",
+        ),
+        (
+            np.zeros((2, 0), np.uint64),
+            ValueError,
+            "signatures must have num_perm = 8 slots each, not shape (2, 0)",
+        ),
+        (
+            np.zeros((1, 2, 8), np.uint64),
+            ValueError,
+            "num_perm = 8 slots each, not shape (1, 2, 8)",
+        ),
+        (
+            np.uint64(5),
+            ValueError,
+            "signatures must have num_perm = 8 slots each, not shape ()",
+        ),
         (np.zeros((2, 8), np.int64), TypeError, "signatures must be uint64, not int64"),
         (np.zeros((2, 8)), TypeError, "signatures must be uint64, not float64"),
-        (np.zeros((2, 8), np.uint32), TypeError, "signatures must be uint64, not uint32"),
+        (
+            np.zeros((2, 8), np.uint32),
+            TypeError,
+            "signatures must be uint64, not uint32",
+        ),
         (np.zeros((2, 8), bool), TypeError, "signatures must be uint64, not bool"),
         (np.zeros((2, 8), ">u8"), TypeError, "signatures must be uint64, not >u8"),
         (np.zeros((2, 8), object), TypeError, "signatures must be uint64, not object"),
         ([[math.nan] * 8] * 2, TypeError, "signatures must be uint64, not float64"),
         ([], TypeError, "signatures must be uint64, not an empty list"),
         (None, TypeError, "signatures must be uint64, not None"),
-        ("word", TypeError, "signatures must be uint64, not texts: this index has unknown shingles"),
+        (
+            "word",
+            TypeError,
+            "signatures must be uint64, not texts: this index has unknown shingles",
+        ),
     ],
 )
 def test_signatures_that_are_refused(index, signatures, error, message):
@@ -477,8 +642,14 @@ def test_signatures_that_are_refused(index, signatures, error, message):
     ("hasher", "message"),
     [
         (MinHasher(8, seed=2), "signatures are of seed 2; 1 is needed here"),
-        (MinHasher(8, "classic"), "signatures are of scheme 'classic'; 'fast' is needed here"),
-        (MinHasher(16), "signatures must have num_perm = 8 slots each, not shape (1, 16)"),
+        (
+            MinHasher(8, "classic"),
+            "signatures are of scheme 'classic'; 'fast' is needed here",
+        ),
+        (
+            MinHasher(16),
+            "signatures must have num_perm = 8 slots each, not shape (1, 16)",
+        ),
     ],
 )
 def test_signatures_of_another_hasher_are_refused(index, hasher, message):
@@ -488,9 +659,13 @@ def test_signatures_of_another_hasher_are_refused(index, hasher, message):
             index.insert([5], signatures)
         with pytest.raises(ValueError, match=re.escape(message)):
             index.query(signatures)
-    with pytest.raises(ValueError, match=re.escape(message.replace("(1, 16)", "(16,)"))):
+    with pytest.raises(
+        ValueError, match=re.escape(message.replace("(1, 16)", "(16,)"))
+    ):
         index.query(other[0])
-    with pytest.raises(ValueError, match=re.escape(message.replace("(1, 16)", "(16,)"))):
+    with pytest.raises(
+        ValueError, match=re.escape(message.replace("(1, 16)", "(16,)"))
+    ):
         index.insert(5, other[0])
 
 
@@ -523,7 +698,10 @@ def test_questions_that_are_refused(index, options, error, message):
 
 
 def test_numbers_of_threads_that_are_refused(index):
-    for threads, error, message in [(0, ValueError, "at least 1, not 0"), (True, TypeError, "an int or None")]:
+    for threads, error, message in [
+        (0, ValueError, "at least 1, not 0"),
+        (True, TypeError, "an int or None"),
+    ]:
         with pytest.raises(error, match=message):
             index.query(shared(2), threads=threads)
         with pytest.raises(error, match=message):
@@ -533,27 +711,71 @@ def test_numbers_of_threads_that_are_refused(index):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"bands": 4}, ValueError, "bands and rows_per_band go together: give both, or neither and a recall"),
+        (
+            {"bands": 4},
+            ValueError,
+            "bands and rows_per_band go together: give both, or neither and a recall",
+        ),
         ({"rows_per_band": 4}, ValueError, "bands and rows_per_band go together"),
-        ({"bands": 4, "rows_per_band": 3}, ValueError, "bands x rows must be at most num_perm = 8, not 4 x 3"),
-        ({"bands": 0, "rows_per_band": 3}, ValueError, "bands must be at least 1, not 0"),
-        ({"bands": 2, "rows_per_band": 2.0}, TypeError, "rows_per_band must be an int, not 2.0"),
-        ({"bands": True, "rows_per_band": 2}, TypeError, "bands must be an int, not True"),
-        ({"threshold": 0, "bands": 2, "rows_per_band": 2}, ValueError, "threshold must be in (0, 1], not 0"),
+        (
+            {"bands": 4, "rows_per_band": 3},
+            ValueError,
+            "bands x rows must be at most num_perm = 8, not 4 x 3",
+        ),
+        (
+            {"bands": 0, "rows_per_band": 3},
+            ValueError,
+            "bands must be at least 1, not 0",
+        ),
+        (
+            {"bands": 2, "rows_per_band": 2.0},
+            TypeError,
+            "rows_per_band must be an int, not 2.0",
+        ),
+        (
+            {"bands": True, "rows_per_band": 2},
+            TypeError,
+            "bands must be an int, not True",
+        ),
+        (
+            {"threshold": 0, "bands": 2, "rows_per_band": 2},
+            ValueError,
+            "threshold must be in (0, 1], not 0",
+        ),
         ({"threshold": math.nan}, ValueError, "threshold must be in (0, 1], not nan"),
         ({"threshold": True}, TypeError, "threshold must be a number, not True"),
         ({"recall": 1}, ValueError, "recall must be in (0, 1), not 1"),
-        ({"threshold": 0.1}, ValueError, "recall 0.95 at threshold 0.1 is out of reach of num_perm 8"),
+        (
+            {"threshold": 0.1},
+            ValueError,
+            "recall 0.95 at threshold 0.1 is out of reach of num_perm 8",
+        ),
         ({"num_perm": 0}, ValueError, "num_perm must be in 1..65536, not 0"),
         ({"num_perm": 65537}, ValueError, "num_perm must be in 1..65536, not 65537"),
         ({"num_perm": 8.0}, TypeError, "num_perm must be an int, not 8.0"),
         ({"num_perm": True}, TypeError, "num_perm must be an int, not True"),
-        ({"scheme": "slow"}, ValueError, "scheme must be 'fast' or 'classic', not 'slow'"),
+        (
+            {"scheme": "slow"},
+            ValueError,
+            "scheme must be 'fast' or 'classic', not 'slow'",
+        ),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"seed": 2**64}, ValueError, "seed must be"),
-        ({"on_duplicate": "ignore"}, ValueError, "on_duplicate must be one of error, replace, skip, not 'ignore'"),
-        ({"shingles": "x" * 17}, ValueError, "shingles must be at most 16 printable ASCII characters"),
-        ({"shingles": "ä"}, ValueError, "shingles must be at most 16 printable ASCII characters"),
+        (
+            {"on_duplicate": "ignore"},
+            ValueError,
+            "on_duplicate must be one of error, replace, skip, not 'ignore'",
+        ),
+        (
+            {"shingles": "x" * 17},
+            ValueError,
+            "shingles must be at most 16 printable ASCII characters",
+        ),
+        (
+            {"shingles": "ä"},
+            ValueError,
+            "shingles must be at most 16 printable ASCII characters",
+        ),
         ({"shingles": 5}, TypeError, "shingles must be a str, not 5"),
     ],
 )
@@ -616,7 +838,13 @@ def test_an_empty_index_and_empty_batches():
     index = small()
     assert [len(index.query(shared(m))) for m in (0, 1, 5)] == [0, 1, 5]
     assert list(index.query(shared(3), k=2)) == [[], [], []]
-    assert index.query(shared(1)[0]) == index.query(shared(1)[0], k=1) == list(index) == list(index.pairs()) == []
+    assert (
+        index.query(shared(1)[0])
+        == index.query(shared(1)[0], k=1)
+        == list(index)
+        == list(index.pairs())
+        == []
+    )
     assert index.insert([], shared(0)) == 0
     assert index.insert(np.array([], np.int64), shared(0)) == 0
     index.remove([])
@@ -626,7 +854,10 @@ def test_an_empty_index_and_empty_batches():
     assert len(index.query(shared(0))) == 0
     assert list(index.query(shared(0), k=1)) == []
     assert index.merge(small()) == 0
-    assert repr(index) == "LSHIndex(2 entries, 3 bands of 2 rows, num_perm=8, scheme='fast', seed=1)"
+    assert (
+        repr(index)
+        == "LSHIndex(2 entries, 3 bands of 2 rows, num_perm=8, scheme='fast', seed=1)"
+    )
 
 
 USES = [
@@ -679,14 +910,22 @@ def test_answers_do_not_depend_on_threads():
     """More queries than one thread takes at a time."""
     index = small()
     index.insert(range(300), shared(300))
-    queries = np.concatenate([shared(20_000, values=6, seed=1), np.full((5, 8), EMPTY, np.uint64)])
+    queries = np.concatenate(
+        [shared(20_000, values=6, seed=1), np.full((5, 8), EMPTY, np.uint64)]
+    )
     for options in ({}, {"k": 2}, {"threshold": 0.5}):
-        one, two, five = (index.query(queries, threads=threads, **options) for threads in (1, 2, 5))
+        one, two, five = (
+            index.query(queries, threads=threads, **options) for threads in (1, 2, 5)
+        )
         for other in (two, five):
             assert np.array_equal(one.offsets, other.offsets)
             assert np.array_equal(one.keys, other.keys)
-            assert (one.similarity is None) or np.array_equal(one.similarity, other.similarity)
-        assert list(one)[8_000:8_400] == [index.query(query, **options) for query in queries[8_000:8_400]]
+            assert (one.similarity is None) or np.array_equal(
+                one.similarity, other.similarity
+            )
+        assert list(one)[8_000:8_400] == [
+            index.query(query, **options) for query in queries[8_000:8_400]
+        ]
 
 
 @pytest.mark.slow
@@ -696,7 +935,10 @@ def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
     """4 million pairs of a query and an equal entry, of which 4,000 are answers."""
     n, m, k = 10_000, 400, 10
     if kind == "neighbors":
-        index, given = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows_per_band=1), [np.zeros((n, 2))]
+        index, given = (
+            NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows_per_band=1),
+            [np.zeros((n, 2))],
+        )
     else:
         index, given = small(), [np.repeat(some(1), n, axis=0)]
     if kind == "ensemble":
@@ -711,7 +953,9 @@ def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
     assert found.keys.tolist() == list(range(k)) * m
 
 
-@pytest.mark.parametrize("keys", [range(300), list(map(str, range(300)))], ids=["int", "str"])
+@pytest.mark.parametrize(
+    "keys", [range(300), list(map(str, range(300)))], ids=["int", "str"]
+)
 def test_answers_do_not_depend_on_the_memory_for_them(tmp_path, monkeypatch, keys):
     """Candidates of one query at a time, in several segments."""
     small().save(tmp_path / "index")
@@ -719,12 +963,20 @@ def test_answers_do_not_depend_on_the_memory_for_them(tmp_path, monkeypatch, key
         for start in range(0, 300, 90):
             index.insert(keys[start : start + 90], shared(300)[start : start + 90])
             index.commit()
-        queries = np.concatenate([shared(50, values=6, seed=1), np.full((5, 8), EMPTY, np.uint64)])
-        expected = list(index.query(queries, k=3)), list(index.query(queries, k=3, threshold=0.5))
+        queries = np.concatenate(
+            [shared(50, values=6, seed=1), np.full((5, 8), EMPTY, np.uint64)]
+        )
+        expected = (
+            list(index.query(queries, k=3)),
+            list(index.query(queries, k=3, threshold=0.5)),
+        )
         monkeypatch.setattr(segments, "ROOM", 1)
         for threads in (1, 2):
             assert list(index.query(queries, k=3, threads=threads)) == expected[0]
-            assert list(index.query(queries, k=3, threshold=0.5, threads=threads)) == expected[1]
+            assert (
+                list(index.query(queries, k=3, threshold=0.5, threads=threads))
+                == expected[1]
+            )
 
 
 def test_growth_by_single_entries_equals_one_batch():
@@ -756,7 +1008,9 @@ def test_batches_appear_at_once():
                 return
             found = index.query(np.concatenate([first, second]))
             seen.add((len(found[0]), len(found[1])))
-            if len(index) not in (100, 150) or sum(index.store.contains(list(range(200, 250)))) not in (0, 50):
+            if len(index) not in (100, 150) or sum(
+                index.store.contains(list(range(200, 250)))
+            ) not in (0, 50):
                 wrong.append(len(index))
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
@@ -779,14 +1033,20 @@ def test_matches_as_arrays():
     entries = shared(100)
     index.insert(range(100), entries)
     found = index.query(entries[:10], k=4)
-    assert (found.offsets.dtype, found.keys.dtype, found.similarity.dtype) == (np.int64, np.int64, np.float64)
+    assert (found.offsets.dtype, found.keys.dtype, found.similarity.dtype) == (
+        np.int64,
+        np.int64,
+        np.float64,
+    )
     assert found.offsets[0] == 0
-    assert [found.keys[low:high].tolist() for low, high in pairwise(found.offsets.tolist())] == [
-        [match.key for match in answer] for answer in found
-    ]
+    assert [
+        found.keys[low:high].tolist() for low, high in pairwise(found.offsets.tolist())
+    ] == [[match.key for match in answer] for answer in found]
     assert found[-1] == found[9]
     for query in (10, -11):
-        with pytest.raises(IndexError, match=f"query {query} is out of range: there are 10 queries"):
+        with pytest.raises(
+            IndexError, match=f"query {query} is out of range: there are 10 queries"
+        ):
             found[query]
     assert index.query(entries[:10]).similarity is None
     assert index.query(entries[:2], k=np.int64(1))[0] == index.query(entries[0], k=1)
@@ -797,4 +1057,6 @@ def test_order_of_strings_is_pythons(keys):
     index = small()
     index.insert(keys, np.repeat(array_of([[1] * 8]), len(keys), axis=0))
     assert index.query(array_of([[1] * 8])[0]) == sorted(keys)
-    assert [pair[:2] for pair in index.pairs()] == [(a, b) for a in sorted(keys) for b in sorted(keys) if a < b]
+    assert [pair[:2] for pair in index.pairs()] == [
+        (a, b) for a in sorted(keys) for b in sorted(keys) if a < b
+    ]

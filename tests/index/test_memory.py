@@ -15,12 +15,27 @@ from tests.build_kit import needs_a_compiler, needs_the_tree
 from tests.index.failing_tables import build_failing_tables, import_failing_tables
 from tests.index.index_files import content, python, shared, small
 from tests.kernels import tables_kit
-from tests.kernels.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
+from tests.kernels.tables_kit import (
+    BATCH,
+    KINDS,
+    answers,
+    brute_force,
+    column,
+    filled,
+    listed,
+    numbered,
+    state,
+)
 from tests.kernels.test_tables_crowds import NAMES as NAMES_OF_A_TAG
 from tests.made_once import made_once
 from tests.reference.hashing import EMPTY
 
-pytestmark = [pytest.mark.slow, needs_the_tree, needs_a_compiler, pytest.mark.usefixtures("failing_tables")]
+pytestmark = [
+    pytest.mark.slow,
+    needs_the_tree,
+    needs_a_compiler,
+    pytest.mark.usefixtures("failing_tables"),
+]
 
 BLOCK = 64  # rows of a block of signatures where it is made small
 
@@ -28,7 +43,9 @@ BLOCK = 64  # rows of a block of signatures where it is made small
 @pytest.fixture(scope="module")
 def failing_tables(tmp_path_factory):
     """Let this file, and the index, use tables whose memory runs out when they are told so."""
-    failing = import_failing_tables(made_once(tmp_path_factory, "tables", build_failing_tables))
+    failing = import_failing_tables(
+        made_once(tmp_path_factory, "tables", build_failing_tables)
+    )
     this = sys.modules[__name__]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(this, "tables", failing)
@@ -80,7 +97,9 @@ def test_memory_runs_out_in_a_batch(kind, base):
     n, k = 4200, 4
     generator = np.random.default_rng(base)
     # a band of few values, whose buckets are large, and one of many
-    signatures = np.ascontiguousarray(generator.integers(0, [9, 1, 5000, 1], (base + n, k)), np.uint64)
+    signatures = np.ascontiguousarray(
+        generator.integers(0, [9, 1, 5000, 1], (base + n, k)), np.uint64
+    )
     names = numbered(kind, range(base + n))
     held = filled(kind, signatures[:base], 2, 2)
     some = None if kind is None else column(kind, names[::50])
@@ -88,7 +107,9 @@ def test_memory_runs_out_in_a_batch(kind, base):
     def look():
         return state(held, signatures[::97], some)
 
-    fails, admitted = until_it_succeeds(lambda: held.allot(n) if kind is None else held.admit(names[base:]), look)
+    fails, admitted = until_it_succeeds(
+        lambda: held.allot(n) if kind is None else held.admit(names[base:]), look
+    )
     rows = admitted if kind is None else admitted[0]
     assert fails >= (2 if kind is None else 3)
     assert rows.tolist() == list(range(base, base + n)) or base
@@ -96,7 +117,9 @@ def test_memory_runs_out_in_a_batch(kind, base):
     assert fails >= 2
     placed = np.empty_like(signatures)
     placed[:base], placed[rows] = signatures[:base], signatures[base:]
-    assert answers(held, signatures[::97]) == brute_force(placed, signatures[::97], 2, 2)
+    assert answers(held, signatures[::97]) == brute_force(
+        placed, signatures[::97], 2, 2
+    )
     if kind is not None:
         assert held.find(names).tolist() == [*range(base), *rows.tolist()]
     # Giving back asks for no memory that it cannot do without.
@@ -104,7 +127,9 @@ def test_memory_runs_out_in_a_batch(kind, base):
         held.erase(rows)
         held.release(rows)
     assert (len(held), held.unsound()) == (base, None)
-    assert answers(held, signatures[:base:7]) == brute_force(signatures[:base], signatures[:base:7], 2, 2)
+    assert answers(held, signatures[:base:7]) == brute_force(
+        signatures[:base], signatures[:base:7], 2, 2
+    )
 
 
 @pytest.mark.parametrize("kind", ["int", "str"])
@@ -112,7 +137,9 @@ def test_memory_runs_out_in_a_batch(kind, base):
 def test_memory_runs_out_in_a_batch_of_one(kind, base):
     n = 300 if base == 0 else 12
     generator = np.random.default_rng(base)
-    signatures = np.ascontiguousarray(generator.integers(0, [3, 100_000], (base + n, 2)), np.uint64)
+    signatures = np.ascontiguousarray(
+        generator.integers(0, [3, 100_000], (base + n, 2)), np.uint64
+    )
     names = numbered(kind, range(base + n))
     held, singles = filled(kind, signatures[:base], 2, 1), listed(names)
     fails = 0
@@ -138,7 +165,9 @@ def test_memory_runs_out_in_the_second_part_of_a_batch():
     signatures[BATCH:] //= np.uint64(10)  # buckets of several rows
     held = BandTables(1, 1, 1)
     rows, probe = held.allot(n), signatures[::1000]
-    fails, _ = until_it_succeeds(lambda: held.write(rows, signatures), lambda: state(held, probe))
+    fails, _ = until_it_succeeds(
+        lambda: held.write(rows, signatures), lambda: state(held, probe)
+    )
     assert fails >= 2
     assert held.unsound() is None
     assert answers(held, probe) == brute_force(signatures, probe, 1, 1)
@@ -165,10 +194,13 @@ def test_memory_runs_out_while_many_names_share_a_tag(kind):
     singles, fails, probe = listed(names), 0, np.zeros((1, 1), np.uint64)
     for i in range(10, 20):
         fail, _ = until_it_succeeds(
-            lambda i=i: held.insert_one(singles[i], np.array([i], np.uint64)), lambda: state(held, probe, names)
+            lambda i=i: held.insert_one(singles[i], np.array([i], np.uint64)),
+            lambda: state(held, probe, names),
         )
         fails += fail
-    fail, _ = until_it_succeeds(lambda: held.admit(names), lambda: state(held, probe, names))
+    fail, _ = until_it_succeeds(
+        lambda: held.admit(names), lambda: state(held, probe, names)
+    )
     assert fails >= 2
     assert fail >= 2
     assert sorted(held.find(names).tolist()) == list(range(400))
@@ -194,25 +226,32 @@ def test_names_are_handed_over_without_memory(kind, n):
         assert held.find(names).tolist() == new.tolist()
     placed = signatures.copy()
     placed[:n] = EMPTY
-    assert answers(held, signatures[::31]) == brute_force(placed, signatures[::31], 2, 1)
+    assert answers(held, signatures[::31]) == brute_force(
+        placed, signatures[::31], 2, 1
+    )
 
 
 @pytest.mark.parametrize("then", [True, False])
 def test_memory_runs_out_while_rows_stay_where_they_are(then, monkeypatch):
     """The tables are as before, and the rows may be written once more, copied or not."""
     monkeypatch.setattr(tables, "BLOCK_BYTES", 2 * 8 * BLOCK)
-    array, other = np.random.default_rng(0).integers(0, 200, (2, 8 * BLOCK, 2)).astype(np.uint64)
+    array, other = (
+        np.random.default_rng(0).integers(0, 200, (2, 8 * BLOCK, 2)).astype(np.uint64)
+    )
     before = array.copy()
     held = filled(None, array[: BLOCK // 2], 2, 1)
     probe = array[::9]
     rows = held.allot(7 * BLOCK)
-    # the first two blocks are kept for rows that are then taken out again, so that blocks must be copied
+    # the first two blocks are kept for rows that are then taken out again, so that blocks must be
+    # copied
     held.write(rows[:200], array[BLOCK // 2 : BLOCK // 2 + 200], copy=False)
     held.erase(rows[:200])
     new = array[BLOCK // 2 : -(BLOCK // 2)]
     with pytest.raises(MemoryError), failing(1, onwards=True):
         held.write(rows, new, copy=False)
-    fails, _ = until_it_succeeds(lambda: held.write(rows, other[: len(rows)], then), lambda: state(held, probe))
+    fails, _ = until_it_succeeds(
+        lambda: held.write(rows, other[: len(rows)], then), lambda: state(held, probe)
+    )
     assert fails >= 1
     placed = np.concatenate([array[: BLOCK // 2], other[: len(rows)]])
     assert (held.signatures_of(np.arange(len(placed))) == placed).all()
@@ -247,13 +286,18 @@ except MemoryError:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited and looked at as Linux does it")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is limited and looked at as Linux does it"
+)
 def test_rows_are_taken_out_without_memory():
     """Where there is none to work on all rows of a batch, they are worked on one by one."""
     done = python(WITHOUT_MEMORY, command=("env", "MALLOC_MMAP_THRESHOLD_=65536"))
-    # Of the rows with signatures of 0, 1, 2, 0, 1, 2 those of the names 0, 100 and 200 are gone, 300 is erased, 400 has
-    # the name 144 now, and 500 none.
-    assert (done.stdout, done.stderr) == ("None [] [144] [0] [256, 306, 356, 406, 200, 250]\n", "")
+    # Of the rows with signatures of 0, 1, 2, 0, 1, 2 those of the names 0, 100 and 200 are gone,
+    # 300 is erased, 400 has the name 144 now, and 500 none.
+    assert (done.stdout, done.stderr) == (
+        "None [] [144] [0] [256, 306, 356, 406, 200, 250]\n",
+        "",
+    )
 
 
 FOR_AN_ANSWER = """
@@ -275,7 +319,9 @@ for most in (some, some, limits[0]):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited and looked at as Linux does it")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is limited and looked at as Linux does it"
+)
 def test_memory_runs_out_for_an_answer():
     """The next single query, which is worked on in the same memory, asks for it again."""
     done = python(FOR_AN_ANSWER, command=("env", "MALLOC_MMAP_THRESHOLD_=65536"))
@@ -323,7 +369,10 @@ def test_memory_runs_out_in_an_index():
     index = LSHIndex(num_perm=1, bands=1, rows_per_band=1)
     index.insert(["seed"], np.zeros((1, 1), np.uint64))
     index.remove(["seed"])
-    keys, signatures = [str(i) for i in range(200)], np.arange(1, 201, dtype=np.uint64)[:, None]
+    keys, signatures = (
+        [str(i) for i in range(200)],
+        np.arange(1, 201, dtype=np.uint64)[:, None],
+    )
     fails = 0
     for n in range(1, 100):
         try:
@@ -336,7 +385,9 @@ def test_memory_runs_out_in_an_index():
         else:
             break
     assert fails >= 3
-    assert [index.query(signature) for signature in signatures] == [[key] for key in keys]
+    assert [index.query(signature) for signature in signatures] == [
+        [key] for key in keys
+    ]
     index.remove(keys)
     index.insert(["x"], np.array([[999]], np.uint64))
     assert not any(index.query(signatures))
@@ -346,8 +397,16 @@ def all_of(index, probe):
     """Return what can be seen of an index: its entries, answers and figures."""
     stats = index.stats()
     found = [set(keys) for keys in index.query(probe)]
-    assert [part.tables.unsound() for part in index.store.segments.all] == [None] * len(index.store.segments.all)
-    return content(index), found, stats.entries, stats.bucket_sizes, stats.largest_bucket
+    assert [part.tables.unsound() for part in index.store.segments.all] == [None] * len(
+        index.store.segments.all
+    )
+    return (
+        content(index),
+        found,
+        stats.entries,
+        stats.bucket_sizes,
+        stats.largest_bucket,
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 300, 5000])
@@ -360,7 +419,9 @@ def test_memory_runs_out_while_some_keys_are_there(n, on_duplicate, stored):
     new = shared(len(numbers), 5, seed=1)
     probe = np.concatenate([held[:20], new[:20], new[-20:]])
     keys = [stored.key(i) for i in numbers]
-    fails, count = until_it_succeeds(lambda: index.insert(keys, new), lambda: all_of(index, probe))
+    fails, count = until_it_succeeds(
+        lambda: index.insert(keys, new), lambda: all_of(index, probe)
+    )
     expected = {stored.key(i): tuple(row) for i, row in enumerate(held.tolist())}
     before = set(expected)
     for key, row in zip(keys, map(tuple, new.tolist()), strict=True):
@@ -379,7 +440,8 @@ def test_memory_runs_out_while_one_entry_is_replaced(stored):
         for i, row in enumerate(shared(24, 5, seed=turn + 1)):
             key = stored.key(i)
             fails, count = until_it_succeeds(
-                lambda key=key, row=row: index.insert(key, row), lambda row=row: all_of(index, row[None])
+                lambda key=key, row=row: index.insert(key, row),
+                lambda row=row: all_of(index, row[None]),
             )
             expected[key] = tuple(row.tolist())
             assert content(index) == expected
@@ -395,7 +457,9 @@ def test_memory_runs_out_while_keys_change_their_kind(on_duplicate):
     index = small(on_duplicate=on_duplicate)
     index.insert(range(300), held)
     keys = [f"key {i}" if i % 2 or on_duplicate == "error" else i for i in range(200)]
-    fails, count = until_it_succeeds(lambda: index.insert(keys, new), lambda: all_of(index, held[:30]))
+    fails, count = until_it_succeeds(
+        lambda: index.insert(keys, new), lambda: all_of(index, held[:30])
+    )
     expected = dict(zip(range(300), map(tuple, held.tolist()), strict=True))
     for key, row in zip(keys, new.tolist(), strict=True):
         if on_duplicate != "skip" or key not in expected:

@@ -5,7 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lshfast import FormatError, HammingIndex, LSHEnsemble, LSHForest, LSHIndex, MinHasher, TanimotoIndex, TokenSets
+from lshfast import (
+    FormatError,
+    HammingIndex,
+    LSHEnsemble,
+    LSHForest,
+    LSHIndex,
+    MinHasher,
+    TanimotoIndex,
+    TokenSets,
+)
 from lshfast._common.container import sealed
 
 ROWS = [range(i, i + 50 + i % 7) for i in range(0, 900, 3)]
@@ -68,7 +77,11 @@ def test_entries_after_changes_are_saved(kind, tmp_path):
     other = type(index).open(tmp_path / "index")
     other.verify()
     rows = [
-        {key: row.tolist() for keys, columns in each._batches() for key, row in zip(keys, columns[0], strict=True)}
+        {
+            key: row.tolist()
+            for keys, columns in each._batches()
+            for key, row in zip(keys, columns[0], strict=True)
+        }
         for each in (index, other)
     ]
     assert rows[0] == rows[1]
@@ -84,10 +97,16 @@ def test_damage_is_found(kind, tmp_path):
     index.save(path)
     data = path.read_bytes()
     head = type(index)._file.container.size
-    places = [*range(max(head, 128) + 40), len(data) - 1]  # what is between the sections is checked, too
+    places = [
+        *range(max(head, 128) + 40),
+        len(data) - 1,
+    ]  # what is between the sections is checked, too
     for at in places:
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-        with pytest.raises(FormatError, match=r"index: (header|keys|codes|signatures|sizes|the file|the bytes)"):
+        with pytest.raises(
+            FormatError,
+            match=r"index: (header|keys|codes|signatures|sizes|the file|the bytes)",
+        ):
             type(index).open(path)
     for length in (0, 5, head - 1, head, len(data) - 1):
         path.write_bytes(data[:length])
@@ -121,7 +140,9 @@ def test_fields_out_of_range_are_refused(kind, place, value, message, tmp_path):
     data, head = (tmp_path / "index").read_bytes(), type(index)._file.container
     fields = [*head.struct.unpack_from(data)]
     fields[place] = value
-    (tmp_path / "index").write_bytes(sealed(head.struct.pack(*fields)) + data[head.size :])
+    (tmp_path / "index").write_bytes(
+        sealed(head.struct.pack(*fields)) + data[head.size :]
+    )
     with pytest.raises(FormatError, match=message):
         type(index).open(tmp_path / "index")
 
@@ -140,7 +161,9 @@ def test_the_image_hash_of_the_entries_is_saved(kind, tmp_path):
     plain, named = ((tmp_path / name).read_bytes() for name in ("plain", "named"))
     assert (plain[8], named[8], plain[128:]) == (1, 2, named[128:])
     for at in range(128):
-        (tmp_path / "named").write_bytes(named[:at] + bytes([named[at] ^ 0x10]) + named[at + 1 :])
+        (tmp_path / "named").write_bytes(
+            named[:at] + bytes([named[at] ^ 0x10]) + named[at + 1 :]
+        )
         with pytest.raises(FormatError):
             type(index).open(tmp_path / "named")
     for name in ("pdq", "pdq x", "md5 1", "pdq 2\n", ""):
@@ -151,12 +174,24 @@ def test_the_image_hash_of_the_entries_is_saved(kind, tmp_path):
 def test_sizes_that_do_not_fit_their_signatures_are_refused(tmp_path):
     file, path = LSHEnsemble._file, tmp_path / "index"
     index, _ = made("ensemble", [1, 2], slice(2))
-    for sizes, message in (([0, 1], "not that of an empty set"), ([2**63, 1], r"sizes must be in 0..2\*\*53")):
+    for sizes, message in (
+        ([0, 1], "not that of an empty set"),
+        ([2**63, 1], r"sizes must be in 0..2\*\*53"),
+    ):
         columns = [SIGNATURES[:2], np.array(sizes, np.uint64).reshape(-1, 1)]
-        file.write(path, index._fields(), np.array([1, 2], np.int64), columns, True, None)
+        file.write(
+            path, index._fields(), np.array([1, 2], np.int64), columns, True, None
+        )
         with pytest.raises(FormatError, match=message):
             LSHEnsemble.open(path)
-    file.write(path, index._fields(), np.array([1, 1], np.int64), [SIGNATURES[:2], SETS.counts[:2, None]], True, None)
+    file.write(
+        path,
+        index._fields(),
+        np.array([1, 1], np.int64),
+        [SIGNATURES[:2], SETS.counts[:2, None]],
+        True,
+        None,
+    )
     with pytest.raises(FormatError, match="in the index already, or twice"):
         LSHEnsemble.open(path)
 
@@ -167,9 +202,20 @@ def test_pairs_of_a_forest_are_those_of_all_comparisons():
     np.fill_diagonal(equal, -1)
     found = {(left, right): value for left, right, value in index.pairs(2)}
     assert all(left < right for left, right in found)
-    assert all(value == equal[left - 7, right - 7] for (left, right), value in found.items())
-    near = {(i, j) for i in range(300) for j in range(300) if (equal[i] > equal[i, j]).sum() < 2 and equal[i, j] > 0.5}
-    wanted = {(min(i, j) + 7, max(i, j) + 7) for i, j in near if (equal[i] >= equal[i, j]).sum() <= 2}
+    assert all(
+        value == equal[left - 7, right - 7] for (left, right), value in found.items()
+    )
+    near = {
+        (i, j)
+        for i in range(300)
+        for j in range(300)
+        if (equal[i] > equal[i, j]).sum() < 2 and equal[i, j] > 0.5
+    }
+    wanted = {
+        (min(i, j) + 7, max(i, j) + 7)
+        for i, j in near
+        if (equal[i] >= equal[i, j]).sum() <= 2
+    }
     assert len(wanted - found.keys()) <= 0.05 * len(wanted)
     assert len(wanted) > 200
 

@@ -9,15 +9,21 @@ import pytest
 from lshfast import LSHEnsemble, LSHForest, LSHIndex, MinHash, MinHasher, TokenSets
 
 SIGNATURES = MinHasher(16).sketch(TokenSets.from_sets([["a"], ["b"]]))
-INDEXES = {kind.__name__: kind(num_perm=16) for kind in (LSHIndex, LSHForest, LSHEnsemble)}
+INDEXES = {
+    kind.__name__: kind(num_perm=16) for kind in (LSHIndex, LSHForest, LSHEnsemble)
+}
 for index in INDEXES.values():
-    index.insert(["a", "b"], SIGNATURES, *([[1, 1]] if isinstance(index, LSHEnsemble) else []))
+    index.insert(
+        ["a", "b"], SIGNATURES, *([[1, 1]] if isinstance(index, LSHEnsemble) else [])
+    )
 
 
 def calls(index, signatures):
     """Return a query and an insertion of these signatures."""
     sizes = [[1, 1]] if isinstance(index, LSHEnsemble) else []
-    return lambda: index.query(signatures, *sizes), lambda: index.insert(["x", "y"], signatures, *sizes)
+    return lambda: index.query(signatures, *sizes), lambda: index.insert(
+        ["x", "y"], signatures, *sizes
+    )
 
 
 def refused(call, error, message):
@@ -49,12 +55,36 @@ BY_KIND = pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
         (5, TypeError, "signatures must be uint64, not int64"),
         (SIGNATURES.tolist(), TypeError, "signatures must be uint64, not "),
         (pa.array([1, 2]), TypeError, "signatures must be uint64, not int64"),
-        (np.asarray(SIGNATURES).astype(float), TypeError, "signatures must be uint64, not float64"),
-        (np.uint64(5), ValueError, "signatures must have num_perm = 16 slots each, not shape ()"),
-        (np.zeros(5, np.uint64), ValueError, "signatures must have num_perm = 16 slots each, not shape (5,)"),
-        (np.zeros((2, 2, 16), np.uint64), ValueError, "signatures must have num_perm = 16 slots each, not shape (2, 2"),
-        ([[1], [1, 2]], ValueError, "signatures must be an array with rows of one length"),
-        (MinHasher(16, seed=3).sketch(TokenSets.from_sets([["a"]] * 2)), ValueError, "signatures are of seed 3; 1 is"),
+        (
+            np.asarray(SIGNATURES).astype(float),
+            TypeError,
+            "signatures must be uint64, not float64",
+        ),
+        (
+            np.uint64(5),
+            ValueError,
+            "signatures must have num_perm = 16 slots each, not shape ()",
+        ),
+        (
+            np.zeros(5, np.uint64),
+            ValueError,
+            "signatures must have num_perm = 16 slots each, not shape (5,)",
+        ),
+        (
+            np.zeros((2, 2, 16), np.uint64),
+            ValueError,
+            "signatures must have num_perm = 16 slots each, not shape (2, 2",
+        ),
+        (
+            [[1], [1, 2]],
+            ValueError,
+            "signatures must be an array with rows of one length",
+        ),
+        (
+            MinHasher(16, seed=3).sketch(TokenSets.from_sets([["a"]] * 2)),
+            ValueError,
+            "signatures are of seed 3; 1 is",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -67,12 +97,20 @@ def test_what_is_no_signature(index, signatures, error, message):
 @pytest.mark.parametrize("sets", [[["a"]], [range(16)] * 2])
 def test_sets_come_with_advice(name, sets):
     for call in calls(INDEXES[name], TokenSets.from_sets(sets)):
-        refused(call, TypeError, "signatures must be uint64, not TokenSets: sketch them first")
+        refused(
+            call,
+            TypeError,
+            "signatures must be uint64, not TokenSets: sketch them first",
+        )
 
 
 def test_texts_come_with_advice():
     advice = "hasher.sketch(lshfast.shingle(texts))"
-    for name, told in {"LSHIndex": "shingles='word:5'", "LSHForest": advice, "LSHEnsemble": advice}.items():
+    for name, told in {
+        "LSHIndex": "shingles='word:5'",
+        "LSHForest": advice,
+        "LSHEnsemble": advice,
+    }.items():
         for call in calls(INDEXES[name], "a text"):
             with pytest.raises(TypeError, match=re.escape(told)):
                 call()
@@ -101,7 +139,11 @@ def test_wrong_k(index, k, error, message):
         ("two", TypeError, "sizes must be ints, not <U3"),
         ([1.0, 2.0], TypeError, "sizes must be ints, not float64"),
         (1, ValueError, "sizes must be a number for each signature, not of shape ()"),
-        ([[1], [1, 2]], ValueError, "sizes must be an array with rows of one length, not a list of other lengths"),
+        (
+            [[1], [1, 2]],
+            ValueError,
+            "sizes must be an array with rows of one length, not a list of other lengths",
+        ),
         ([1, -1], ValueError, "sizes must be in 0..2**53, not sizes[1] = -1"),
     ],
     ids=repr,
@@ -112,10 +154,22 @@ def test_wrong_sizes(sizes, error, message):
     refused(lambda: ensemble.insert(["x", "y"], SIGNATURES, sizes), error, message)
 
 
-@pytest.mark.parametrize("other", [None, "index.lsh", INDEXES["LSHForest"]], ids=lambda other: type(other).__name__)
+@pytest.mark.parametrize(
+    "other",
+    [None, "index.lsh", INDEXES["LSHForest"]],
+    ids=lambda other: type(other).__name__,
+)
 def test_what_is_no_index_and_no_store(other):
     kind = type(other).__name__
-    refused(lambda: INDEXES["LSHIndex"].merge(other), TypeError, f"other must be an LSHIndex, not {kind}")
-    refused(lambda: LSHIndex.on(other), TypeError, "store must be a Store, such as LmdbStore or RedisStore, not ")
+    refused(
+        lambda: INDEXES["LSHIndex"].merge(other),
+        TypeError,
+        f"other must be an LSHIndex, not {kind}",
+    )
+    refused(
+        lambda: LSHIndex.on(other),
+        TypeError,
+        "store must be a Store, such as LmdbStore or RedisStore, not ",
+    )
     if other is not None:
         refused(lambda: LSHIndex(store=other), TypeError, "store must be a Store")

@@ -61,21 +61,32 @@ def test_the_cosine_finds_what_the_angle_finds(tmp_path, method, dtype):
                 (index.query(points[:20], 5), by_angle.query(points[:20], 5)),
                 (index.scan(points[:20], 5), by_angle.scan(points[:20], 5)),
                 (index.within(points[:20]), by_angle.within(points[:20])),
-                (index.within(points[:20], threshold=0.95), by_angle.within(points[:20], math.acos(0.95))),
+                (
+                    index.within(points[:20], threshold=0.95),
+                    by_angle.within(points[:20], math.acos(0.95)),
+                ),
                 (index.near(points[:20]), by_angle.near(points[:20])),
             ):
                 assert np.array_equal(mine.offsets, theirs.offsets)
                 assert np.array_equal(mine.keys, theirs.keys)
-                np.testing.assert_allclose(mine.distance, 1 - np.cos(theirs.distance), atol=1e-12)
+                np.testing.assert_allclose(
+                    mine.distance, 1 - np.cos(theirs.distance), atol=1e-12
+                )
             mine, theirs = index.pairs(threshold=0.9), by_angle.pairs(math.acos(0.9))
             assert mine.left.tolist() == theirs.left.tolist()
             assert (1 - mine.distance >= 0.9).all()
 
 
 def test_a_pair_exactly_at_the_threshold_is_within_it():
-    index = index_of("cosine", [[3, 4], [4, -3], [-3, -4]], dim=2, n=3, threshold=0.6, recall=0.999)
+    index = index_of(
+        "cosine", [[3, 4], [4, -3], [-3, -4]], dim=2, n=3, threshold=0.6, recall=0.999
+    )
     assert [neighbor.key for neighbor in index.within([1, 0])] == [1, 0]
-    assert [round(neighbor.distance, 12) for neighbor in index.scan([3, 4], 3)] == [0, 1, 2]
+    assert [round(neighbor.distance, 12) for neighbor in index.scan([3, 4], 3)] == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_distances_in_answers_have_the_unit_of_the_metric():
@@ -84,7 +95,9 @@ def test_distances_in_answers_have_the_unit_of_the_metric():
         index = index_of(metric, points, radius=1.0, recall=0.9)
         for neighbor in index.scan(points[3], 4):
             usual = USUAL.get(metric, metric)
-            assert_distance(usual, neighbor.distance, exact(usual, points[3], points[neighbor.key]))
+            assert_distance(
+                usual, neighbor.distance, exact(usual, points[3], points[neighbor.key])
+            )
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
@@ -130,16 +143,23 @@ def test_wrong_bounds_are_refused(metric, bound, message):
 
 def test_bounds_of_queries_are_those_of_the_metric():
     points = clusters(50)
-    with pytest.raises(ValueError, match=r"pass threshold=0\.955336 instead of radius=0.3"):
+    with pytest.raises(
+        ValueError, match=r"pass threshold=0\.955336 instead of radius=0.3"
+    ):
         index_of("cosine", points, threshold=0.9).within(points[0], 0.3)
-    with pytest.raises(ValueError, match=r"pass radius=0\.451027 instead of threshold=0\.9"):
+    with pytest.raises(
+        ValueError, match=r"pass radius=0\.451027 instead of threshold=0\.9"
+    ):
         index_of("angle", points, radius=0.5).pairs(threshold=0.9)
 
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ["ip", "dot", "inner_product", "IP"])
 def test_the_error_for_inner_products_names_an_exact_transformation(name):
-    with pytest.raises(ValueError, match=r"sqrt\(M\*\*2 - x @ x\) to each entry x.*0 to each query.*dim \+ 1"):
+    with pytest.raises(
+        ValueError,
+        match=r"sqrt\(M\*\*2 - x @ x\) to each entry x.*0 to each query.*dim \+ 1",
+    ):
         NearNeighbors(name, radius=1, dim=DIM, n=100)
     items = clusters(200).astype(np.float64)
     squares = (items**2).sum(axis=1)
@@ -153,17 +173,24 @@ def test_the_error_for_inner_products_names_an_exact_transformation(name):
 
 def test_files_are_those_of_earlier_versions():
     """The plan of an index by angle is stored under the name that it had; only a threshold adds a parameter."""
-    stored = json.loads(NearNeighbors("angle", radius=math.acos(0.9), dim=DIM, n=100).parameters.family)
+    stored = json.loads(
+        NearNeighbors("angle", radius=math.acos(0.9), dim=DIM, n=100).parameters.family
+    )
     assert stored["metric"] == "cosine"
     assert "threshold" not in stored
-    by_cosine = json.loads(NearNeighbors("cosine", threshold=0.9, dim=DIM, n=100).parameters.family)
+    by_cosine = json.loads(
+        NearNeighbors("cosine", threshold=0.9, dim=DIM, n=100).parameters.family
+    )
     assert by_cosine == stored | {"threshold": 0.9}
 
 
 def test_an_index_by_cosine_is_no_index_by_angle():
     store = MemoryStore()
     NearNeighbors("cosine", threshold=0.9, dim=DIM, n=100, store=store)
-    with pytest.raises(ValueError, match=r"threshold of near-neighbors(-codes)? is 0\.9 in this index, not None"):
+    with pytest.raises(
+        ValueError,
+        match=r"threshold of near-neighbors(-codes)? is 0\.9 in this index, not None",
+    ):
         NearNeighbors("angle", radius=math.acos(0.9), dim=DIM, n=100, store=store)
 
 
@@ -204,7 +231,10 @@ def test_a_radius_of_equal_points_can_be_planned(metric):
 def test_a_small_sample_gives_a_larger_radius():
     """With less than one neighbor in the sample, its nearest one is taken, which is farther away."""
     points = clusters(2000)
-    radii = [NearNeighbors("euclidean", dim=DIM, n=2000, sample=points[:m], k=5).plan.radius for m in (2000, 400, 60)]
+    radii = [
+        NearNeighbors("euclidean", dim=DIM, n=2000, sample=points[:m], k=5).plan.radius
+        for m in (2000, 400, 60)
+    ]
     assert radii[2] > radii[1] > 0.8 * radii[0]
 
 
@@ -217,7 +247,9 @@ def patches(n, seed=1):
     rows, columns = np.meshgrid(np.fft.fftfreq(256), np.fft.fftfreq(256), indexing="ij")
     frequencies = np.hypot(rows, columns)
     frequencies[0, 0] = 1
-    image = np.fft.ifft2(np.fft.fft2(rng.standard_normal((256, 256))) / frequencies**2).real
+    image = np.fft.ifft2(
+        np.fft.fft2(rng.standard_normal((256, 256))) / frequencies**2
+    ).real
     image = 128 + 40 * image / image.std()
     windows = np.lib.stride_tricks.sliding_window_view(image, (8, 8)).reshape(-1, 64)
     return windows[rng.choice(len(windows), n, replace=False)].astype(np.float32)
@@ -234,7 +266,16 @@ def recalls_of_indexes(seeds, **options):
     for given in (None, sample):
         row = []
         for seed in seeds:
-            index = index_of("angle", entries, dim=64, radius=radius, seed=seed, recall=0.95, sample=given, **options)
+            index = index_of(
+                "angle",
+                entries,
+                dim=64,
+                radius=radius,
+                seed=seed,
+                recall=0.95,
+                sample=given,
+                **options,
+            )
             found = index.within(queries)
             rows = np.repeat(np.arange(len(queries)), np.diff(found.offsets))
             row.append(near[rows, found.keys].sum() / near.sum())
@@ -243,7 +284,9 @@ def recalls_of_indexes(seeds, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"method": "codes"}, {"probes": 1}], ids=["codes", "tables"])
+@pytest.mark.parametrize(
+    "options", [{"method": "codes"}, {"probes": 1}], ids=["codes", "tables"]
+)
 def test_an_index_keeps_the_promise_with_a_sample(options):
     """Without one, some indexes are far below it, since few hyperplanes part the patches; these seeds have them."""
     without, sampled = recalls_of_indexes([2, 3, 9], **options)
@@ -254,7 +297,12 @@ def test_an_index_keeps_the_promise_with_a_sample(options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{"method": "codes"}, {"probes": 1}, pytest.param({"method": "tables"}, marks=pytest.mark.weekly)]
+    "options",
+    [
+        {"method": "codes"},
+        {"probes": 1},
+        pytest.param({"method": "tables"}, marks=pytest.mark.weekly),
+    ],
 )
 def test_each_of_many_indexes_keeps_the_promise_with_a_sample(options):
     without, sampled = recalls_of_indexes(range(20), **options)
@@ -263,14 +311,28 @@ def test_each_of_many_indexes_keeps_the_promise_with_a_sample(options):
 
 
 def angles_between(a, b):
-    a, b = (x.astype(np.float64) / np.linalg.norm(x.astype(np.float64), axis=1, keepdims=True) for x in (a, b))
-    return 2 * np.arcsin(np.clip(np.linalg.norm(a[:, np.newaxis] - b, axis=2) / 2, 0, 1))
+    a, b = (
+        x.astype(np.float64)
+        / np.linalg.norm(x.astype(np.float64), axis=1, keepdims=True)
+        for x in (a, b)
+    )
+    return 2 * np.arcsin(
+        np.clip(np.linalg.norm(a[:, np.newaxis] - b, axis=2) / 2, 0, 1)
+    )
 
 
 # ---- the warning ----
 
 # A radius that is far too small for ten neighbors.
-SMALL = {"angle": 0.05, "cosine": 0.05, "euclidean": 0.1, "l2": 0.1, "manhattan": 0.2, "l1": 0.2, "hamming": 1}
+SMALL = {
+    "angle": 0.05,
+    "cosine": 0.05,
+    "euclidean": 0.1,
+    "l2": 0.1,
+    "manhattan": 0.2,
+    "l1": 0.2,
+    "hamming": 1,
+}
 
 
 @pytest.mark.few_cases
@@ -282,7 +344,9 @@ def test_a_radius_too_small_for_k_warns_once_and_names_one_that_does(metric, met
         options = {"method": "codes"} if method == "codes" else {"probes": 1}
     points = points_of(metric, 400)
     index = index_of(metric, points, **bound_of(metric, SMALL[metric]), **options)
-    with pytest.warns(FewNeighborsWarning, match=r"queries found fewer than k=10 entries") as caught:
+    with pytest.warns(
+        FewNeighborsWarning, match=r"queries found fewer than k=10 entries"
+    ) as caught:
         index.query(points[:100], k=10)
     index.query(points[:100], k=10)  # a second warning would be an error
     assert len(caught) == 1
@@ -297,7 +361,10 @@ def test_a_radius_too_small_for_k_warns_once_and_names_one_that_does(metric, met
 
 DATA = {
     "uniform": lambda n, rng: rng.random((n, DIM)),
-    "clusters": lambda n, rng: CENTERS[rng.integers(len(CENTERS), size=n)] + 0.1 * rng.standard_normal((n, DIM)),
+    "clusters": lambda n, rng: (
+        CENTERS[rng.integers(len(CENTERS), size=n)]
+        + 0.1 * rng.standard_normal((n, DIM))
+    ),
     "low-dimensional": lambda n, rng: rng.standard_normal((n, 2)) @ CENTERS[:2],
     "heavy": lambda n, rng: rng.standard_t(1.5, (n, DIM)),
     "unit": lambda n, rng: normalized(rng.standard_normal((n, DIM))),
@@ -340,7 +407,9 @@ def test_the_warning_comes_if_the_recall_of_the_k_nearest_is_low(metric, data):
         near = exact[rows, np.asarray(found.keys)] <= kth[rows] * (1 + 1e-9)
         recall = near.sum() / 2000
         assert recall < 0.945 if radius is not None else recall > 0.95
-        assert [each.category for each in caught] == [FewNeighborsWarning] * (radius is not None)
+        assert [each.category for each in caught] == [FewNeighborsWarning] * (
+            radius is not None
+        )
 
 
 def test_queries_with_k_answers_beyond_the_radius_warn():
@@ -349,7 +418,9 @@ def test_queries_with_k_answers_beyond_the_radius_warn():
     points, queries = rng.random((3000, 24)), rng.random((100, 24))
     index = NearNeighbors("euclidean", radius=0.9, dim=24, n=3000)
     index.insert(range(3000), points)
-    with pytest.warns(FewNeighborsWarning, match=r"100 queries found \d\d% of their k nearest entries") as caught:
+    with pytest.warns(
+        FewNeighborsWarning, match=r"100 queries found \d\d% of their k nearest entries"
+    ) as caught:
         found = index.query(queries, k=10)
     assert (np.diff(found.offsets) == 10).all()
     radius = float(str(caught[0].message).split("With radius=")[1].split(",")[0])

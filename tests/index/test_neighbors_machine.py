@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lshfast.index import DuplicateKeyError
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
@@ -28,7 +34,9 @@ def machine_of(case, folder):
         bits[0, : len(values)] = np.array(values) > 0
         return packed(bits)[0]
 
-    points = st.lists(COORDINATES, min_size=min(dim, 5), max_size=min(dim, 5)).map(point_of)
+    points = st.lists(COORDINATES, min_size=min(dim, 5), max_size=min(dim, 5)).map(
+        point_of
+    )
     batches = st.lists(st.tuples(KEYS, points), max_size=6)
 
     class Machine(RuleBasedStateMachine):
@@ -44,7 +52,9 @@ def machine_of(case, folder):
             rows = [point for _, point in batch] or [point_of([1.0] * min(dim, 5))][:0]
             shape = (0, 2 if metric == "hamming" else dim)
             dtype = np.uint64 if metric == "hamming" else np.float32
-            return [key for key, _ in batch], np.stack(rows) if rows else np.zeros(shape, dtype)
+            return [key for key, _ in batch], np.stack(rows) if rows else np.zeros(
+                shape, dtype
+            )
 
         @rule(batch=batches)
         def insert(self, batch):
@@ -65,7 +75,9 @@ def machine_of(case, folder):
         def remove(self, keys):
             if set(keys) <= self.held.keys():
                 self.index.remove(keys)
-                self.held = {key: point for key, point in self.held.items() if key not in keys}
+                self.held = {
+                    key: point for key, point in self.held.items() if key not in keys
+                }
             else:
                 with pytest.raises(KeyError):
                     self.index.remove(keys)
@@ -80,15 +92,29 @@ def machine_of(case, folder):
             else:
                 assert first == answer[:k]
             assert len({neighbor.key for neighbor in answer}) == len(answer)
-            assert [*answer] == sorted(answer, key=lambda neighbor: (neighbor.distance, neighbor.key))
+            assert [*answer] == sorted(
+                answer, key=lambda neighbor: (neighbor.distance, neighbor.key)
+            )
             for neighbor in answer:
-                assert_distance(metric, neighbor.distance, exact(metric, point, self.held[neighbor.key]))
-            equal = {key for key, held in self.held.items() if np.array_equal(held, point)}
+                assert_distance(
+                    metric,
+                    neighbor.distance,
+                    exact(metric, point, self.held[neighbor.key]),
+                )
+            equal = {
+                key for key, held in self.held.items() if np.array_equal(held, point)
+            }
             assert equal <= {neighbor.key for neighbor in answer}
             within = self.index.within(point)
-            assert within == [neighbor for neighbor in answer if neighbor.distance <= options["radius"]]
+            assert within == [
+                neighbor
+                for neighbor in answer
+                if neighbor.distance <= options["radius"]
+            ]
             near = self.index.near(point)
-            assert near is None or (near in answer and near.distance <= 2 * options["radius"])
+            assert near is None or (
+                near in answer and near.distance <= 2 * options["radius"]
+            )
 
         @rule()
         def save_and_open(self):
@@ -101,7 +127,9 @@ def machine_of(case, folder):
         def pairs(self):
             for left, right, distance in self.index.pairs():
                 assert left < right
-                assert_distance(metric, distance, exact(metric, self.held[left], self.held[right]))
+                assert_distance(
+                    metric, distance, exact(metric, self.held[left], self.held[right])
+                )
                 assert distance <= options["radius"]
 
         @invariant()
@@ -116,5 +144,6 @@ def machine_of(case, folder):
 @pytest.mark.parametrize("case", [*CASES])
 def test_beside_a_dict(case, examples, tmp_path):
     run_state_machine_as_test(
-        machine_of(case, tmp_path), settings=settings(max_examples=examples, stateful_step_count=20)
+        machine_of(case, tmp_path),
+        settings=settings(max_examples=examples, stateful_step_count=20),
     )

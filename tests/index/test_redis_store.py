@@ -33,8 +33,17 @@ __all__ = ["redis_server"]  # a fixture
 pytestmark = needs_redis
 
 EMPTY = 2**64 - 1
-SMALL = Parameters(num_perm=7, bands=3, rows_per_band=2, scheme="fast", seed=1, threshold=None)
-USUAL = Parameters(num_perm=128, bands=18, rows_per_band=7, scheme="classic", seed=2**64 - 1, threshold=0.8)
+SMALL = Parameters(
+    num_perm=7, bands=3, rows_per_band=2, scheme="fast", seed=1, threshold=None
+)
+USUAL = Parameters(
+    num_perm=128,
+    bands=18,
+    rows_per_band=7,
+    scheme="classic",
+    seed=2**64 - 1,
+    threshold=0.8,
+)
 NAMES = (f"test {number}" for number in count())
 
 
@@ -58,21 +67,39 @@ def signatures(*rows):
 
 def some(n, parameters=SMALL, seed=0):
     """Return random signatures, of which no two share a band."""
-    return np.random.default_rng(seed).integers(0, 2**63, (n, parameters.num_perm)).astype(np.uint64)
+    return (
+        np.random.default_rng(seed)
+        .integers(0, 2**63, (n, parameters.num_perm))
+        .astype(np.uint64)
+    )
 
 
 def content(store):
     """Return all that a store holds as a dict of tuples."""
-    entries = [(k, tuple(row)) for keys, rows in store.items() for k, row in zip(keys, rows.tolist(), strict=True)]
+    entries = [
+        (k, tuple(row))
+        for keys, rows in store.items()
+        for k, row in zip(keys, rows.tolist(), strict=True)
+    ]
     assert len(dict(entries)) == len(entries) == len(store)
     return {key if isinstance(key, str) else int(key): row for key, row in entries}
 
 
 def answers(found):
     """Return the answer of each query as a sorted list of (key, agreements)."""
-    equal = [None] * len(found.keys) if found.agreements is None else found.agreements.tolist()
-    pairs = [(key if isinstance(key, str) else int(key), e) for key, e in zip(found.keys, equal, strict=True)]
-    return [sorted(pairs[low:high], key=repr) for low, high in pairwise(found.offsets.tolist())]
+    equal = (
+        [None] * len(found.keys)
+        if found.agreements is None
+        else found.agreements.tolist()
+    )
+    pairs = [
+        (key if isinstance(key, str) else int(key), e)
+        for key, e in zip(found.keys, equal, strict=True)
+    ]
+    return [
+        sorted(pairs[low:high], key=repr)
+        for low, high in pairwise(found.offsets.tolist())
+    ]
 
 
 def expected(model, query, least, parameters=SMALL):
@@ -80,16 +107,29 @@ def expected(model, query, least, parameters=SMALL):
     b, r = parameters.bands, parameters.rows_per_band
     if minhash.is_empty(query):
         return []
-    equal = {key: [x == y for x, y in zip(query, row, strict=True)] for key, row in model.items()}
-    candidates = {key: same for key, same in equal.items() if any(all(same[j * r : j * r + r]) for j in range(b))}
-    kept = [(key, None if least is None else sum(s)) for key, s in candidates.items() if sum(s) >= (least or 0)]
+    equal = {
+        key: [x == y for x, y in zip(query, row, strict=True)]
+        for key, row in model.items()
+    }
+    candidates = {
+        key: same
+        for key, same in equal.items()
+        if any(all(same[j * r : j * r + r]) for j in range(b))
+    }
+    kept = [
+        (key, None if least is None else sum(s))
+        for key, s in candidates.items()
+        if sum(s) >= (least or 0)
+    ]
     return sorted(kept, key=repr)
 
 
 # Beside a dict
 
 KEYS = st.sampled_from([0, 1, -1, 17, "17", "s", "", "ä", 2**63 - 1])
-ROWS = st.one_of(st.lists(st.integers(0, 2), min_size=7, max_size=7), st.just([EMPTY] * 7)).map(tuple)
+ROWS = st.one_of(
+    st.lists(st.integers(0, 2), min_size=7, max_size=7), st.just([EMPTY] * 7)
+).map(tuple)
 BATCHES = st.lists(st.tuples(KEYS, ROWS), max_size=6)
 
 
@@ -120,15 +160,28 @@ class Machine(RuleBasedStateMachine):
 
     @rule(batch=BATCHES, mode=st.sampled_from(["error", "replace", "skip"]))
     def insert(self, batch, mode):
-        keys, rows = [key for key, _ in batch], np.array([row for _, row in batch], np.uint64).reshape(-1, 7)
+        keys, rows = (
+            [key for key, _ in batch],
+            np.array([row for _, row in batch], np.uint64).reshape(-1, 7),
+        )
         if mode == "error":
-            repeated = next((k for i, k in enumerate(keys) if k in self.model or k in keys[:i]), None)
+            repeated = next(
+                (k for i, k in enumerate(keys) if k in self.model or k in keys[:i]),
+                None,
+            )
             if repeated is not None:
-                with pytest.raises(ValueError, match=re.escape(f"] = {repeated!r} is in the index already")):
+                with pytest.raises(
+                    ValueError,
+                    match=re.escape(f"] = {repeated!r} is in the index already"),
+                ):
                     self.store.insert(keys, rows, mode)
                 return
         new = dict(batch if mode == "replace" else reversed(batch))
-        new = {key: row for key, row in new.items() if mode == "replace" or key not in self.model}
+        new = {
+            key: row
+            for key, row in new.items()
+            if mode == "replace" or key not in self.model
+        }
         assert self.store.insert(keys, rows, mode) == len(new)
         self.model |= new
 
@@ -146,7 +199,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(rows=st.lists(ROWS, max_size=5), least=st.sampled_from([None, 0, 3, 7]))
     def query(self, rows, least):
-        found = self.other.query(np.array(rows, np.uint64).reshape(-1, 7), least=least, threads=1)
+        found = self.other.query(
+            np.array(rows, np.uint64).reshape(-1, 7), least=least, threads=1
+        )
         assert answers(found) == [expected(self.model, row, least) for row in rows]
         assert (found.agreements is None) == (least is None)
 
@@ -165,7 +220,11 @@ class Machine(RuleBasedStateMachine):
     def nothing_else_is_kept(self):
         names = self.client.keys(b"{%s}*" % self.name.encode())
         rows = [row for row in self.model.values() if not minhash.is_empty(row)]
-        buckets = {(j, key) for row in rows for j, key in enumerate(minhash.band_keys(row, 3, 2))}
+        buckets = {
+            (j, key)
+            for row in rows
+            for j, key in enumerate(minhash.band_keys(row, 3, 2))
+        }
         prefix = f"{{{self.name}}}".encode()
         assert set(names) == {
             prefix + b":parameters",
@@ -178,10 +237,17 @@ class Machine(RuleBasedStateMachine):
 @pytest.mark.parametrize("small", [False, True])
 def test_beside_a_dict(redis_server, monkeypatch, small):
     if small:
-        for name, value in [("PIECE_KEYS", 2), ("PIECE_BYTES", 200), ("MOST_CANDIDATES", 2), ("MOST_ANSWER", 100)]:
+        for name, value in [
+            ("PIECE_KEYS", 2),
+            ("PIECE_BYTES", 200),
+            ("MOST_CANDIDATES", 2),
+            ("MOST_ANSWER", 100),
+        ]:
             monkeypatch.setattr(redis_store, name, value)
     Machine.server = redis_server
-    Machine.TestCase.settings = settings(settings(), max_examples=30, stateful_step_count=15)
+    Machine.TestCase.settings = settings(
+        settings(), max_examples=30, stateful_step_count=15
+    )
     Machine.TestCase("runTest").runTest()
 
 
@@ -199,7 +265,9 @@ def test_many_entries_at_the_usual_size(place):
     asked = [0, 1, 1001, 2001, 2500, 2999]
     found = store.query(rows[asked], least=60, threads=2)
     assert found.keys.dtype == np.int64
-    assert answers(found) == [expected(model, tuple(rows[i].tolist()), 60, USUAL) for i in asked]
+    assert answers(found) == [
+        expected(model, tuple(rows[i].tolist()), 60, USUAL) for i in asked
+    ]
     assert content(store) == model
     every = store.query(rows, least=None, threads=1)
     assert every.offsets[-1] == len(every.keys) == 502**2 + 999 * 2**2 + 499
@@ -216,7 +284,12 @@ def test_numbers_of_bands(place, bands):
     rows[1, bands - 1] = rows[0, bands - 1]
     rows[2, :] = rows[3, :]
     store.insert([0, 1, 2, 3], rows, "error")
-    equal = [[(0, 2500), (1, 1)], [(0, 1), (1, 2500)], [(2, 2500), (3, 2500)], [(2, 2500), (3, 2500)]]
+    equal = [
+        [(0, 2500), (1, 1)],
+        [(0, 1), (1, 2500)],
+        [(2, 2500), (3, 2500)],
+        [(2, 2500), (3, 2500)],
+    ]
     assert answers(store.query(rows, least=0, threads=1)) == equal
 
 
@@ -235,24 +308,39 @@ def near_duplicates(n, num_perm, seed=3):
 
 
 @pytest.mark.parametrize(
-    "name_of", [int, pytest.param(str, marks=pytest.mark.slow), lambda row: row if row % 2 else f"row {row}"]
+    "name_of",
+    [
+        int,
+        pytest.param(str, marks=pytest.mark.slow),
+        lambda row: row if row % 2 else f"row {row}",
+    ],
 )
 def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
     rows = near_duplicates(600, 64)
     keys = [name_of(row) for row in range(600)]
     here, there = LSHIndex(0.7, 64), LSHIndex(0.7, 64, store=RedisStore(*place))
 
-    mixed = not isinstance(keys[0], type(keys[1]))  # such keys stand in no order, and no file holds them
+    mixed = not isinstance(
+        keys[0], type(keys[1])
+    )  # such keys stand in no order, and no file holds them
 
     def answer(found):
         return sorted(found, key=repr) if mixed else found
 
     def same():
-        for options in ({}, {"threshold": 0.8}, *([] if mixed else [{"k": 3}, {"k": 2, "threshold": 0.6}])):
+        for options in (
+            {},
+            {"threshold": 0.8},
+            *([] if mixed else [{"k": 3}, {"k": 2, "threshold": 0.6}]),
+        ):
             for row in (0, 1, 7, 599):
-                assert answer(here.query(rows[row], **options)) == answer(there.query(rows[row], **options))
+                assert answer(here.query(rows[row], **options)) == answer(
+                    there.query(rows[row], **options)
+                )
             mine, theirs = here.query(rows, **options), there.query(rows, **options)
-            assert [answer(mine[row]) for row in range(600)] == [answer(theirs[row]) for row in range(600)]
+            assert [answer(mine[row]) for row in range(600)] == [
+                answer(theirs[row]) for row in range(600)
+            ]
         assert set(here) == set(there)
         assert len(here) == len(there)
         if not mixed:
@@ -265,7 +353,10 @@ def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
         index.remove(keys[100:200])
         with pytest.raises(KeyError, match=re.escape(repr(keys[150]))):
             index.remove([keys[0], keys[150]])
-        with pytest.raises(ValueError, match=re.escape(f"keys[1] = {keys[0]!r} is in the index already")):
+        with pytest.raises(
+            ValueError,
+            match=re.escape(f"keys[1] = {keys[0]!r} is in the index already"),
+        ):
             index.insert([keys[500], keys[0]], rows[:2])
         index.on_duplicate = "replace"
         assert index.insert(keys[300:], rows[::-1][300:]) == 300
@@ -315,11 +406,21 @@ def test_layout_is_format_1(place):
     assert keys == minhash.band_keys(row, 2, 2)
     entry = b"".join(number.to_bytes(8, "little") for number in [*row, *keys])
     members = [b"-5", b"s\xc3\xa9:{}"]
-    assert client.hgetall(prefix + b":entries") == {members[0]: entry, members[1]: entry, b"9": b"\xff" * 48}
-    buckets = [prefix + b"/" + bytes([j, 0]) + keys[j].to_bytes(8, "little") for j in range(2)]
+    assert client.hgetall(prefix + b":entries") == {
+        members[0]: entry,
+        members[1]: entry,
+        b"9": b"\xff" * 48,
+    }
+    buckets = [
+        prefix + b"/" + bytes([j, 0]) + keys[j].to_bytes(8, "little") for j in range(2)
+    ]
     for bucket in buckets:
         assert client.smembers(bucket) == set(members)
-    assert set(client.keys(prefix + b"*")) == {prefix + b":parameters", prefix + b":entries", *buckets}
+    assert set(client.keys(prefix + b"*")) == {
+        prefix + b":parameters",
+        prefix + b":entries",
+        *buckets,
+    }
 
 
 def test_buckets_of_ints_are_packed(place):
@@ -327,11 +428,15 @@ def test_buckets_of_ints_are_packed(place):
     store = RedisStore(client, name)
     store.bind(SMALL)
     store.insert([2**63 - 1, -1], some(2), "error")
-    assert {client.object("ENCODING", bucket) for bucket in client.keys(f"{{{name}}}/*")} == {b"intset"}
+    assert {
+        client.object("ENCODING", bucket) for bucket in client.keys(f"{{{name}}}/*")
+    } == {b"intset"}
 
 
 def test_parameters_come_back_as_they_were(place):
-    for number, parameters in enumerate([SMALL, USUAL, Parameters(65536, 4, 16384, "classic", 0, 0.1 + 0.2)]):
+    for number, parameters in enumerate(
+        [SMALL, USUAL, Parameters(65536, 4, 16384, "classic", 0, 0.1 + 0.2)]
+    ):
         name = f"{place[1]} {number}"
         RedisStore(place[0], name).bind(parameters)
         assert RedisStore(place[0], name).parameters == parameters
@@ -340,8 +445,17 @@ def test_parameters_come_back_as_they_were(place):
 def test_other_parameters_are_refused(place):
     RedisStore(*place).bind(SMALL)
     store = RedisStore(*place)
-    for name, value in [("num_perm", 8), ("bands", 2), ("rows_per_band", 1), ("scheme", "classic"), ("seed", 2)]:
-        with pytest.raises(ValueError, match=f"{name} is {getattr(SMALL, name)!r} in this index, not {value!r}"):
+    for name, value in [
+        ("num_perm", 8),
+        ("bands", 2),
+        ("rows_per_band", 1),
+        ("scheme", "classic"),
+        ("seed", 2),
+    ]:
+        with pytest.raises(
+            ValueError,
+            match=f"{name} is {getattr(SMALL, name)!r} in this index, not {value!r}",
+        ):
             store.bind(replace(SMALL, **{name: value}))
     store.bind(replace(SMALL, threshold=0.5))
     assert store.parameters == SMALL
@@ -367,7 +481,9 @@ def test_names_keep_indexes_apart(place):
     assert stores[2].parameters is None
     assert RedisStore(client, names[2]).parameters is None
     for number in (0, 1, 3, 4):
-        assert answers(stores[number].query(some(1), least=None, threads=1)) == [[(number, None)]]
+        assert answers(stores[number].query(some(1), least=None, threads=1)) == [
+            [(number, None)]
+        ]
     for number in (0, 1, 3, 4):
         stores[number].clear()
     assert client.keys(f"{{{name}*") == []
@@ -395,14 +511,30 @@ def test_a_store_without_parameters_is_empty(place):
 
 # Keys
 
-STRANGE = ["", " ", "s", "17", "-5", "a:b", "{lshfast}", "}{", "\0", "\r\n", "日本語 🎉", "\ud800", "x" * 1_000_000]
+STRANGE = [
+    "",
+    " ",
+    "s",
+    "17",
+    "-5",
+    "a:b",
+    "{lshfast}",
+    "}{",
+    "\0",
+    "\r\n",
+    "日本語 🎉",
+    "\ud800",
+    "x" * 1_000_000,
+]
 
 
 def test_strange_keys_come_back(store):
     keys = [*STRANGE, 17, -5, 0, -(2**63), 2**63 - 1]
     rows = some(len(keys))
     assert store.insert(keys, rows, "error") == len(keys)
-    assert answers(store.query(rows, least=None, threads=1)) == [[(key, None)] for key in keys]
+    assert answers(store.query(rows, least=None, threads=1)) == [
+        [(key, None)] for key in keys
+    ]
     assert content(store) == dict(zip(keys, map(tuple, rows.tolist()), strict=True))
     assert store.contains(keys).all()
     store.remove(keys)
@@ -414,21 +546,31 @@ def test_numpy_ints_are_ints(store):
     assert sorted(content(store)) == [3, 4]
 
 
-@pytest.mark.parametrize("key", [b"bytes", None, 1.0, True, (1, 2), 2**63, -(2**63) - 1, np.float64(1)])
+@pytest.mark.parametrize(
+    "key", [b"bytes", None, 1.0, True, (1, 2), 2**63, -(2**63) - 1, np.float64(1)]
+)
 def test_other_keys_are_refused(store, key):
     for call in (
         lambda: store.insert(["a", key], some(2), "error"),
         lambda: store.remove(["a", key]),
         lambda: store.contains(["a", key]),
     ):
-        with pytest.raises(TypeError, match=re.escape(f"ints of 64 bits and str, not {key!r}")):
+        with pytest.raises(
+            TypeError, match=re.escape(f"ints of 64 bits and str, not {key!r}")
+        ):
             call()
     assert len(store) == 0
 
 
 def test_the_first_duplicate_is_named(store):
     store.insert([1, 2], some(2), "error")
-    for keys, place in [([5, 2, 5, 1], 1), ([5, 6, 5, 1], 2), ([5, 1, 2], 1), ([2], 0), ([3, 4, 5, 5], 3)]:
+    for keys, place in [
+        ([5, 2, 5, 1], 1),
+        ([5, 6, 5, 1], 2),
+        ([5, 1, 2], 1),
+        ([2], 0),
+        ([3, 4, 5, 5], 3),
+    ]:
         text = f"keys[{place}] = {keys[place]} is in the index already, or twice in the batch"
         with pytest.raises(ValueError, match=re.escape(text)):
             store.insert(keys, some(len(keys)), "error")
@@ -442,14 +584,19 @@ def test_wrong_calls(store):
         store.insert([1], np.zeros((1, 8), np.uint64), "error")
     with pytest.raises(TypeError, match="int64"):
         store.query(np.zeros((1, 7), np.int64), least=None, threads=1)
-    with pytest.raises(ValueError, match="on_duplicate must be 'error', 'replace' or 'skip', not 'ignore'"):
+    with pytest.raises(
+        ValueError,
+        match="on_duplicate must be 'error', 'replace' or 'skip', not 'ignore'",
+    ):
         store.insert([1], some(1), "ignore")
 
 
 def test_too_large_a_batch_is_refused_before_it_is_sent(store, monkeypatch):
     monkeypatch.setattr(redis_store, "MOST_BYTES", 1000)
     store.insert(range(9), some(9), "error")
-    with pytest.raises(ValueError, match=r"insert: the batch has 1680 bytes, more than 1000; divide it"):
+    with pytest.raises(
+        ValueError, match=r"insert: the batch has 1680 bytes, more than 1000; divide it"
+    ):
         store.insert(range(10, 30), some(20), "error")
     assert len(store) == 9
 
@@ -482,7 +629,9 @@ def at_once(redis_server, store, name, batches, mode):
     results = context.SimpleQueue()
     common = redis_server.url, name
     writers = [
-        context.Process(target=write_batches, args=(*common, writer, batches[writer], mode, results))
+        context.Process(
+            target=write_batches, args=(*common, writer, batches[writer], mode, results)
+        )
         for writer in range(2)
     ]
     for writer in writers:
@@ -512,7 +661,11 @@ def test_of_two_writers_one_gets_each_key(redis_server, place, store):
     inserted, _ = at_once(redis_server, store, place[1], batches, "error")
     owners = {key: row[0] for key, row in content(store).items()}
     for (writer, number), written in inserted.items():
-        owned = [key for key in batches[writer][number] if owners.get(key) == writer * 1000 + number]
+        owned = [
+            key
+            for key in batches[writer][number]
+            if owners.get(key) == writer * 1000 + number
+        ]
         assert len(owned) == (written or 0)
         assert written in (None, 20)
 
@@ -541,7 +694,9 @@ def test_threads_share_a_store(store):
     def work(low):
         for row in range(low, 400, 4):
             store.insert([row], rows[row : row + 1], "error")
-            assert answers(store.query(rows[row : row + 1], least=7, threads=1)) == [[(row, 7)]]
+            assert answers(store.query(rows[row : row + 1], least=7, threads=1)) == [
+                [(row, 7)]
+            ]
 
     threads = [threading.Thread(target=work, args=(low,)) for low in range(4)]
     for thread in threads:
@@ -574,9 +729,15 @@ def client_that(act, server):
             super().send_packed_command(parts[half:], check_health)
             act(self)
 
-    retry = redis.retry.Retry(redis.backoff.NoBackoff(), 3)  # which must not send a batch again
+    retry = redis.retry.Retry(
+        redis.backoff.NoBackoff(), 3
+    )  # which must not send a batch again
     pool = redis.ConnectionPool(
-        max_connections=1, connection_class=Connection, host="127.0.0.1", port=server.port, retry=retry
+        max_connections=1,
+        connection_class=Connection,
+        host="127.0.0.1",
+        port=server.port,
+        retry=retry,
     )
     return redis.Redis(connection_pool=pool)
 
@@ -586,7 +747,10 @@ def reopened(server, name="crash"):
         kept = content(store)
         rows = np.array(list(kept.values()), np.uint64)
         assert [
-            dict(pairs)[key] for key, pairs in zip(kept, answers(store.query(rows, least=7, threads=1)), strict=True)
+            dict(pairs)[key]
+            for key, pairs in zip(
+                kept, answers(store.query(rows, least=7, threads=1)), strict=True
+            )
         ]
         return kept
 
@@ -607,11 +771,15 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
         def act(connection):
             if when == "executed" and connection is not None:
                 with closing(server.client()) as other:
-                    while other.hlen("{crash}:entries") != (6000 if operation == "insert" else 2000):
+                    while other.hlen("{crash}:entries") != (
+                        6000 if operation == "insert" else 2000
+                    ):
                         pass
             if (when == "half sent") == (connection is None):
                 server.kill()
-            if when == "executed" and connection is not None:  # the answer has arrived, and gets lost here
+            if (
+                when == "executed" and connection is not None
+            ):  # the answer has arrived, and gets lost here
                 raise redis.ConnectionError("Connection closed by server.")
 
         with closing(client_that(act, server)) as client:
@@ -623,12 +791,20 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
                 if operation == "insert"
                 else partial(store.remove, keys)
             )
-            with pytest.raises(ConnectionError, match=address + "the batch was executed whole or not at all"):
+            with pytest.raises(
+                ConnectionError,
+                match=address + "the batch was executed whole or not at all",
+            ):
                 call()
         server.start()
         kept = set(reopened(server))
-    done, undone = (before | after, before) if operation == "insert" else (before, before | after)
-    assert kept in {"half sent": [undone], "all sent": [undone, done], "executed": [done]}[when]
+    done, undone = (
+        (before | after, before) if operation == "insert" else (before, before | after)
+    )
+    assert (
+        kept
+        in {"half sent": [undone], "all sent": [undone, done], "executed": [done]}[when]
+    )
 
 
 @pytest.mark.one_case
@@ -638,7 +814,9 @@ def test_an_interrupted_batch_is_there_or_not(store, act):
     old, rows = [1, 2, 3], some(6)
 
     def run():
-        store.remove([1, 3]) if act == "remove" else store.insert([2, 4, 5], rows[3:], "replace")
+        store.remove([1, 3]) if act == "remove" else store.insert(
+            [2, 4, 5], rows[3:], "replace"
+        )
 
     store.insert(old, rows[:3], "error")
     before = content(store)
@@ -662,7 +840,10 @@ def test_a_batch_is_not_sent_again(redis_server, place, store):
 
     with (
         closing(client_that(act, redis_server)) as client,
-        pytest.raises(ConnectionError, match=r"insert: the batch was executed whole or not at all: Connection closed"),
+        pytest.raises(
+            ConnectionError,
+            match=r"insert: the batch was executed whole or not at all: Connection closed",
+        ),
     ):
         RedisStore(client, place[1]).insert(range(2000), some(2000), "error")
     assert len(store) == 2000
@@ -694,7 +875,10 @@ def test_a_batch_that_times_out_is_whole_later(redis_server, place, store):
         client.connection_pool.connection_kwargs["socket_timeout"] = 0.2
         late = RedisStore(client, place[1])
         try:
-            with pytest.raises(TimeoutError, match=r"127\.0\.0\.1:\d+/0, insert: the batch was executed whole or not"):
+            with pytest.raises(
+                TimeoutError,
+                match=r"127\.0\.0\.1:\d+/0, insert: the batch was executed whole or not",
+            ):
                 late.insert(range(2000), some(2000), "error")
         finally:
             stopped.__exit__(None, None, None)
@@ -708,7 +892,9 @@ def test_a_server_that_does_not_answer(redis_server, place, store):
         slow = RedisStore(client, place[1])
         with redis_server.paused():
             for operation, call in operations(slow):
-                with pytest.raises(TimeoutError, match=rf"Redis at 127\.0\.0\.1:\d+/0, {operation}: "):
+                with pytest.raises(
+                    TimeoutError, match=rf"Redis at 127\.0\.0\.1:\d+/0, {operation}: "
+                ):
                     call()
         assert len(slow) == 1
 
@@ -735,12 +921,15 @@ def test_a_server_that_is_gone():
         server.kill()
         for operation, call in operations(store):
             with pytest.raises(
-                ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port}/0, {operation}: "
+                ConnectionError,
+                match=rf"Redis at 127\.0\.0\.1:{server.port}/0, {operation}: ",
             ) as caught:
                 call()
             assert "secret" not in str(caught.value)
         store.close()
-        with pytest.raises(ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port}/3, open: "):
+        with pytest.raises(
+            ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port}/3, open: "
+        ):
             RedisStore(f"redis://user:secret@127.0.0.1:{server.port}/3")
 
 
@@ -759,7 +948,9 @@ def test_passwords():
         with closing(RedisStore(server.url.replace("//", "//:right@"))) as store:
             assert len(store) == 0
         for wrong in (":wrong@", "user:wrong@", ""):
-            with pytest.raises(ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port}/0, open: ") as caught:
+            with pytest.raises(
+                ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port}/0, open: "
+            ) as caught:
                 RedisStore(server.url.replace("//", f"//{wrong}"))
             assert "wrong" not in str(caught.value).replace("WRONGPASS", "")
 
@@ -803,14 +994,18 @@ def damaged(place, section, act):
 
 
 def test_unknown_formats(place):
-    store = damaged(place, ":parameters", lambda client, key: client.hset(key, "format", 3))
+    store = damaged(
+        place, ":parameters", lambda client, key: client.hset(key, "format", 3)
+    )
     text = r"{test \d+}:parameters: format '3' is unknown, this version reads 1 and 2"
     for call in (lambda: RedisStore(*place), lambda: store.bind(SMALL)):
         with pytest.raises(FormatError, match=text):
             call()
     for operation, call in operations(store):
         if operation not in ("len", "bind", "clear"):
-            with pytest.raises(FormatError, match=r"{test \d+}:parameters: deleted, or not those"):
+            with pytest.raises(
+                FormatError, match=r"{test \d+}:parameters: deleted, or not those"
+            ):
                 call()
     assert len(store) == 2
 
@@ -857,8 +1052,12 @@ def test_sections_of_another_type(place, section):
 
     store = damaged(place, section, act)
     for operation, call in operations(store):
-        if operation not in ("bind", "clear") and (section == ":entries" or operation != "len"):
-            with pytest.raises(FormatError, match=r"{test \d+}:parameters or entries: not a hash"):
+        if operation not in ("bind", "clear") and (
+            section == ":entries" or operation != "len"
+        ):
+            with pytest.raises(
+                FormatError, match=r"{test \d+}:parameters or entries: not a hash"
+            ):
                 call()
     if section == ":parameters":
         with pytest.raises(FormatError, match="not a hash"):
@@ -867,14 +1066,26 @@ def test_sections_of_another_type(place, section):
 
 def test_entries_without_parameters(place):
     store = damaged(place, ":parameters", lambda client, key: client.delete(key))
-    for call in (lambda: RedisStore(*place), lambda: store.bind(SMALL), lambda: store.remove([1])):
-        with pytest.raises(FormatError, match=r"{test \d+}:parameters: deleted, or not those"):
+    for call in (
+        lambda: RedisStore(*place),
+        lambda: store.bind(SMALL),
+        lambda: store.remove([1]),
+    ):
+        with pytest.raises(
+            FormatError, match=r"{test \d+}:parameters: deleted, or not those"
+        ):
             call()
 
 
-@pytest.mark.parametrize("change", [lambda e: e[:-1], lambda e: e + b"\0", lambda e: e[:56], lambda e: b"x"])
+@pytest.mark.parametrize(
+    "change", [lambda e: e[:-1], lambda e: e + b"\0", lambda e: e[:56], lambda e: b"x"]
+)
 def test_entries_of_another_length(place, change):
-    store = damaged(place, ":entries", lambda client, key: client.hset(key, "sb", change(client.hget(key, "sb"))))
+    store = damaged(
+        place,
+        ":entries",
+        lambda client, key: client.hset(key, "sb", change(client.hget(key, "sb"))),
+    )
     calls = [
         lambda: store.contains([1, "b"]),
         lambda: store.insert([3, "b"], some(2), "skip"),
@@ -887,19 +1098,27 @@ def test_entries_of_another_length(place, change):
         store.verify,
     ]
     for call in calls:
-        with pytest.raises(FormatError, match=r"{test \d+}:entries: the entry of b'sb' does not have 80 bytes"):
+        with pytest.raises(
+            FormatError,
+            match=r"{test \d+}:entries: the entry of b'sb' does not have 80 bytes",
+        ):
             call()
     assert set(place[0].hkeys(f"{{{place[1]}}}:entries")) == {b"1", b"sb"}
 
 
 def test_a_damaged_entry_in_the_second_answer(place, monkeypatch):
-    store = damaged(place, ":entries", lambda client, key: client.hset(key, "sb", b"short"))
+    store = damaged(
+        place, ":entries", lambda client, key: client.hset(key, "sb", b"short")
+    )
     monkeypatch.setattr(redis_store, "MOST_ANSWER", 1)
     with pytest.raises(FormatError, match="the entry of b'sb' does not have 80 bytes"):
         store.query(some(2), least=None, threads=1)
 
 
-@pytest.mark.parametrize("member", [b"", b"x", b"007", b"-0", b"+1", b" 1", b"1_0", b"9223372036854775808", b"s\xff"])
+@pytest.mark.parametrize(
+    "member",
+    [b"", b"x", b"007", b"-0", b"+1", b" 1", b"1_0", b"9223372036854775808", b"s\xff"],
+)
 def test_keys_that_cannot_be_read(place, member):
     def act(client, key):
         client.hset(key, member, client.hget(key, "1"))
@@ -909,7 +1128,10 @@ def test_keys_that_cannot_be_read(place, member):
     store = damaged(place, ":entries", act)
     calls = (lambda: list(store.items()), lambda: list(store.all_keys()), store.verify)
     for call in (*calls, lambda: store.query(some(1), least=None, threads=1)):
-        with pytest.raises(FormatError, match=re.escape(f"entries: {member!r} is not a key of this format")):
+        with pytest.raises(
+            FormatError,
+            match=re.escape(f"entries: {member!r} is not a key of this format"),
+        ):
             call()
 
 
@@ -942,7 +1164,10 @@ def test_buckets_of_another_type(place):
     store = damaged(place, "/", act)
     with pytest.raises(FormatError, match=re.escape(f"{bucket!r} is not a set")):
         store.query(some(2), least=None, threads=1)
-    with pytest.raises(FormatError, match=re.escape(f"the batch is stored, except in bucket {bucket!r}: WRONGTYPE")):
+    with pytest.raises(
+        FormatError,
+        match=re.escape(f"the batch is stored, except in bucket {bucket!r}: WRONGTYPE"),
+    ):
         store.insert([1, "b"], some(2), "replace")
     assert sorted(map(str, content(store))) == ["1", "b"]
 
@@ -950,19 +1175,27 @@ def test_buckets_of_another_type(place):
 def test_verify_tells_what_queries_cannot(place):
     client, name = place
     entries = f"{{{name}}}:entries"
-    store = damaged(place, "/", lambda client, key: client.delete(client.keys(key + "*")[0]))
-    with pytest.raises(FormatError, match=r"entries: the entry of b'(1|sb)' is missing in a bucket"):
+    store = damaged(
+        place, "/", lambda client, key: client.delete(client.keys(key + "*")[0])
+    )
+    with pytest.raises(
+        FormatError, match=r"entries: the entry of b'(1|sb)' is missing in a bucket"
+    ):
         store.verify()
     entry = client.hget(entries, "1")
     client.hset(entries, "1", entry[:-1] + bytes([entry[-1] ^ 1]))
     client.hdel(entries, "sb")
-    with pytest.raises(FormatError, match="entries: the entry of b'1' is missing in a bucket"):
+    with pytest.raises(
+        FormatError, match="entries: the entry of b'1' is missing in a bucket"
+    ):
         store.verify()
     store.remove([1])
     store.insert([1], some(1), "error")
     store.verify()
     client.hset(entries, "1", bytes([1]) + client.hget(entries, "1")[1:])
-    with pytest.raises(FormatError, match="entries: the band keys of 1 are not those of its signature"):
+    with pytest.raises(
+        FormatError, match="entries: the band keys of 1 are not those of its signature"
+    ):
         store.verify()
 
 
@@ -975,7 +1208,9 @@ def test_a_word_left_by_somebody_refuses_nothing(place, store):
 
 
 def test_clients_of_ones_own(redis_server, place):
-    with pytest.raises(TypeError, match=r"redis\.Redis or redis\.RedisCluster, not 6379"):
+    with pytest.raises(
+        TypeError, match=r"redis\.Redis or redis\.RedisCluster, not 6379"
+    ):
         RedisStore(6379)
     with (
         closing(redis_server.client(decode_responses=True)) as client,
@@ -989,26 +1224,37 @@ def test_clients_of_ones_own(redis_server, place):
             store.clear()
             store.bind(SMALL)
             store.insert([1, "x"], some(2), "error")
-            assert answers(store.query(some(2), least=7, threads=1)) == [[(1, 7)], [("x", 7)]]
+            assert answers(store.query(some(2), least=7, threads=1)) == [
+                [(1, 7)],
+                [("x", 7)],
+            ]
             assert len(content(store)) == 2
 
 
-@pytest.mark.parametrize("url", ["http://x", "redis://user:se:cret@x:y/0", "redis://:se/cret@x", "x"])
+@pytest.mark.parametrize(
+    "url", ["http://x", "redis://user:se:cret@x:y/0", "redis://:se/cret@x", "x"]
+)
 def test_addresses_that_cannot_be_read(url):
-    with pytest.raises(ValueError, match=r"URL of a Redis server must have the form redis://") as caught:
+    with pytest.raises(
+        ValueError, match=r"URL of a Redis server must have the form redis://"
+    ) as caught:
         RedisStore(url)
     assert "cret" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # redis-py 5.0 forgets the socket
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # redis-py 5.0 forgets the socket
 def test_unix_sockets(redis_server):
     with RedisServer(unixsocket="socket") as server:
         path = server.folder / "socket"
         with closing(RedisStore(f"unix://{path}?db=2")) as store:
             store.bind(SMALL)
             server.kill()
-            with pytest.raises(ConnectionError, match=re.escape(f"Redis at {path}/2, len: ")):
+            with pytest.raises(
+                ConnectionError, match=re.escape(f"Redis at {path}/2, len: ")
+            ):
                 len(store)
 
 
@@ -1023,7 +1269,9 @@ def test_names_that_cannot_be(name):
 def test_without_redis_py_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
     optional.cache_clear()
-    with pytest.raises(ImportError, match=r"redis is missing: pip install .lshfast\[redis\]"):
+    with pytest.raises(
+        ImportError, match=r"redis is missing: pip install .lshfast\[redis\]"
+    ):
         RedisStore("redis://localhost")
 
 
@@ -1039,12 +1287,19 @@ def test_clusters():
             store.bind(SMALL)
             assert store.insert([1, 2, "x"], some(3), "error") == 3
             store.remove([2])
-            with pytest.raises(ValueError, match=r"keys\[0\] = 1 is in the index already"):
+            with pytest.raises(
+                ValueError, match=r"keys\[0\] = 1 is in the index already"
+            ):
                 store.insert([1], some(1), "error")
-            assert answers(RedisStore(client, "name").query(some(3), least=7, threads=1)) == [[(1, 7)], [], [("x", 7)]]
+            assert answers(
+                RedisStore(client, "name").query(some(3), least=7, threads=1)
+            ) == [[(1, 7)], [], [("x", 7)]]
             assert len(content(store)) == 2
             store.clear()
             assert client.dbsize() == 0
             server.kill()
-            with pytest.raises(ConnectionError, match=rf"Redis at 127\.0\.0\.1:{server.port} \(cluster\), len: "):
+            with pytest.raises(
+                ConnectionError,
+                match=rf"Redis at 127\.0\.0\.1:{server.port} \(cluster\), len: ",
+            ):
                 len(store)

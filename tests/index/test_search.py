@@ -20,7 +20,9 @@ __all__ = ["redis_server"]  # a fixture
 BANDS, DIM = 4, 3
 POINTS = Measure("manhattan", "float32", DIM)
 FAMILY = '{"family":"test"}'
-PARAMETERS = Parameters(BANDS, BANDS, 1, "", 0, None, "", FAMILY, POINTS.words, POINTS.text)
+PARAMETERS = Parameters(
+    BANDS, BANDS, 1, "", 0, None, "", FAMILY, POINTS.words, POINTS.text
+)
 
 
 def rows_of(generator, n, buckets=6):
@@ -68,7 +70,10 @@ def compare(store, entries, buckets, points, most, within, threads):
     for query in range(len(points)):
         own = slice(*found.offsets[query : query + 2])
         near, met = expected(entries, buckets[query], points[query], most, within)
-        assert list(zip(found.distances[own].tolist(), list(found.keys[own]), strict=True)) == near
+        assert (
+            list(zip(found.distances[own].tolist(), list(found.keys[own]), strict=True))
+            == near
+        )
         assert found.examined[query] == met
     assert len(found.offsets) == len(points) + 1
 
@@ -86,7 +91,16 @@ class SlowStore(MemoryStore):
     _search = Store._search
 
 
-@pytest.fixture(params=["memory", "slow", "file", "segments", "lmdb", pytest.param("redis", marks=needs_redis)])
+@pytest.fixture(
+    params=[
+        "memory",
+        "slow",
+        "file",
+        "segments",
+        "lmdb",
+        pytest.param("redis", marks=needs_redis),
+    ]
+)
 def store_of(request, tmp_path):
     """Return a function that makes a store with given entries, as a dict of key to row."""
     opened = []
@@ -105,10 +119,15 @@ def _made(request, entries, path):
     if kind in ("memory", "slow"):
         return filled(MemoryStore() if kind == "memory" else SlowStore(), entries)
     if kind == "lmdb":
-        pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+        pytest.importorskip(
+            "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+        )
         return filled(LmdbStore(path, sync=False), entries)
     if kind == "redis":
-        return filled(RedisStore(request.getfixturevalue("redis_server").url, name=str(path)), entries)
+        return filled(
+            RedisStore(request.getfixturevalue("redis_server").url, name=str(path)),
+            entries,
+        )
     half = len(entries) // 2 if kind == "segments" else len(entries)
     items = list(entries.items())
     save_store(path, PARAMETERS, filled(MemoryStore(), dict(items[:half])))
@@ -121,7 +140,10 @@ def _made(request, entries, path):
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("probes", [1, 3])
-@pytest.mark.parametrize(("most", "within"), [(None, None), (3, None), (None, 2.0), (2, 3.0), (1, 0.0), (100, 1.5)])
+@pytest.mark.parametrize(
+    ("most", "within"),
+    [(None, None), (3, None), (None, 2.0), (2, 3.0), (1, 0.0), (100, 1.5)],
+)
 def test_search_finds_what_shares_a_bucket(store_of, probes, most, within):
     generator = np.random.default_rng([probes, most or 0])
     entries = dict(enumerate(rows_of(generator, 60)))
@@ -143,15 +165,25 @@ def test_limits(store_of, count):
     closest = store.search(buckets, points, limit=Limit("closest", count))
     first = store.search(buckets, points, within=2.0, limit=Limit("first", count))
     for query in range(8):
-        met = {key: distance for distance, key in expected(entries, buckets[query], points[query], None, None)[0]}
+        met = {
+            key: distance
+            for distance, key in expected(
+                entries, buckets[query], points[query], None, None
+            )[0]
+        }
         own = slice(*closest.offsets[query : query + 2])
-        found = dict(zip(closest.keys[own], closest.distances[own].tolist(), strict=True))
+        found = dict(
+            zip(closest.keys[own], closest.distances[own].tolist(), strict=True)
+        )
         assert closest.examined[query] == len(found) == min(count, len(met))
         assert found.items() <= met.items()
         own = slice(*first.offsets[query : query + 2])
         found = dict(zip(first.keys[own], first.distances[own].tolist(), strict=True))
         far = first.examined[query] - len(found)
-        assert found.items() <= {key: distance for key, distance in met.items() if distance <= 2}.items()
+        assert (
+            found.items()
+            <= {key: distance for key, distance in met.items() if distance <= 2}.items()
+        )
         assert len(found) == 1 or far == min(count, len(met))
         assert len(found) <= 1
         assert far <= count
@@ -166,8 +198,14 @@ def test_limits(store_of, count):
         ),
         ({"buckets": np.zeros((2, 4, 0), np.uint64)}, "buckets must be uint64"),
         ({"buckets": np.zeros((2, 4, 1), np.int64)}, "buckets must be uint64"),
-        ({"points": np.zeros((2, 3), np.uint64)}, r"points must be uint64 \(2, 2\), not uint64 \(2, 3\)"),
-        ({"points": np.zeros((1, 2), np.uint64)}, r"points must be uint64 \(2, 2\), not uint64 \(1, 2\)"),
+        (
+            {"points": np.zeros((2, 3), np.uint64)},
+            r"points must be uint64 \(2, 2\), not uint64 \(2, 3\)",
+        ),
+        (
+            {"points": np.zeros((1, 2), np.uint64)},
+            r"points must be uint64 \(2, 2\), not uint64 \(1, 2\)",
+        ),
         ({"points": np.zeros((2, 2))}, "points must be uint64"),
         ({"most": 0}, "most must be in 1"),
         ({"within": float("nan")}, "within must be a number, not NaN"),
@@ -175,19 +213,32 @@ def test_limits(store_of, count):
 )
 def test_arguments_that_are_refused(change, said):
     store = filled(MemoryStore(), dict(enumerate(rows_of(np.random.default_rng(0), 3))))
-    arguments = {"buckets": np.zeros((2, 4, 1), np.uint64), "points": np.zeros((2, 2), np.uint64)} | change
+    arguments = {
+        "buckets": np.zeros((2, 4, 1), np.uint64),
+        "points": np.zeros((2, 2), np.uint64),
+    } | change
     with pytest.raises(ValueError, match=said):
         store.search(arguments.pop("buckets"), arguments.pop("points"), **arguments)
 
 
 def test_stores_and_limits_that_are_refused():
-    for parameters in (None, Parameters(8, 4, 2, "fast", 1, None), Parameters(4, 4, 1, "", 0, None, "", FAMILY, 2)):
+    for parameters in (
+        None,
+        Parameters(8, 4, 2, "fast", 1, None),
+        Parameters(4, 4, 1, "", 0, None, "", FAMILY, 2),
+    ):
         store = MemoryStore()
         if parameters is not None:
             store.bind(parameters)
-        with pytest.raises(ValueError, match="the parameters of the store name no measure"):
+        with pytest.raises(
+            ValueError, match="the parameters of the store name no measure"
+        ):
             store.search(np.zeros((1, 4, 1), np.uint64), np.zeros((1, 2), np.uint64))
-    for arguments, kind in [(("nearest", 1), ValueError), (("first", 0), ValueError), (("first", 1.5), TypeError)]:
+    for arguments, kind in [
+        (("nearest", 1), ValueError),
+        (("first", 0), ValueError),
+        (("first", 1.5), TypeError),
+    ]:
         with pytest.raises(kind):
             Limit(*arguments)
     for text in ("", "euclidean", "euclidean:float32:0", "euclidean:float32:03", "euclidean:bits:3", "hamming:bits:1e9",

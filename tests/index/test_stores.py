@@ -38,8 +38,14 @@ def stored(request, tmp_path):
             index = LSHIndex.open(path, "r+", **options)
         else:
             lmdb_store = pytest.importorskip("lshfast.index.stores.lmdb")
-            pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
-            index = LSHIndex(**SMALL, **options, store=lmdb_store.LmdbStore(path, map_size=1 << 30, sync=False))
+            pytest.importorskip(
+                "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+            )
+            index = LSHIndex(
+                **SMALL,
+                **options,
+                store=lmdb_store.LmdbStore(path, map_size=1 << 30, sync=False),
+            )
             index.insert(keys[:2], shared(len(keys))[:2])
         index.insert(keys[2:], shared(len(keys))[2:])
         made.append(index)
@@ -57,7 +63,10 @@ def stored(request, tmp_path):
 def test_what_a_store_shows(stored):
     store = stored(["x"]).store
     shown = repr(store)
-    assert re.fullmatch(r"MemoryStore\(1 entry\)|FileStore\('.*', mode='r\+', 1 entry\)|LmdbStore\('.*'\)", shown)
+    assert re.fullmatch(
+        r"MemoryStore\(1 entry\)|FileStore\('.*', mode='r\+', 1 entry\)|LmdbStore\('.*'\)",
+        shown,
+    )
     store.close()
     assert repr(store).endswith("closed)")
 
@@ -68,17 +77,33 @@ def test_a_store_that_nothing_was_stored_in(tmp_path, in_memory):
     if in_memory:
         store = MemoryStore()
     else:
-        pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
-        store = pytest.importorskip("lshfast.index.stores.lmdb").LmdbStore(tmp_path, map_size=1 << 30)
+        pytest.importorskip(
+            "lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]"
+        )
+        store = pytest.importorskip("lshfast.index.stores.lmdb").LmdbStore(
+            tmp_path, map_size=1 << 30
+        )
     assert (len(store), store.kind, store.parameters) == (0, None, None)
     assert (list(store.items()), list(store.all_keys())) == ([], [])
-    assert (store.contains([1, "a"]).tolist(), store.contains_one(1)) == ([False, False], False)
+    assert (store.contains([1, "a"]).tolist(), store.contains_one(1)) == (
+        [False, False],
+        False,
+    )
     assert store.query(shared(2), least=None, threads=1).offsets.tolist() == [0, 0, 0]
     assert store.query_one(shared(1)[0], 0) == ([], [])
     assert store.stats()["segments"] == 0
-    with pytest.raises(KeyError) if in_memory else pytest.raises(FormatError, match="there is no directory"):
+    with (
+        pytest.raises(KeyError)
+        if in_memory
+        else pytest.raises(FormatError, match="there is no directory")
+    ):
         store.remove(["a"])
-    with pytest.raises(ValueError, match="the store is empty: give it to LSHIndex" if in_memory else "no directory"):
+    with pytest.raises(
+        ValueError,
+        match="the store is empty: give it to LSHIndex"
+        if in_memory
+        else "no directory",
+    ):
         store.insert(["a"], shared(1), "error")
     store.close()
     with pytest.raises(ValueError, match="the index is closed"):
@@ -94,7 +119,10 @@ def test_the_error_for_a_duplicate_says_where_it_is(stored, held):
     if not stored.mixes and held not in (INT, STR):
         pytest.skip("keys of one kind only")
     index = stored(held)
-    before, new = content(index), {int: [7, 8], str: ["x", "y"], tuple: [(7, 8), ("x",)]}[type(held[0])]
+    before, new = (
+        content(index),
+        {int: [7, 8], str: ["x", "y"], tuple: [(7, 8), ("x",)]}[type(held[0])],
+    )
     for keys, position in (
         ([new[0], held[1], held[0]], 1),
         ([new[0], new[1], new[0], held[0]], 2),
@@ -109,7 +137,11 @@ def test_the_error_for_a_duplicate_says_where_it_is(stored, held):
             index.insert(key, shared(1)[0])
         assert (caught.value.key, caught.value.position) == (key, 0)
     for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
-        assert (str(again), again.key, again.position) == (str(caught.value), held[-1], 0)
+        assert (str(again), again.key, again.position) == (
+            str(caught.value),
+            held[-1],
+            0,
+        )
     assert content(index) == before
 
 
@@ -117,7 +149,9 @@ def test_the_error_for_a_duplicate_says_where_it_is(stored, held):
 
 
 def signatures_of(**options):
-    return MinHasher(**{"num_perm": 8, **options}).sketch(TokenSets.from_sets([["a"], ["b"]]))
+    return MinHasher(**{"num_perm": 8, **options}).sketch(
+        TokenSets.from_sets([["a"], ["b"]])
+    )
 
 
 @pytest.mark.few_cases
@@ -126,24 +160,91 @@ def signatures_of(**options):
     ("keys", "signatures", "error", "message"),
     [
         ([5, None], shared(2), TypeError, "keys[1] is None, which cannot be a key"),
-        (["x", math.nan], shared(2), TypeError, "keys[1] is nan, which cannot be a key"),
-        ([np.float64("nan"), 5], shared(2), TypeError, "keys[0] is nan, which cannot be a key"),
-        ([5, [6]], shared(2), TypeError, "keys[1] is of type list, which cannot be hashed"),
-        ([5, 5], shared(2), ValueError, "keys[1] = 5 is in the index already, or twice in the batch"),
-        (["x", "x"], shared(2), ValueError, "keys[1] = 'x' is in the index already, or twice in the batch"),
-        ([5, 6, 7], shared(2), ValueError, "there must be a key for each signature, not 3 for 2"),
-        ([5], shared(2), ValueError, "there must be a key for each signature, not 1 for 2"),
+        (
+            ["x", math.nan],
+            shared(2),
+            TypeError,
+            "keys[1] is nan, which cannot be a key",
+        ),
+        (
+            [np.float64("nan"), 5],
+            shared(2),
+            TypeError,
+            "keys[0] is nan, which cannot be a key",
+        ),
+        (
+            [5, [6]],
+            shared(2),
+            TypeError,
+            "keys[1] is of type list, which cannot be hashed",
+        ),
+        (
+            [5, 5],
+            shared(2),
+            ValueError,
+            "keys[1] = 5 is in the index already, or twice in the batch",
+        ),
+        (
+            ["x", "x"],
+            shared(2),
+            ValueError,
+            "keys[1] = 'x' is in the index already, or twice in the batch",
+        ),
+        (
+            [5, 6, 7],
+            shared(2),
+            ValueError,
+            "there must be a key for each signature, not 3 for 2",
+        ),
+        (
+            [5],
+            shared(2),
+            ValueError,
+            "there must be a key for each signature, not 1 for 2",
+        ),
         (["x", "\ud800"], shared(2), ValueError, "'\\ud800' has a lone surrogate"),
-        ([5, 6], shared(2).astype(np.int64), TypeError, "signatures must be uint64, not int64"),
-        ([5, 6], shared(2)[:, :7], ValueError, "signatures must have num_perm = 8 slots each, not shape (2, 7)"),
-        ([5, 6], shared(2)[np.newaxis], ValueError, "num_perm = 8 slots each, not shape (1, 2, 8)"),
-        ([5, 6], signatures_of(seed=2), ValueError, "signatures are of seed 2; 1 is needed here"),
-        ([5, 6], signatures_of(scheme="classic"), ValueError, "signatures are of scheme 'classic'"),
-        ([5, 6], signatures_of(num_perm=16), ValueError, "num_perm = 8 slots each, not shape (2, 16)"),
+        (
+            [5, 6],
+            shared(2).astype(np.int64),
+            TypeError,
+            "signatures must be uint64, not int64",
+        ),
+        (
+            [5, 6],
+            shared(2)[:, :7],
+            ValueError,
+            "signatures must have num_perm = 8 slots each, not shape (2, 7)",
+        ),
+        (
+            [5, 6],
+            shared(2)[np.newaxis],
+            ValueError,
+            "num_perm = 8 slots each, not shape (1, 2, 8)",
+        ),
+        (
+            [5, 6],
+            signatures_of(seed=2),
+            ValueError,
+            "signatures are of seed 2; 1 is needed here",
+        ),
+        (
+            [5, 6],
+            signatures_of(scheme="classic"),
+            ValueError,
+            "signatures are of scheme 'classic'",
+        ),
+        (
+            [5, 6],
+            signatures_of(num_perm=16),
+            ValueError,
+            "num_perm = 8 slots each, not shape (2, 16)",
+        ),
     ],
 )
 @pytest.mark.parametrize("on_duplicate", ["error", "replace"])
-def test_batches_that_are_refused_change_nothing(stored, held, keys, signatures, error, message, on_duplicate):
+def test_batches_that_are_refused_change_nothing(
+    stored, held, keys, signatures, error, message, on_duplicate
+):
     message = re.escape(message)
     if "twice" in message and on_duplicate == "replace":
         pytest.skip("then the last one counts")
@@ -151,7 +252,10 @@ def test_batches_that_are_refused_change_nothing(stored, held, keys, signatures,
         if stored.mixes and "surrogate" in message:
             pytest.skip("among mixed keys it is one like others")
         if not stored.mixes:
-            error, message = (TypeError, ValueError), r"\bkeys?\b|signatures "  # the kind may be what is refused
+            error, message = (
+                (TypeError, ValueError),
+                r"\bkeys?\b|signatures ",
+            )  # the kind may be what is refused
     index = stored(held, on_duplicate=on_duplicate)
     before, answers = content(index), list(index.query(shared(20)))
     for _ in range(2):
@@ -177,7 +281,9 @@ def test_huge_integers(stored, key):
         index.remove([5, key])
     else:
         for keys, rows in [([5, key], shared(2)), (key, shared(1)[0])]:
-            with pytest.raises(TypeError, match="the keys of this index are ints of 64 bits"):
+            with pytest.raises(
+                TypeError, match="the keys of this index are ints of 64 bits"
+            ):
                 index.insert(keys, rows)
     assert content(index) == before
 
@@ -185,7 +291,19 @@ def test_huge_integers(stored, key):
 # Equal keys
 
 
-@pytest.mark.parametrize("key", [True, 1.0, np.float32(1), np.int8(1), np.bool_(True), Fraction(1), Decimal(1), 1 + 0j])
+@pytest.mark.parametrize(
+    "key",
+    [
+        True,
+        1.0,
+        np.float32(1),
+        np.int8(1),
+        np.bool_(True),
+        Fraction(1),
+        Decimal(1),
+        1 + 0j,
+    ],
+)
 @pytest.mark.parametrize("held", [INT, [*INT, "x"], [*INT, 2**70]])
 def test_keys_that_are_equal_are_one(stored, key, held):
     """As in a dict, whatever else is held."""
@@ -195,7 +313,10 @@ def test_keys_that_are_equal_are_one(stored, key, held):
     before = content(index)
     assert key in index
     assert index.store.contains([0, key, "no"]).tolist() == [False, True, False]
-    with pytest.raises((TypeError, ValueError), match="is in the index already" if stored.mixes else "already|64 bits"):
+    with pytest.raises(
+        (TypeError, ValueError),
+        match="is in the index already" if stored.mixes else "already|64 bits",
+    ):
         index.insert([key], shared(1))
     assert content(index) == before
     index.remove(key)
@@ -206,7 +327,21 @@ def test_keys_that_are_equal_are_one(stored, key, held):
     assert set(index) == {*held} - {1, 3}
 
 
-@pytest.mark.parametrize("key", [False, 4.5, 0.0, np.float64(1.5), math.inf, 1 + 1j, "1", b"1", (1,), Decimal("inf")])
+@pytest.mark.parametrize(
+    "key",
+    [
+        False,
+        4.5,
+        0.0,
+        np.float64(1.5),
+        math.inf,
+        1 + 1j,
+        "1",
+        b"1",
+        (1,),
+        Decimal("inf"),
+    ],
+)
 def test_keys_that_are_not_equal_are_not_found(stored, key):
     index = stored(INT)
     assert key not in index
@@ -247,7 +382,9 @@ def test_a_merge_is_whole_or_nothing(stored, on_duplicate, held, keys, in_memory
         assert index.merge(other) == len(keys)
         assert set(index) == {*held, *keys}
     else:
-        with pytest.raises((TypeError, ValueError), match=r"the keys of|has a lone surrogate"):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"the keys of|has a lone surrogate"
+        ):
             index.merge(other)
         assert content(index) == before
 
@@ -305,7 +442,9 @@ class Fickle:
 
     def __eq__(self, other):
         self.count()
-        return self.name == other.name if isinstance(other, Fickle) else self.name == other
+        return (
+            self.name == other.name if isinstance(other, Fickle) else self.name == other
+        )
 
 
 @pytest.mark.parametrize("on_duplicate", ["error", "skip", "replace"])
@@ -354,7 +493,11 @@ def test_keys_that_fail_leave_nothing_behind(on_duplicate, names, held):
         ({"k": True}, TypeError, "k must be an int, not True"),
         ({"k": 1.0, "threads": 1}, TypeError, "k must be an int, not 1.0"),
         ({"threshold": 2}, ValueError, "threshold must be in [0, 1], not 2"),
-        ({"threshold": math.nan, "k": 2}, ValueError, "threshold must be in [0, 1], not nan"),
+        (
+            {"threshold": math.nan, "k": 2},
+            ValueError,
+            "threshold must be in [0, 1], not nan",
+        ),
         ({"threshold": "1"}, TypeError, "threshold must be a number, not '1'"),
     ],
 )

@@ -38,15 +38,24 @@ def test_queries(level, bits, n):
     index = TanimotoIndex(bits)
     assert index.insert(range(n), codes) == n == len(index)
     for least in (0.01, 0.5, 0.7, 1):
-        wanted = [reference.similar(codes.tolist(), query, least) for query in queries.tolist()]
+        wanted = [
+            reference.similar(codes.tolist(), query, least)
+            for query in queries.tolist()
+        ]
         assert answers(index.within(queries, least, threads=2)) == wanted
     for k in (1, 10, n + 5):
-        wanted = [reference.similar(codes.tolist(), query)[:k] for query in queries.tolist()]
+        wanted = [
+            reference.similar(codes.tolist(), query)[:k] for query in queries.tolist()
+        ]
         assert answers(index.query(queries, k)) == wanted
     assert answers(index.within(queries)) == answers(index.within(queries, 0.7))
     assert index.within(queries[0]) == index.within(queries[:1])[0]
     assert index.query(queries[0], 1) == index.query(queries[:1], 1)[0]
-    assert [*index.pairs(0.5)] == reference.similar_pairs(codes.tolist(), 0.5) == [*tanimoto_pairs(codes, 0.5)]
+    assert (
+        [*index.pairs(0.5)]
+        == reference.similar_pairs(codes.tolist(), 0.5)
+        == [*tanimoto_pairs(codes, 0.5)]
+    )
 
 
 @pytest.mark.few_cases
@@ -60,12 +69,20 @@ def test_queries_of_several_segments(level, words, monkeypatch):
     assert len(index._entries.view().segments) > 1
     names, held, queries = [*model], [*model.values()], codes[::40]
     assert [*index] == names
-    wanted = [[(names[row], s) for row, s in reference.similar(held, query, 0.4)] for query in queries.tolist()]
+    wanted = [
+        [(names[row], s) for row, s in reference.similar(held, query, 0.4)]
+        for query in queries.tolist()
+    ]
     assert answers(index.within(queries)) == wanted
     for k in (1, 5, 1000):
-        wanted = [[(names[row], s) for row, s in reference.similar(held, query)[:k]] for query in queries.tolist()]
+        wanted = [
+            [(names[row], s) for row, s in reference.similar(held, query)[:k]]
+            for query in queries.tolist()
+        ]
         assert answers(index.query(queries, k)) == wanted
-    assert [*index.pairs()] == [(names[i], names[j], s) for i, j, s in reference.similar_pairs(held, 0.4)]
+    assert [*index.pairs()] == [
+        (names[i], names[j], s) for i, j, s in reference.similar_pairs(held, 0.4)
+    ]
     index.verify()
     assert index.stats().entries == len(model)
 
@@ -85,12 +102,20 @@ def test_many_queries_are_answered_in_their_order(monkeypatch):
 
 
 @settings(max_examples=60)
-@given(data=st.data(), words=st.sampled_from([1, 2, 4]), least=st.sampled_from([0.1, 1 / 3, 0.5, 2 / 3, 0.7, 0.9, 1]))
+@given(
+    data=st.data(),
+    words=st.sampled_from([1, 2, 4]),
+    least=st.sampled_from([0.1, 1 / 3, 0.5, 2 / 3, 0.7, 0.9, 1]),
+)
 def test_pairs_of_any_codes(data, words, least):
     word = st.sampled_from([0, 1, 3, 7, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1)
-    rows = data.draw(st.lists(st.lists(word, min_size=words, max_size=words), max_size=25))
+    rows = data.draw(
+        st.lists(st.lists(word, min_size=words, max_size=words), max_size=25)
+    )
     codes = np.array(rows, np.uint64).reshape(-1, words)
-    assert [*tanimoto_pairs(codes, least)] == reference.similar_pairs(codes.tolist(), least)
+    assert [*tanimoto_pairs(codes, least)] == reference.similar_pairs(
+        codes.tolist(), least
+    )
 
 
 def test_pairs_of_several_pieces():
@@ -106,7 +131,9 @@ def test_pairs_of_several_pieces():
 def test_codes_without_ones_are_never_found():
     index = TanimotoIndex(64)
     index.insert(["none", "one"], np.array([[0], [1]], np.uint64))
-    assert index.query(np.array([[0], [1], [2]], np.uint64)).similarity.tolist() == [1.0]
+    assert index.query(np.array([[0], [1], [2]], np.uint64)).similarity.tolist() == [
+        1.0
+    ]
     assert index.within(np.array([[0]], np.uint64), 1e-9)[0] == []
     assert len(tanimoto_pairs(np.zeros(3, np.uint64), 0.5)) == 0
 
@@ -152,9 +179,21 @@ def test_files_with_wrong_content_are_refused(tmp_path, changes, message):
     index.save(path)
     header = TanimotoIndex._file.container.struct
     data = path.read_bytes()
-    names = ["magic", "version", "kind", "bits", "threshold", "n", "key_bytes", "key_sum", "code_sum"]
+    names = [
+        "magic",
+        "version",
+        "kind",
+        "bits",
+        "threshold",
+        "n",
+        "key_bytes",
+        "key_sum",
+        "code_sum",
+    ]
     fields = dict(zip(names, header.unpack(data[: header.size]), strict=True)) | changes
-    path.write_bytes(sealed(header.pack(*fields.values())).ljust(128, b"\0") + data[128:])
+    path.write_bytes(
+        sealed(header.pack(*fields.values())).ljust(128, b"\0") + data[128:]
+    )
     with pytest.raises(FormatError, match=message):
         TanimotoIndex.open(path)
 
@@ -168,7 +207,9 @@ def test_every_damaged_byte_is_found(tmp_path):
     assert checksum(np.frombuffer(data[192:], np.uint8)) != checksum(b"")
     for at in [*range(64), *range(128, 128 + 27), *range(192, len(data))]:
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-        with pytest.raises(FormatError, match=r"codes\.tan: (header|keys|codes|the file)"):
+        with pytest.raises(
+            FormatError, match=r"codes\.tan: (header|keys|codes|the file)"
+        ):
             TanimotoIndex.open(path)
 
 

@@ -10,7 +10,13 @@ import pytest
 
 from lshfast import LSHIndex, MinHasher, dedup, shingle
 
-TEXTS = ["the cat sat on the mat today", "The cat sat on the mat today!", "a dog is not a cat", "", "Füße und Hände"]
+TEXTS = [
+    "the cat sat on the mat today",
+    "The cat sat on the mat today!",
+    "a dog is not a cat",
+    "",
+    "Füße und Hände",
+]
 KEYS = ["a", "b", "c", "d", "e"]
 OPTIONS = {"threshold": 0.5, "num_perm": 64, "seed": 7, "scheme": "classic"}
 COLUMNS = {
@@ -41,14 +47,25 @@ def index():
 @pytest.mark.parametrize("text", [*TEXTS, "THE CAT SAT ON A MAT", TEXTS[4].encode()])
 @pytest.mark.parametrize("options", [{}, {"k": 1}, {"threshold": 0.3}])
 def test_a_text_is_its_signature(index, text, options):
-    assert index.query(text, **options) == index.query(signatures_of([text])[0], **options)
+    assert index.query(text, **options) == index.query(
+        signatures_of([text])[0], **options
+    )
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 def test_a_column_of_texts_is_its_signatures(index, column):
-    found, expected = index.query(column(TEXTS), threshold=0.5), index.query(signatures_of(TEXTS), threshold=0.5)
+    found, expected = (
+        index.query(column(TEXTS), threshold=0.5),
+        index.query(signatures_of(TEXTS), threshold=0.5),
+    )
     assert list(found) == list(expected)
-    assert [[match.key for match in row] for row in found] == [["a", "b"], ["a", "b"], ["c"], [], ["e"]]
+    assert [[match.key for match in row] for row in found] == [
+        ["a", "b"],
+        ["a", "b"],
+        ["c"],
+        [],
+        ["e"],
+    ]
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
@@ -62,7 +79,9 @@ def test_texts_are_inserted_as_their_signatures(column, shingles):
         filled.insert(["g", "h"], ["one text"])
     expected = LSHIndex(**OPTIONS, shingles=shingles)
     expected.insert([*KEYS, "f"], signatures_of([*TEXTS, TEXTS[0]], unit, int(size)))
-    for (keys, rows), (other_keys, other_rows) in zip(filled.store.items(), expected.store.items(), strict=True):
+    for (keys, rows), (other_keys, other_rows) in zip(
+        filled.store.items(), expected.store.items(), strict=True
+    ):
         assert list(keys) == list(other_keys)
         assert np.array_equal(rows, other_rows)
 
@@ -87,13 +106,20 @@ def test_an_index_in_a_file_takes_texts(index, tmp_path):
         assert opened.query(TEXTS[2]) == ["c", "g"]
 
 
-@pytest.mark.parametrize("column", [lambda texts: texts[0], lambda texts: b"one text", *COLUMNS.values()])
-@pytest.mark.parametrize(("shingles", "named"), [("", "unknown shingles"), ("colours", "shingles 'colours'")])
+@pytest.mark.parametrize(
+    "column", [lambda texts: texts[0], lambda texts: b"one text", *COLUMNS.values()]
+)
+@pytest.mark.parametrize(
+    ("shingles", "named"), [("", "unknown shingles"), ("colours", "shingles 'colours'")]
+)
 def test_an_index_that_does_not_know_its_shingles_says_so(column, shingles, named):
     index = LSHIndex(shingles=shingles)
     index.insert("a", MinHasher().sketch(shingle(["a text"]))[0])
     message = f"not texts: this index has {named}; one created with shingles='word:5' accepts texts"
-    for call in (lambda: index.query(column(TEXTS)), lambda: index.insert(KEYS, column(TEXTS))):
+    for call in (
+        lambda: index.query(column(TEXTS)),
+        lambda: index.insert(KEYS, column(TEXTS)),
+    ):
         with pytest.raises(TypeError, match=re.escape(message)):
             call()
     assert list(index) == ["a"]

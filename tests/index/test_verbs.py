@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from lshfast import HammingIndex, LSHEnsemble, LSHForest, LSHIndex, MinHasher, NearNeighbors, TanimotoIndex, TokenSets
+from lshfast import (
+    HammingIndex,
+    LSHEnsemble,
+    LSHForest,
+    LSHIndex,
+    MinHasher,
+    NearNeighbors,
+    TanimotoIndex,
+    TokenSets,
+)
 from lshfast.exact import PrefixIndex
 from lshfast.families.sets import WeightedMinHashFamily
 
@@ -25,10 +34,16 @@ INDEXES = [
 ]
 
 
-@pytest.mark.parametrize(("index", "items", "nearest"), INDEXES, ids=[type(each[0]).__name__ for each in INDEXES])
+@pytest.mark.parametrize(
+    ("index", "items", "nearest"),
+    INDEXES,
+    ids=[type(each[0]).__name__ for each in INDEXES],
+)
 def test_f33_many_one_and_many_many(index, items, nearest):
     index.insert(KEYS, *items)
-    assert {tuple(sorted(pair[:2])) for pair in index.pairs()} == {("like it", "one")}  # an ensemble has both orders
+    assert {tuple(sorted(pair[:2])) for pair in index.pairs()} == {
+        ("like it", "one")
+    }  # an ensemble has both orders
     found = index.query(*(each[:1] for each in items), **nearest)
     assert [[match.key for match in answer] for answer in found] == [["one", "like it"]]
     index.remove(["like it"])
@@ -39,7 +54,9 @@ HOLDS = ["set", "set", "set", "code", "code", "vector", "set"]
 
 
 @pytest.mark.parametrize(
-    ("case", "holds"), [*zip(INDEXES, HOLDS, strict=True)], ids=[type(each[0]).__name__ for each in INDEXES]
+    ("case", "holds"),
+    [*zip(INDEXES, HOLDS, strict=True)],
+    ids=[type(each[0]).__name__ for each in INDEXES],
 )
 @pytest.mark.parametrize("keys", [["a", "b", "c"], [7, 8, 9]])
 def test_an_index_says_what_it_holds(case, holds, keys, tmp_path):
@@ -51,13 +68,20 @@ def test_an_index_says_what_it_holds(case, holds, keys, tmp_path):
     assert index.contains(keys).tolist() == [True, False, True]
     assert (index.holds, index.key_kind) == (holds, type(keys[0]).__name__)
     opened = type(index).open(tmp_path / "index")
-    assert (opened.holds, opened.key_kind, opened.contains(keys).all()) == (holds, type(keys[0]).__name__, True)
+    assert (opened.holds, opened.key_kind, opened.contains(keys).all()) == (
+        holds,
+        type(keys[0]).__name__,
+        True,
+    )
     if hasattr(opened, "close"):
         opened.close()
 
 
 def test_an_index_of_weighted_sets_says_so():
     assert LSHIndex(0.7, family=WeightedMinHashFamily(seed=1)).holds == "weighted"
-    assert LSHIndex(0.7, family=WeightedMinHashFamily(seed=1), shingles="weighted").holds == "weighted"
+    assert (
+        LSHIndex(0.7, family=WeightedMinHashFamily(seed=1), shingles="weighted").holds
+        == "weighted"
+    )
     assert NearNeighbors("hamming", radius=2, dim=64, n=10).holds == "code"
     assert (LSHIndex().key_kind, LSHIndex().contains(["a"]).tolist()) == (None, [False])

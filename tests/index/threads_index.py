@@ -13,7 +13,9 @@ from lshfast.kernels.gate import Gate
 from lshfast.kernels.tables import BandTables
 
 READERS, BATCHES, BATCH, K = 8, 20, 200, 8
-SIGNATURES = np.random.default_rng(1).integers(0, 6, (BATCHES * BATCH, K)).astype(np.uint64)
+SIGNATURES = (
+    np.random.default_rng(1).integers(0, 6, (BATCHES * BATCH, K)).astype(np.uint64)
+)
 
 
 def beside(read, write):

@@ -39,7 +39,12 @@ KINDS = [
 def sample(kind: str, chance: random.Random) -> bytes:
     """Make the bytes of a small input."""
     rows = [
-        {"id": f"k{i}", "text": f"Größe {i} " * chance.randrange(9), "n": [i] * chance.randrange(3), "é": {"a": i}}
+        {
+            "id": f"k{i}",
+            "text": f"Größe {i} " * chance.randrange(9),
+            "n": [i] * chance.randrange(3),
+            "é": {"a": i},
+        }
         for i in range(chance.randrange(1, 9))
     ]
     if kind in (".parquet", ".arrow", ".feather"):
@@ -48,12 +53,19 @@ def sample(kind: str, chance: random.Random) -> bytes:
         if chance.random() < 0.5:
             table = table.set_column(1, "text", table["text"].dictionary_encode())
         if kind != ".parquet":
-            options = pa.ipc.IpcWriteOptions(compression=chance.choice([None, "lz4", "zstd"]))
+            options = pa.ipc.IpcWriteOptions(
+                compression=chance.choice([None, "lz4", "zstd"])
+            )
             new = pa.ipc.new_stream if kind == ".arrow" else pa.ipc.new_file
             with new(sink, table.schema, options=options) as writer:
                 writer.write_table(table, max_chunksize=3)
             return sink.getvalue()
-        pq.write_table(table, sink, row_group_size=3, compression=chance.choice(["none", "snappy", "zstd"]))
+        pq.write_table(
+            table,
+            sink,
+            row_group_size=3,
+            compression=chance.choice(["none", "snappy", "zstd"]),
+        )
         return sink.getvalue()
     if kind in (".npy", ".npz"):
         sink = io.BytesIO()
@@ -61,14 +73,26 @@ def sample(kind: str, chance: random.Random) -> bytes:
         if kind == ".npy":
             np.save(sink, texts)
             return sink.getvalue()
-        method = chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+        method = chance.choice(
+            [
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+                zipfile.ZIP_LZMA,
+                zipfile.ZIP_BZIP2,
+            ]
+        )
         with zipfile.ZipFile(sink, "w", method) as archive:
-            for name, column in ("text", texts), ("id", np.array([row["id"] for row in rows])):
+            for name, column in (
+                ("text", texts),
+                ("id", np.array([row["id"] for row in rows])),
+            ):
                 with archive.open(f"{name}.npy", "w") as member:
                     np.lib.format.write_array(member, column)
         return sink.getvalue()
     if ".csv" in kind:
-        return b"id,text\n" + b"".join(b'%d,"%s"\r\n' % (i, row["text"].encode()) for i, row in enumerate(rows))
+        return b"id,text\n" + b"".join(
+            b'%d,"%s"\r\n' % (i, row["text"].encode()) for i, row in enumerate(rows)
+        )
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
@@ -77,11 +101,15 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
     out = bytearray(data)
     for _ in range(chance.randrange(1, 5)):
         at = (
-            chance.randrange(len(out)) if chance.random() < 0.4 else len(out) - 1 - int(chance.random() ** 2 * len(out))
+            chance.randrange(len(out))
+            if chance.random() < 0.4
+            else len(out) - 1 - int(chance.random() ** 2 * len(out))
         )
         what = chance.randrange(5)
         if what < 3:
-            out[at] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, out[at] ^ 1 << chance.randrange(8)])
+            out[at] = chance.choice(
+                [0, 1, 0x7F, 0x80, 0xFF, out[at] ^ 1 << chance.randrange(8)]
+            )
         elif what == 3:
             del out[at : at + chance.randrange(1, 9)]
         else:

@@ -43,10 +43,13 @@ class _Answers(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         inside = path.removeprefix("/datasets/owner/texts/resolve/main/")
         if path == REPOSITORY or path.startswith(f"{REPOSITORY}/revision/"):
-            self._json({"id": "owner/texts", "sha": "0" * 40, "private": False, "siblings": []})
+            self._json(
+                {"id": "owner/texts", "sha": "0" * 40, "private": False, "siblings": []}
+            )
         elif path.startswith(f"{REPOSITORY}/auth-check"):
             self._json(
-                {} if self.server.writable else {"error": "no right to write"}, 200 if self.server.writable else 403
+                {} if self.server.writable else {"error": "no right to write"},
+                200 if self.server.writable else 403,
             )
         elif path.startswith(f"{REPOSITORY}/tree/"):
             self._json([self._entry(name) for name in self.server.files])
@@ -54,7 +57,13 @@ class _Answers(BaseHTTPRequestHandler):
             self._send(200, self.server.files[inside])
         else:
             self._json(
-                {"error": "not found"}, 404, {"X-Error-Code": "EntryNotFound" if REPOSITORY in path else "RepoNotFound"}
+                {"error": "not found"},
+                404,
+                {
+                    "X-Error-Code": "EntryNotFound"
+                    if REPOSITORY in path
+                    else "RepoNotFound"
+                },
             )
 
     do_HEAD = do_GET
@@ -64,14 +73,29 @@ class _Answers(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if path.startswith(f"{REPOSITORY}/paths-info/"):
             wanted = json.loads(body)["paths"] if body[:1] == b"{" else _form(body)
-            self._json([self._entry(name) for name in wanted if name in self.server.files])
+            self._json(
+                [self._entry(name) for name in wanted if name in self.server.files]
+            )
         elif path.startswith(f"{REPOSITORY}/preupload/"):
             names = [file["path"] for file in json.loads(body)["files"]]
-            self._json({"files": [{"path": name, "uploadMode": "regular", "shouldIgnore": False} for name in names]})
+            self._json(
+                {
+                    "files": [
+                        {"path": name, "uploadMode": "regular", "shouldIgnore": False}
+                        for name in names
+                    ]
+                }
+            )
         elif path.startswith(f"{REPOSITORY}/commit/"):
             lines = [json.loads(line) for line in body.splitlines()]
-            added = {line["value"]["path"]: line["value"]["content"] for line in lines if line["key"] == "file"}
-            self.server.files.update({name: base64.b64decode(content) for name, content in added.items()})
+            added = {
+                line["value"]["path"]: line["value"]["content"]
+                for line in lines
+                if line["key"] == "file"
+            }
+            self.server.files.update(
+                {name: base64.b64decode(content) for name, content in added.items()}
+            )
             self.server.commits.append(list(added))
             self._json(
                 {
@@ -84,14 +108,30 @@ class _Answers(BaseHTTPRequestHandler):
             self._json({"error": "not found"}, 404)
 
     def _entry(self, name: str) -> dict[str, Any]:
-        return {"type": "file", "path": name, "size": len(self.server.files[name]), "oid": "2" * 40}
+        return {
+            "type": "file",
+            "path": name,
+            "size": len(self.server.files[name]),
+            "oid": "2" * 40,
+        }
 
-    def _json(self, content: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._send(status, json.dumps(content).encode(), {"Content-Type": "application/json", **(headers or {})})
+    def _json(
+        self, content: Any, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
+        self._send(
+            status,
+            json.dumps(content).encode(),
+            {"Content-Type": "application/json", **(headers or {})},
+        )
 
-    def _send(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(
+        self, status: int, data: bytes, headers: dict[str, str] | None = None
+    ) -> None:
         self.send_response(status)
-        for name, value in {"Content-Length": str(len(data)), **(headers or {})}.items():
+        for name, value in {
+            "Content-Length": str(len(data)),
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

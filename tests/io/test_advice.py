@@ -29,17 +29,33 @@ PRETTY = "\n".join(json.dumps(row, indent=2) for row in ROWS)
         (PRETTY, "."),
         (json.dumps({"version": 1, "data": ROWS}), "'.data[]'"),
         (json.dumps({"my data": ROWS}, indent=4), "'.[\"my data\"][]'"),
-        (json.dumps({"meta": [{"a": [{"text": 1}]}], "in": {"x": [{"text": 1}]}, "data": ROWS}), "'.data[]'"),
+        (
+            json.dumps(
+                {
+                    "meta": [{"a": [{"text": 1}]}],
+                    "in": {"x": [{"text": 1}]},
+                    "data": ROWS,
+                }
+            ),
+            "'.data[]'",
+        ),
     ],
 )
-def test_json_that_is_not_json_lines(tmp_path: Path, content: str, program: str) -> None:
+def test_json_that_is_not_json_lines(
+    tmp_path: Path, content: str, program: str
+) -> None:
     path = tmp_path / "a b.json"
     path.write_text(content)
     lines = tmp_path / "a b.jsonl"
     command = f"jq -c {program} '{path}' > '{lines}'"
     for options in ({}, {"max_row_bytes": 1}, {"encoding": "latin-1"}):
-        assert bad_row(path, **options).reason.endswith(f"; `{command}` makes JSON Lines, one object a line")
-    assert f"`jq -c {program}` makes" in bad_row(pack(content.encode(), tmp_path / "b.json.gz")).reason
+        assert bad_row(path, **options).reason.endswith(
+            f"; `{command}` makes JSON Lines, one object a line"
+        )
+    assert (
+        f"`jq -c {program}` makes"
+        in bad_row(pack(content.encode(), tmp_path / "b.json.gz")).reason
+    )
     if shutil.which("jq"):
         subprocess.run(command, shell=True, check=True)
         assert [json.loads(line) for line in lines.read_text().splitlines()] == ROWS
@@ -50,7 +66,10 @@ def test_an_array_of_strings(tmp_path: Path, indent: int | None) -> None:
     texts = ["one 'quoted'", "two"]
     (tmp_path / "a.json").write_text(json.dumps(texts, indent=indent))
     command = f"""jq -c '.[] | {{"body": .}}' {tmp_path}/a.json > {tmp_path}/a.jsonl"""
-    assert f"; `{command}` makes JSON Lines" in bad_row(tmp_path / "a.json", column="body").reason
+    assert (
+        f"; `{command}` makes JSON Lines"
+        in bad_row(tmp_path / "a.json", column="body").reason
+    )
     if shutil.which("jq"):
         subprocess.run(command, shell=True, check=True)
         assert read(tmp_path / "a.jsonl", column="body")[1] == texts
@@ -75,9 +94,14 @@ def test_a_bad_row_of_json_lines_is_no_other_json(tmp_path: Path, content: str) 
     assert "jq" not in bad_row(tmp_path / "a.jsonl").reason
 
 
-def test_names_of_files_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_files_are_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, command in (("-a.json", "./-a.json > ./-a.jsonl"), ("$b;.json", "'$b;.json' > '$b;.jsonl'")):
+    for name, command in (
+        ("-a.json", "./-a.json > ./-a.jsonl"),
+        ("$b;.json", "'$b;.json' > '$b;.jsonl'"),
+    ):
         Path(name).write_text(PRETTY)
         assert f"`jq -c . {command}` makes" in bad_row(name).reason
     for name in ("c\n.json", "c  d.json", "c\x1b.json"):
@@ -96,8 +120,12 @@ def test_names_of_files_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (b"a lone surrogate \xed\xa0\x80", None),
     ],
 )
-def test_the_encoding_to_try(tmp_path: Path, kind: Any, data: bytes, encoding: str | None) -> None:
-    start, end = {"csv": (b"text\n", b"\n"), "jsonl": (b'{"text":"', b'"}\n')}.get(kind, (b"", b""))
+def test_the_encoding_to_try(
+    tmp_path: Path, kind: Any, data: bytes, encoding: str | None
+) -> None:
+    start, end = {"csv": (b"text\n", b"\n"), "jsonl": (b'{"text":"', b'"}\n')}.get(
+        kind, (b"", b"")
+    )
     path = pack(start + data + end, tmp_path / "a.x.gz")
     said = bad_row(path, format=kind).reason
     if encoding is None:
@@ -108,11 +136,18 @@ def test_the_encoding_to_try(tmp_path: Path, kind: Any, data: bytes, encoding: s
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf16_without_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
-    for kind, content in (("csv", "id;text\n1;Größe\n"), ("jsonl", '{"text": "Größe"}\n')):
+def test_utf16_without_a_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    for kind, content in (
+        ("csv", "id;text\n1;Größe\n"),
+        ("jsonl", '{"text": "Größe"}\n'),
+    ):
         data = content.encode(encoding)
         (tmp_path / "a").write_bytes(data)
-        assert bad_row(tmp_path / "a", format=kind).reason.endswith(f"try encoding {encoding} (--encoding {encoding})")
+        assert bad_row(tmp_path / "a", format=kind).reason.endswith(
+            f"try encoding {encoding} (--encoding {encoding})"
+        )
         assert read(tmp_path / "a", format=kind, encoding=encoding)[1] == ["Größe"]
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         with pytest.raises(DataError, match=encoding):
@@ -129,7 +164,15 @@ def test_every_command_gives_the_advice(tmp_path: Path) -> None:
         ["dedup", tmp_path / "h.csv", "-o", tmp_path / "o.csv"],
         ["records", "dedup", tmp_path / "a.csv", "-o", tmp_path / "o.csv"],
         ["web", "mirrors", tmp_path / "u.txt", "-o", tmp_path / "o.csv"],
-        ["fingerprints", "match", tmp_path / "a.csv", "-o", tmp_path / "o.csv", "--square", "1"],
+        [
+            "fingerprints",
+            "match",
+            tmp_path / "a.csv",
+            "-o",
+            tmp_path / "o.csv",
+            "--square",
+            "1",
+        ],
     ):
         said = failing(1, *arguments)
         assert said.count("try encoding cp1252 (--encoding cp1252)") == 1
@@ -141,4 +184,6 @@ def test_every_command_gives_the_advice(tmp_path: Path) -> None:
 def test_no_advice_in_rejects(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"text\ncaf\xe9\n")
     corpus, _ = read(tmp_path / "a.csv", on_error="skip")
-    assert [reject.reason for reject in corpus.rejected] == ["not UTF-8: byte 0xe9 at offset 3 of line 2"]
+    assert [reject.reason for reject in corpus.rejected] == [
+        "not UTF-8: byte 0xe9 at offset 3 of line 2"
+    ]

@@ -14,7 +14,13 @@ from lshfast._io.cells import CellType, converter
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.corpora import keep_all, load, pa, pack, pq, read
 
-COLUMNS = {"id": [1, 2], "text": ["p", "q"], "x": [0.5, None], "ok": [True, None], "tag": ["a", "b"]}
+COLUMNS = {
+    "id": [1, 2],
+    "text": ["p", "q"],
+    "x": [0.5, None],
+    "ok": [True, None],
+    "tag": ["a", "b"],
+}
 TYPES = {"id": "int32", "text": "string", "x": "double", "ok": "bool", "tag": "string"}
 
 
@@ -41,11 +47,18 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("options", [(), ("--id-column", "id"), ("--id-column", "id", "--keep", "max:id")])
-def test_a_folder_of_all_kinds_becomes_one_parquet_file(tmp_path: Path, folder: Path, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "options", [(), ("--id-column", "id"), ("--id-column", "id", "--keep", "max:id")]
+)
+def test_a_folder_of_all_kinds_becomes_one_parquet_file(
+    tmp_path: Path, folder: Path, options: tuple[str, ...]
+) -> None:
     run("dedup", folder, "-o", tmp_path / "out.parquet", *options)
     assert load(tmp_path / "out.parquet") == ROWS
-    types = {field.name: str(field.type) for field in pq.read_schema(tmp_path / "out.parquet")}
+    types = {
+        field.name: str(field.type)
+        for field in pq.read_schema(tmp_path / "out.parquet")
+    }
     assert types == {**TYPES, "id": "int64"}  # the JSONL input has integers of 64 bits
 
 
@@ -59,10 +72,21 @@ def test_jsonl_output_has_values_of_one_type(tmp_path: Path, folder: Path) -> No
 def test_csv_output_keeps_cells_as_they_stand(tmp_path: Path, folder: Path) -> None:
     pack(b"id,text,x\n11,e,not a number\n12,f,0x10\n", folder / "e.csv")
     run("dedup", folder, "-o", tmp_path / "out.csv", "--id-column", "id")
-    assert [row["x"] for row in load(tmp_path / "out.csv")] == ["1.50", "", "3", "0.5", "", "", "not a number", "0x10"]
+    assert [row["x"] for row in load(tmp_path / "out.csv")] == [
+        "1.50",
+        "",
+        "3",
+        "0.5",
+        "",
+        "",
+        "not a number",
+        "0x10",
+    ]
 
 
-def test_the_narrow_type_of_the_only_typed_input_stays(tmp_path: Path, folder: Path) -> None:
+def test_the_narrow_type_of_the_only_typed_input_stays(
+    tmp_path: Path, folder: Path
+) -> None:
     (folder / "b.jsonl").unlink()
     run("dedup", folder, "-o", tmp_path / "out.parquet")
     assert str(pq.read_schema(tmp_path / "out.parquet").field("id").type) == "int32"
@@ -75,33 +99,72 @@ def test_the_narrow_type_of_the_only_typed_input_stays(tmp_path: Path, folder: P
 
 
 def test_csv_alone_stays_text(tmp_path: Path) -> None:
-    paths = [pack(b"id,text\n1,a\n", tmp_path / "a.csv"), pack(b"id,text\n02,b\n", tmp_path / "b.csv")]
+    paths = [
+        pack(b"id,text\n1,a\n", tmp_path / "a.csv"),
+        pack(b"id,text\n02,b\n", tmp_path / "b.csv"),
+    ]
     run("dedup", *paths, "-o", tmp_path / "out.parquet", "--id-column", "id")
-    assert load(tmp_path / "out.parquet") == [{"id": "1", "text": "a"}, {"id": "02", "text": "b"}]
+    assert load(tmp_path / "out.parquet") == [
+        {"id": "1", "text": "a"},
+        {"id": "02", "text": "b"},
+    ]
 
 
-def test_a_cell_that_does_not_convert_is_one_bad_row(tmp_path: Path, folder: Path) -> None:
+def test_a_cell_that_does_not_convert_is_one_bad_row(
+    tmp_path: Path, folder: Path
+) -> None:
     pack(b'id,text,x\n11,e,1\n012,"f\ng",1\n13,h,"1,5"\n14,i,2\n', folder / "e.csv")
     for out in ("out.jsonl", "out.parquet"):
         said = failing(1, "dedup", folder, "-o", tmp_path / out)
-        assert f"{folder}/e.csv:3: column 'id' holds '012', which does not convert exactly to int64" in said
-        run("dedup", folder, "-o", tmp_path / out, "--on-error", "skip", "--id-column", "id")
-        assert [row["id"] for row in load(tmp_path / out)] == [7, -8, 9, 1, 2, 10, 11, 14]
+        assert (
+            f"{folder}/e.csv:3: column 'id' holds '012', which does not convert exactly to int64"
+            in said
+        )
+        run(
+            "dedup",
+            folder,
+            "-o",
+            tmp_path / out,
+            "--on-error",
+            "skip",
+            "--id-column",
+            "id",
+        )
+        assert [row["id"] for row in load(tmp_path / out)] == [
+            7,
+            -8,
+            9,
+            1,
+            2,
+            10,
+            11,
+            14,
+        ]
         rejected = read_jsonl(tmp_path / f"{out}.rejects.jsonl")
-        assert [(row["file"], row["line"]) for row in rejected] == [(f"{folder}/e.csv", 3), (f"{folder}/e.csv", 5)]
-        assert "column 'x' holds '1,5', which does not convert exactly to double, the type" in rejected[1]["reason"]
+        assert [(row["file"], row["line"]) for row in rejected] == [
+            (f"{folder}/e.csv", 3),
+            (f"{folder}/e.csv", 5),
+        ]
+        assert (
+            "column 'x' holds '1,5', which does not convert exactly to double, the type"
+            in rejected[1]["reason"]
+        )
 
 
 def test_ids_are_converted_without_an_output_too(tmp_path: Path, folder: Path) -> None:
     corpus, _ = read(folder, id_column="id", order_column="id")
     assert corpus.ids == [7, -8, 9, 1, 2, 10]
     run("index", "build", folder, "-o", tmp_path / "all.lsh", "--id-column", "id")
-    assert run("index", "query", tmp_path / "all.lsh", "--text", "t").stdout == "10\t1.0\n"
+    assert (
+        run("index", "query", tmp_path / "all.lsh", "--text", "t").stdout == "10\t1.0\n"
+    )
 
 
 def test_nested_ids_are_those_of_a_column_of_that_name(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", [{"text": "a", "meta": {"id": 1}}])
-    pq.write_table(pa.table({"text": ["b"], "meta": [{"id": 2}]}), tmp_path / "b.parquet")
+    pq.write_table(
+        pa.table({"text": ["b"], "meta": [{"id": 2}]}), tmp_path / "b.parquet"
+    )
     pack(b"text,meta.id\nc,3\n", tmp_path / "c.csv")
     inputs = [tmp_path / name for name in ("a.jsonl", "b.parquet", "c.csv")]
     assert read(inputs, id_column="meta.id")[0].ids == [1, 2, 3]
@@ -112,8 +175,17 @@ def test_columns_of_several_kinds_stay_text(tmp_path: Path, folder: Path) -> Non
     corpus, _ = read(folder, output="jsonl")
     assert corpus.types == {}
     write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
-    assert load(tmp_path / "out.jsonl")[0] == {"id": "7", "text": "c", "x": "1.50", "ok": "true", "tag": "007"}
-    with pytest.raises(DataError, match=r"column 'x' is list.*, but string in the rows before; a \.jsonl output holds"):
+    assert load(tmp_path / "out.jsonl")[0] == {
+        "id": "7",
+        "text": "c",
+        "x": "1.50",
+        "ok": "true",
+        "tag": "007",
+    }
+    with pytest.raises(
+        DataError,
+        match=r"column 'x' is list.*, but string in the rows before; a \.jsonl output holds",
+    ):
         write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
 
 
@@ -126,7 +198,9 @@ def test_the_text_column_is_text(tmp_path: Path) -> None:
 
 
 def test_an_unknown_output_is_named() -> None:
-    with pytest.raises(ValueError, match=r"output must be one of jsonl, .*, lines, not 'xml'"):
+    with pytest.raises(
+        ValueError, match=r"output must be one of jsonl, .*, lines, not 'xml'"
+    ):
         open_corpus("a.jsonl", output="xml")  # type: ignore[arg-type]
 
 
@@ -166,7 +240,10 @@ def test_cells_that_do_not(kind: str) -> None:
     convert = converter(["a", "b"], {"b": CellType(kind, "f")})
     assert convert is not None
     for cell in BAD[kind]:
-        with pytest.raises(ValueError, match=f"column 'b' holds '.*, which does not convert exactly to {kind}"):
+        with pytest.raises(
+            ValueError,
+            match=f"column 'b' holds '.*, which does not convert exactly to {kind}",
+        ):
             convert(["", cell])
 
 

@@ -18,41 +18,67 @@ from hypothesis import strategies as st
 from lshfast._io import DataError, open_corpus, write_rows
 from tests.corpora import BATCH_BYTES, bad_row, keep_all, pack, read
 
-FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 @pytest.mark.parametrize(
     ("data", "kept", "rejected"),
     [
-        (b'7,"first \xff\nsecond line, with a comma"\n8,good\n', b"8,good\n", [(2, "(lines 2 to 3)")]),
+        (
+            b'7,"first \xff\nsecond line, with a comma"\n8,good\n',
+            b"8,good\n",
+            [(2, "(lines 2 to 3)")],
+        ),
         (
             b'1,"hello\nbad \xff end"\n2,good row\n3,"good row b"\n4,c\n',
             b"2,good row\n3,good row b\n4,c\n",
             [(2, "byte 0xff at offset 4 of line 3")],
         ),
-        (b'1,"hello\nbad \xff end"\n2,good\n3,good b\n', b"2,good\n3,good b\n", [(2, "not UTF-8: byte 0xff")]),
+        (
+            b'1,"hello\nbad \xff end"\n2,good\n3,good b\n',
+            b"2,good\n3,good b\n",
+            [(2, "not UTF-8: byte 0xff")],
+        ),
         (b'1,"a"x,"two\nlines"\n2,b\n', b"2,b\n", [(2, "not valid CSV")]),
-        (b'1,"a"x\n2,"b"y\n3,"c"z\n4,d\n', b"4,d\n", [(2, "not valid"), (3, "not valid"), (4, "not valid")]),
+        (
+            b'1,"a"x\n2,"b"y\n3,"c"z\n4,d\n',
+            b"4,d\n",
+            [(2, "not valid"), (3, "not valid"), (4, "not valid")],
+        ),
         (b"1,a\r2,b\r3,\xff\r4,d\n", b"1,a\n2,b\n4,d\n", [(4, "not UTF-8")]),
     ],
 )
 @pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
 def test_a_bad_record_is_one_rejected_row(
-    tmp_path: Path, data: bytes, kept: bytes, rejected: list[tuple[int, str]], batch_bytes: int
+    tmp_path: Path,
+    data: bytes,
+    kept: bytes,
+    rejected: list[tuple[int, str]],
+    batch_bytes: int,
 ) -> None:
     path = pack(b"id,text\n" + data, tmp_path / "a.csv")
     corpus, _ = read(path, on_error="skip", batch_bytes=batch_bytes)
     write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus))
     assert (tmp_path / "b.csv").read_bytes() == b"id,text\n" + kept
     assert [reject.line for reject in corpus.rejected] == [line for line, _ in rejected]
-    assert all(reason in reject.reason for reject, (_, reason) in zip(corpus.rejected, rejected, strict=True))
+    assert all(
+        reason in reject.reason
+        for reject, (_, reason) in zip(corpus.rejected, rejected, strict=True)
+    )
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
 def test_a_quote_that_is_never_closed_is_said(tmp_path: Path, on_error: str) -> None:
     for data in (b'text\na\n"b\n', b'text\na\n"b"x,"\nc\n', b'text\na\n"\xff\nc\n'):
         error = bad_row(pack(data, tmp_path / "a.csv"), on_error="skip")
-        assert (error.line, error.reason) == (3, "a quote opened in this row is never closed")
+        assert (error.line, error.reason) == (
+            3,
+            "a quote opened in this row is never closed",
+        )
 
 
 def _records_of(data: bytes) -> list[tuple[list[str], bool]]:
@@ -93,11 +119,25 @@ def _check(path: Path, body: bytes, batch_bytes: int) -> None:
     good = [fields for fields, valid in expected if valid and len(fields) == 2]
     assert texts == [fields[0] for fields in good]
     assert corpus.read == len(expected)
-    rows = [row for chunk, _ in corpus.again(0, np.arange(corpus.accepted)) for row in chunk]
+    rows = [
+        row for chunk, _ in corpus.again(0, np.arange(corpus.accepted)) for row in chunk
+    ]
     assert rows == good
 
 
-PARTS = [b"a", b",", b'"', b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", b"x,y\n", b'"p,\nq",z\n']
+PARTS = [
+    b"a",
+    b",",
+    b'"',
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\xff",
+    b"\xc3",
+    b"\xa9",
+    b"x,y\n",
+    b'"p,\nq",z\n',
+]
 
 
 @FUZZ
@@ -105,7 +145,9 @@ PARTS = [b"a", b",", b'"', b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", b"x
     body=st.lists(st.sampled_from(PARTS)),
     batch_bytes=st.sampled_from(BATCH_BYTES),
 )
-def test_any_bytes_are_read_as_the_csv_module_does(tmp_path: Path, body: list[bytes], batch_bytes: int) -> None:
+def test_any_bytes_are_read_as_the_csv_module_does(
+    tmp_path: Path, body: list[bytes], batch_bytes: int
+) -> None:
     _check(tmp_path / "a.csv", b"".join(body), batch_bytes)
 
 
@@ -114,7 +156,9 @@ CELL = st.text(st.sampled_from('ab,"\n\ré漢'), max_size=6)
 
 @FUZZ
 @given(
-    rows=st.lists(st.tuples(CELL, CELL, st.sampled_from([b"", b"\xff", b"\xe6\xbc"])), max_size=12),
+    rows=st.lists(
+        st.tuples(CELL, CELL, st.sampled_from([b"", b"\xff", b"\xe6\xbc"])), max_size=12
+    ),
     quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     end=st.sampled_from(["\n", "\r\n"]),
     batch_bytes=st.sampled_from(BATCH_BYTES),
@@ -125,7 +169,9 @@ def test_rows_beside_undecodable_ones_are_untouched(
     body = b""
     for text, other, broken in rows:
         line = io.StringIO()
-        csv.writer(line, quoting=quoting, lineterminator=end).writerow([text + "MARK", other])
+        csv.writer(line, quoting=quoting, lineterminator=end).writerow(
+            [text + "MARK", other]
+        )
         body += line.getvalue().encode().replace(b"MARK", broken)
     _check(tmp_path / "a.csv", body, batch_bytes)
 
@@ -138,61 +184,104 @@ def test_tab_separated_values_in_and_out(tmp_path: Path, kind: str) -> None:
     write_rows(corpus, tmp_path / "b.tsv", keep=keep_all(corpus))
     assert (tmp_path / "b.tsv").read_bytes() == data
     write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus))
-    assert (tmp_path / "b.csv").read_bytes() == b'id,text\n1,"a, b"\n2,"two\nlines\tand a tab"\n'
+    assert (
+        tmp_path / "b.csv"
+    ).read_bytes() == b'id,text\n1,"a, b"\n2,"two\nlines\tand a tab"\n'
 
 
 # Encodings
 
 
 def _lines_of(encoding: str) -> tuple[str, list[str]]:
-    texts = ["Größe", 'naïve, "quoted"\nand more', "plain"] if encoding != "gbk" else ["漢字", 'a,\n"字', "plain"]
+    texts = (
+        ["Größe", 'naïve, "quoted"\nand more', "plain"]
+        if encoding != "gbk"
+        else ["漢字", 'a,\n"字', "plain"]
+    )
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([["id", "text"], *([i, text] for i, text in enumerate(texts))])
+    csv.writer(out, lineterminator="\n").writerows(
+        [["id", "text"], *([i, text] for i, text in enumerate(texts))]
+    )
     return out.getvalue(), texts
 
 
 @pytest.mark.parametrize(
-    "encoding", ["cp1252", "latin-1", "gbk", "utf-16", "utf-16-le", "utf-32", "utf_8_sig", "cp037"]
+    "encoding",
+    ["cp1252", "latin-1", "gbk", "utf-16", "utf-16-le", "utf-32", "utf_8_sig", "cp037"],
 )
 @pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
-def test_inputs_in_any_encoding(tmp_path: Path, encoding: str, batch_bytes: int) -> None:
+def test_inputs_in_any_encoding(
+    tmp_path: Path, encoding: str, batch_bytes: int
+) -> None:
     written, texts = _lines_of(encoding)
     path = pack(written.encode(encoding), tmp_path / "a.csv")
-    corpus, found = read(path, encoding=encoding, id_column="id", batch_bytes=batch_bytes)
+    corpus, found = read(
+        path, encoding=encoding, id_column="id", batch_bytes=batch_bytes
+    )
     assert found == texts
     write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus))
     assert (tmp_path / "b.csv").read_bytes() == written.encode()
-    line = '{"text": "Größe", "é": 1}' if encoding != "gbk" else '{"text": "漢", "字": 1}'
-    corpus, _ = read(pack(f"{line}\n".encode(encoding), tmp_path / "a.jsonl.gz"), encoding=encoding)
+    line = (
+        '{"text": "Größe", "é": 1}' if encoding != "gbk" else '{"text": "漢", "字": 1}'
+    )
+    corpus, _ = read(
+        pack(f"{line}\n".encode(encoding), tmp_path / "a.jsonl.gz"), encoding=encoding
+    )
     write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus))
     assert (tmp_path / "b.jsonl").read_text("utf-8") == f"{line}\n"
-    assert read(pack(texts[0].encode(encoding), tmp_path / "a.txt"), encoding=encoding)[1] == texts[:1]
+    assert (
+        read(pack(texts[0].encode(encoding), tmp_path / "a.txt"), encoding=encoding)[1]
+        == texts[:1]
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_a_byte_order_mark_is_recognised(tmp_path: Path, encoding: str) -> None:
     for codec in (f"{encoding}-le", f"{encoding}-be"):
-        for name, data in (("a.csv", "text\nGröße\n"), ("a.jsonl", '{"text": "Größe"}\n'), ("a.txt", "Größe")):
-            assert read(pack(f"\ufeff{data}".encode(codec), tmp_path / name))[1] == ["Größe"]
+        for name, data in (
+            ("a.csv", "text\nGröße\n"),
+            ("a.jsonl", '{"text": "Größe"}\n'),
+            ("a.txt", "Größe"),
+        ):
+            assert read(pack(f"\ufeff{data}".encode(codec), tmp_path / name))[1] == [
+                "Größe"
+            ]
 
 
 def test_a_byte_that_the_encoding_does_not_know_is_named(tmp_path: Path) -> None:
     path = pack(b'id,text\n1,"caf\xe9\nde \x81 x"\n2,g\xf6t\n', tmp_path / "a.csv")
     error = bad_row(path, encoding="cp1252")
-    assert str(error) == f"{path}:2: not cp1252: byte 0x81 at character 3 of line 3 (lines 2 to 3)"
+    assert (
+        str(error)
+        == f"{path}:2: not cp1252: byte 0x81 at character 3 of line 3 (lines 2 to 3)"
+    )
     assert read(path, encoding="cp1252", on_error="skip")[1] == ["göt"]
-    error = bad_row(pack(b'{"text": "\xe9\x81"}', tmp_path / "a.jsonl"), encoding="cp1252")
+    error = bad_row(
+        pack(b'{"text": "\xe9\x81"}', tmp_path / "a.jsonl"), encoding="cp1252"
+    )
     assert error.reason == "not cp1252: byte 0x81 at character 11 of the line"
-    assert "not cp1252: byte 0x81 at offset 1 of" in str(bad_row(pack(b"a\x81", tmp_path / "a.txt"), encoding="cp1252"))
-    path = pack("text\na\nb\ud800\nc\n".encode("utf-16", "surrogatepass"), tmp_path / "b.csv")
+    assert "not cp1252: byte 0x81 at offset 1 of" in str(
+        bad_row(pack(b"a\x81", tmp_path / "a.txt"), encoding="cp1252")
+    )
+    path = pack(
+        "text\na\nb\ud800\nc\n".encode("utf-16", "surrogatepass"), tmp_path / "b.csv"
+    )
     assert read(path, on_error="skip")[1] == ["a", "c"]
     assert "not UTF-16" in bad_row(path).reason
-    assert read(pack(b"text\n\xc3\xa9\nb\n", tmp_path / "c.csv"), encoding="ascii", on_error="skip")[1] == ["b"]
+    assert read(
+        pack(b"text\n\xc3\xa9\nb\n", tmp_path / "c.csv"),
+        encoding="ascii",
+        on_error="skip",
+    )[1] == ["b"]
 
 
 @pytest.mark.parametrize(
     ("encoding", "reason"),
-    [("utf-9", "unknown encoding 'utf-9'"), ("\0", "unknown encoding"), ("base64", "'base64' is no encoding of texts")],
+    [
+        ("utf-9", "unknown encoding 'utf-9'"),
+        ("\0", "unknown encoding"),
+        ("base64", "'base64' is no encoding of texts"),
+    ],
 )
 def test_an_encoding_that_is_none(tmp_path: Path, encoding: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
@@ -204,14 +293,20 @@ def test_every_encoding_of_python_reads_what_it_writes(tmp_path: Path) -> None:
     known = 0
     for _, name, _ in pkgutil.iter_modules(encodings.__path__):
         try:
-            if not codecs.lookup(name)._is_text_encoding or text.encode(name).decode(name) != text:
+            if (
+                not codecs.lookup(name)._is_text_encoding
+                or text.encode(name).decode(name) != text
+            ):
                 continue
         except (LookupError, UnicodeError, AttributeError, NotImplementedError):
             continue
         if name in ("idna", "punycode", "undefined"):
             continue
         known += 1
-        assert read(pack(text.encode(name), tmp_path / "a.csv"), encoding=name)[1] == ["a", *["b\nc"] * 30], name
+        assert read(pack(text.encode(name), tmp_path / "a.csv"), encoding=name)[1] == [
+            "a",
+            *["b\nc"] * 30,
+        ], name
     assert known > 80
 
 
@@ -230,17 +325,25 @@ LONG = FIELD.filter(bool).map(lambda text: text * 900)
     kind=st.sampled_from(["csv", "tsv"]),
 )
 def test_records_around_those_that_are_too_long_are_whole(
-    tmp_path: Path, rows: list[tuple[str, str]], batch_bytes: int, line_end: str, kind: str
+    tmp_path: Path,
+    rows: list[tuple[str, str]],
+    batch_bytes: int,
+    line_end: str,
+    kind: str,
 ) -> None:
     out = io.StringIO()
-    writer = csv.writer(out, delimiter="," if kind == "csv" else "\t", lineterminator=line_end)
+    writer = csv.writer(
+        out, delimiter="," if kind == "csv" else "\t", lineterminator=line_end
+    )
     starts = []
     for row in [("id", "text"), *rows]:
         starts.append(out.getvalue().count("\n") + 1)
         writer.writerow(row)
     path = pack(out.getvalue().encode(), tmp_path / f"a.{kind}")
     corpus, _ = read(path, on_error="skip", batch_bytes=batch_bytes, max_row_bytes=400)
-    rejected = {starts.index(fault.line) for fault in corpus.rejected if fault.line is not None}
+    rejected = {
+        starts.index(fault.line) for fault in corpus.rejected if fault.line is not None
+    }
     assert all("more than 400 bytes" in fault.reason for fault in corpus.rejected)
     assert all(len(rows[i - 1][1]) > 300 for i in rejected)
     kept = [row for i, row in enumerate(rows, 1) if i not in rejected]
@@ -250,7 +353,11 @@ def test_records_around_those_that_are_too_long_are_whole(
     write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus), overwrite=True)
     with open(tmp_path / "b.csv", newline="") as file:
         assert [tuple(row) for row in csv.reader(file)][1:] == kept
-    lines_over = {i for i, (_, text) in enumerate(rows, 1) if max(map(len, text.split("\n"))) > 500}
+    lines_over = {
+        i
+        for i, (_, text) in enumerate(rows, 1)
+        if max(map(len, text.split("\n"))) > 500
+    }
     assert lines_over <= rejected
 
 
@@ -273,4 +380,7 @@ def test_a_quote_that_is_never_closed_stops_in_any_case(tmp_path: Path) -> None:
 def test_a_header_that_is_too_long_stops_in_any_case(tmp_path: Path) -> None:
     path = pack(b"id,text" + b"x" * 5000 + b"\n1,a\n", tmp_path / "a.csv")
     for on_error in ("stop", "skip"):
-        assert "a row of more than 400 bytes" in bad_row(path, on_error=on_error, max_row_bytes=400).reason
+        assert (
+            "a row of more than 400 bytes"
+            in bad_row(path, on_error=on_error, max_row_bytes=400).reason
+        )

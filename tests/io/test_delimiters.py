@@ -16,7 +16,13 @@ from lshfast._io import write_rows
 from tests.cli.commands import failing, run
 from tests.corpora import BATCH_BYTES, bad_row, keep_all, load, pack, read
 
-TABLE = [["id", "text"], ["1", 'a; "quoted", | text'], ["2", "two\nlines\tand # more"], ["3", "x" * 70_000], ["4", ""]]
+TABLE = [
+    ["id", "text"],
+    ["1", 'a; "quoted", | text'],
+    ["2", "two\nlines\tand # more"],
+    ["3", "x" * 70_000],
+    ["4", ""],
+]
 
 
 def table(delimiter: str, end: str = "\n", rows: list[list[str]] = TABLE) -> str:
@@ -28,14 +34,18 @@ def table(delimiter: str, end: str = "\n", rows: list[list[str]] = TABLE) -> str
 @pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "#"])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
-def test_the_delimiter_is_detected(tmp_path: Path, name: str, delimiter: str, batch_bytes: int) -> None:
+def test_the_delimiter_is_detected(
+    tmp_path: Path, name: str, delimiter: str, batch_bytes: int
+) -> None:
     path = pack(table(delimiter).encode(), tmp_path / name)
     corpus, texts = read(path, batch_bytes=batch_bytes, id_column="id")
     assert texts == [row[1] for row in TABLE[1:]]
     own = "\t" if name == "a.tsv" else ","
     assert corpus.delimiters == ({} if delimiter == own else {str(path): delimiter})
     write_rows(corpus, tmp_path / "out.csv", keep=keep_all(corpus))
-    assert load(tmp_path / "out.csv") == [dict(zip(TABLE[0], row, strict=True)) for row in TABLE[1:]]
+    assert load(tmp_path / "out.csv") == [
+        dict(zip(TABLE[0], row, strict=True)) for row in TABLE[1:]
+    ]
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
@@ -48,13 +58,17 @@ def test_line_ends_and_encodings(tmp_path: Path, end: str) -> None:
 
 
 def test_standard_input_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(table(";").encode())))
+    monkeypatch.setattr(
+        sys, "stdin", SimpleNamespace(buffer=io.BytesIO(table(";").encode()))
+    )
     corpus, texts = read("-", format="csv")
     assert texts[1] == "two\nlines\tand # more"
     assert corpus.delimiters == {"<stdin>": ";"}
 
 
-def test_tune_reads_standard_input_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tune_reads_standard_input_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "t.csv").write_text(table(";", rows=TEXTS))
     wanted = run("tune", tmp_path / "t.csv").stdout
     piped = run("tune", "-", "--format", "csv", input=table(";", rows=TEXTS)).stdout
@@ -74,7 +88,9 @@ def test_tune_reads_standard_input_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("text\n", ["text"]),
     ],
 )
-def test_other_files_stay_as_they_are(tmp_path: Path, text: str, header: list[str]) -> None:
+def test_other_files_stay_as_they_are(
+    tmp_path: Path, text: str, header: list[str]
+) -> None:
     (tmp_path / "a.csv").write_text(text)
     corpus, _ = read(tmp_path / "a.csv", column=header[0])
     assert corpus.delimiters == {}
@@ -103,8 +119,12 @@ def test_a_given_delimiter_is_taken(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id;text\n1;c\n")
     (tmp_path / "c.csv").write_text("id\ttext\n1\td\n")
     assert read(tmp_path / "a.csv", delimiter=":")[1] == ["a;b"]
-    assert [read(tmp_path / "c.csv", delimiter=name)[1] for name in ("\t", "\\t", "tab")] == [["d"]] * 3
-    assert bad_row(tmp_path / "b.csv", delimiter=",").reason.endswith("columns are: id;text; try --delimiter ';'")
+    assert [
+        read(tmp_path / "c.csv", delimiter=name)[1] for name in ("\t", "\\t", "tab")
+    ] == [["d"]] * 3
+    assert bad_row(tmp_path / "b.csv", delimiter=",").reason.endswith(
+        "columns are: id;text; try --delimiter ';'"
+    )
     for wrong in ("", "::", "é", '"', "\n"):
         with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
             read(tmp_path / "a.csv", delimiter=wrong)
@@ -112,25 +132,48 @@ def test_a_given_delimiter_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "delimiter", "option"),
-    [("a.csv", ";", "';'"), ("a.csv", "\t", "tab"), ("a.csv", "|", "'|'"), ("a.tsv", ",", ",")],
+    [
+        ("a.csv", ";", "';'"),
+        ("a.csv", "\t", "tab"),
+        ("a.csv", "|", "'|'"),
+        ("a.tsv", ",", ","),
+    ],
 )
-def test_the_delimiter_to_try(tmp_path: Path, name: str, delimiter: str, option: str) -> None:
+def test_the_delimiter_to_try(
+    tmp_path: Path, name: str, delimiter: str, option: str
+) -> None:
     path = tmp_path / name
     path.write_text("id;text\n1;one\n3;x;y\n".replace(";", delimiter))
     assert bad_row(path).reason.endswith(f"; try --delimiter {option}")
     assert "row has 3 fields" in bad_row(path, delimiter=delimiter).reason
     path.write_text("id\n1\n")
-    assert bad_row(path).reason == "no column 'text'; columns are: id; column (--column) names another one"
+    assert (
+        bad_row(path).reason
+        == "no column 'text'; columns are: id; column (--column) names another one"
+    )
 
 
 def test_each_file_has_its_own(tmp_path: Path) -> None:
-    texts = ["the quick brown fox jumps over it", "something else that is not like it", "and one more of them here"]
+    texts = [
+        "the quick brown fox jumps over it",
+        "something else that is not like it",
+        "and one more of them here",
+    ]
     for name, delimiter, text in zip("abc", ",;|", texts, strict=True):
-        (tmp_path / f"{name}.csv").write_text(table(delimiter, rows=[["id", "text"], [name, text], [name * 2, text]]))
-    result = lshfast.dedup_files(tmp_path, tmp_path / "kept.csv", id_column="id", size=2)
+        (tmp_path / f"{name}.csv").write_text(
+            table(delimiter, rows=[["id", "text"], [name, text], [name * 2, text]])
+        )
+    result = lshfast.dedup_files(
+        tmp_path, tmp_path / "kept.csv", id_column="id", size=2
+    )
     assert [removal.key for removal in result.removed] == ["aa", "bb", "cc"]
-    assert result.summary.delimiters == {str(tmp_path / "b.csv"): ";", str(tmp_path / "c.csv"): "|"}
-    assert f"| separates the cells of {tmp_path}/c.csv" in " ".join(str(result.summary).split())
+    assert result.summary.delimiters == {
+        str(tmp_path / "b.csv"): ";",
+        str(tmp_path / "c.csv"): "|",
+    }
+    assert f"| separates the cells of {tmp_path}/c.csv" in " ".join(
+        str(result.summary).split()
+    )
     assert (tmp_path / "kept.csv").read_text() == table(
         ",", rows=[["id", "text"], *map(list, zip("abc", texts, strict=True))]
     )
@@ -139,8 +182,14 @@ def test_each_file_has_its_own(tmp_path: Path) -> None:
     assert capped.summary == result.summary
 
 
-PEOPLE = [["id", "name", "city"], *([str(n), f"person{n} name{n % 7}", f"city{n % 5}"] for n in range(40))]
-TEXTS = [["id", "text"], *([str(n), f"some words of a text with a number {n}"] for n in range(9))]
+PEOPLE = [
+    ["id", "name", "city"],
+    *([str(n), f"person{n} name{n % 7}", f"city{n % 5}"] for n in range(40)),
+]
+TEXTS = [
+    ["id", "text"],
+    *([str(n), f"some words of a text with a number {n}"] for n in range(9)),
+]
 
 
 def test_every_command_detects_and_names_it(tmp_path: Path) -> None:
@@ -155,7 +204,9 @@ def test_every_command_detects_and_names_it(tmp_path: Path) -> None:
         return " ".join((done.stderr + done.stdout).split())
 
     texts, people = file("t.csv", TEXTS), file("p.csv", PEOPLE)
-    urls = file("u.csv", [["url", "n"], ["http://a.org/1", "1"], ["http://b.org/1", "2"]])
+    urls = file(
+        "u.csv", [["url", "n"], ["http://a.org/1", "1"], ["http://b.org/1", "2"]]
+    )
     edges = file("e.csv", [["source", "target"], ["a", "b"], ["c", "b"]])
     minutiae = file("m.csv", [["id", "x", "y"], ["one", "1", "2"], ["two", "1", "2"]])
     out = tmp_path / "out"
@@ -167,11 +218,30 @@ def test_every_command_detects_and_names_it(tmp_path: Path) -> None:
     told("index", "build", texts, "-o", f"{out}.lsh", "--id-column", "id")
     assert "matched 9" in told("index", "query", f"{out}.lsh", texts, "-k", "1")
     told("passages", texts, "-o", f"{out}4.csv", "--min-words", "3")
-    assert "; separates the cells of" in told("records", "dedup", people, "-o", f"{out}5.csv", "--field", "name")
-    told("records", "match", people, people, "-o", f"{out}6.csv", "--field", "name", "--id-column", "id")
+    assert "; separates the cells of" in told(
+        "records", "dedup", people, "-o", f"{out}5.csv", "--field", "name"
+    )
+    told(
+        "records",
+        "match",
+        people,
+        people,
+        "-o",
+        f"{out}6.csv",
+        "--field",
+        "name",
+        "--id-column",
+        "id",
+    )
     told("web", "mirrors", urls, "-o", f"{out}7.csv")
     told("web", "contract", edges, "-o", f"{out}8.csv")
     told("fingerprints", "match", minutiae, "-o", f"{out}9.csv", "--square", "5")
-    assert "delimiter must be" in failing(2, "dedup", texts, "--dry-run", "--delimiter", ";;")
-    assert "columns are: id;text" in failing(1, "dedup", texts, "--dry-run", "--delimiter", ",")
-    assert "columns are: id;text" in failing(1, "index", "query", f"{out}.lsh", texts, "--delimiter", ",")
+    assert "delimiter must be" in failing(
+        2, "dedup", texts, "--dry-run", "--delimiter", ";;"
+    )
+    assert "columns are: id;text" in failing(
+        1, "dedup", texts, "--dry-run", "--delimiter", ","
+    )
+    assert "columns are: id;text" in failing(
+        1, "index", "query", f"{out}.lsh", texts, "--delimiter", ","
+    )

@@ -99,8 +99,14 @@ def test_nested_too_deep_is_an_error():
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.lists(st.floats()),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats()
+    | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(), inner) | st.lists(st.floats())
+    ),
 )
 
 
@@ -132,13 +138,18 @@ LIMITS = [
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="limits the address space to a little more than is in use",
+)
 @pytest.mark.parametrize(("name", "limits"), LIMITS)
 def test_lack_of_memory_is_an_error_and_no_crash(tmp_path, name, limits):
     """At every limit the run is complete, or one line says that memory ran out."""
     source, out = tmp_path / name, tmp_path / "out.jsonl"
     if name == "sets.jsonl":
-        source.write_text(json.dumps({"text": list(range(10**9, 10**9 + 600_000))}) + "\n")
+        source.write_text(
+            json.dumps({"text": list(range(10**9, 10**9 + 600_000))}) + "\n"
+        )
     else:
         pq.write_table(pa.table({"text": ["a"], "more": ['"\n' * 12_000_000]}), source)
     endings = set()
@@ -151,5 +162,7 @@ def test_lack_of_memory_is_an_error_and_no_crash(tmp_path, name, limits):
         endings.add(done.returncode)
         assert done.returncode in (0, 1), (megabytes, done.returncode, done.stderr)
         if done.returncode:
-            assert re.fullmatch("lshfast: error: .*(out of memory|malloc|alloc|thread).*\n", done.stderr), done.stderr
+            assert re.fullmatch(
+                "lshfast: error: .*(out of memory|malloc|alloc|thread).*\n", done.stderr
+            ), done.stderr
     assert endings == {0, 1}

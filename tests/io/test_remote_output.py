@@ -20,7 +20,10 @@ from tests.io.hub import Hub, running_hub
 
 fsspec = pytest.importorskip("fsspec")
 
-ROWS = [{"text": text} for text in ("one two three four five",) * 3 + ("six seven eight nine ten",)]
+ROWS = [
+    {"text": text}
+    for text in ("one two three four five",) * 3 + ("six seven eight nine ten",)
+]
 
 
 @pytest.fixture
@@ -47,14 +50,20 @@ def texts(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("kind", [".jsonl", ".csv.gz", ".tsv", ".jsonl.zst", ".parquet"])
-def test_a_url_gets_the_bytes_of_a_local_file(tmp_path: Path, held: Path, memory: Any, texts: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", [".jsonl", ".csv.gz", ".tsv", ".jsonl.zst", ".parquet"]
+)
+def test_a_url_gets_the_bytes_of_a_local_file(
+    tmp_path: Path, held: Path, memory: Any, texts: str, kind: str
+) -> None:
     local = [str(tmp_path / f"{name}{kind}") for name in ("kept", "removed")]
     urls = [f"memory://bucket/{name}{kind}" for name in ("kept", "removed")]
     lshfast.dedup_files([texts], local[0], removed=local[1])
     lshfast.dedup_files([texts], urls[0], removed=urls[1])
     made = {name: data.getvalue() for name, data in memory.store.items()}
-    wanted = {f"/bucket/{os.path.basename(path)}": Path(path).read_bytes() for path in local}
+    wanted = {
+        f"/bucket/{os.path.basename(path)}": Path(path).read_bytes() for path in local
+    }
     if kind != ".parquet":
         wanted[f"/bucket/removed{kind}{BESIDE}"] = Path(local[1] + BESIDE).read_bytes()
     assert made == wanted
@@ -75,11 +84,27 @@ def test_what_cannot_be_written(tmp_path: Path, memory: Any, texts: str) -> None
     memory.pipe("/b/texts.jsonl", Path(texts).read_bytes())
     memory.pipe("/b/d/x.jsonl", b"")
     for url, given, reason in (
-        ("memory://b/texts.jsonl", texts, "memory://b/texts.jsonl: the output exists already; overwrite replaces it"),
-        ("memory:///b/texts.jsonl", "memory://b/texts.jsonl", "the output is one of the inputs"),
+        (
+            "memory://b/texts.jsonl",
+            texts,
+            "memory://b/texts.jsonl: the output exists already; overwrite replaces it",
+        ),
+        (
+            "memory:///b/texts.jsonl",
+            "memory://b/texts.jsonl",
+            "the output is one of the inputs",
+        ),
         ("memory://b/d", texts, "unknown kind of output"),
-        ("https://x.org/a.jsonl", texts, "https://x.org/a.jsonl: a URL of this kind cannot be written to"),
-        ("simplecache::memory://b/a.jsonl", texts, "a URL of this kind cannot be written to"),
+        (
+            "https://x.org/a.jsonl",
+            texts,
+            "https://x.org/a.jsonl: a URL of this kind cannot be written to",
+        ),
+        (
+            "simplecache::memory://b/a.jsonl",
+            texts,
+            "a URL of this kind cannot be written to",
+        ),
         ("nosuch://b/a.jsonl", texts, "nosuch://b/a.jsonl: Protocol not known"),
         ("nosuch://b/a\x1b.jsonl", texts, r"nosuch://b/a\\x1b.jsonl: "),
     ):
@@ -90,35 +115,52 @@ def test_what_cannot_be_written(tmp_path: Path, memory: Any, texts: str) -> None
     with pytest.raises(ValueError, match="must be a local file, not a URL"):
         lshfast.dedup_files([texts], save_index="memory://b/index.lsh")
     with pytest.raises(ValueError, match="must be a local file, not a URL"):
-        lshfast.dedup_files([texts], str(tmp_path / "a.jsonl"), html="memory://b/page.html")
+        lshfast.dedup_files(
+            [texts], str(tmp_path / "a.jsonl"), html="memory://b/page.html"
+        )
     with pytest.raises(ValueError, match="folders of stages are local, not URLs"):
         lshfast.stages.plan([texts], str(tmp_path / "work"), "memory://b/out")
     assert set(memory.store) == {"/b/texts.jsonl", "/b/d/x.jsonl"}
 
 
-def test_what_cannot_be_uploaded_is_kept(held: Path, memory: Any, texts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_uploaded_is_kept(
+    held: Path, memory: Any, texts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(self: Any, local: str, path: str, **options: Any) -> None:
         raise RuntimeError("quota\nexceeded")
 
     monkeypatch.setattr(type(memory), "put_file", refuse)
     with pytest.raises(
-        OSError, match=r"memory://b/kept\.jsonl: RuntimeError: quota exceeded; its content is in "
+        OSError,
+        match=r"memory://b/kept\.jsonl: RuntimeError: quota exceeded; its content is in ",
     ) as error:
         lshfast.dedup_files([texts], "memory://b/kept.jsonl")
     kept = Path(str(error.value).rpartition(" is in ")[2])
-    assert [json.loads(line) for line in kept.read_text().splitlines()] == [ROWS[0], ROWS[3]]
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == [
+        ROWS[0],
+        ROWS[3],
+    ]
     assert list(held.iterdir()) == [kept]
     assert not memory.store
 
 
-def test_nothing_is_uploaded_by_a_run_that_fails(held: Path, memory: Any, texts: str) -> None:
+def test_nothing_is_uploaded_by_a_run_that_fails(
+    held: Path, memory: Any, texts: str
+) -> None:
     with pytest.raises(lshfast.TooManyRemovedError):
-        lshfast.dedup_files([texts], "memory://b/kept.jsonl", removed="memory://b/removed.csv", max_removed=0.1)
+        lshfast.dedup_files(
+            [texts],
+            "memory://b/kept.jsonl",
+            removed="memory://b/removed.csv",
+            max_removed=0.1,
+        )
     assert not memory.store
     assert not list(held.iterdir())
 
 
-def test_other_file_systems_get_a_file_by_its_rename(held: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_file_systems_get_a_file_by_its_rename(
+    held: Path, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from lshfast._io import remote_output
 
     seen: list[list[str]] = []
@@ -133,7 +175,9 @@ def test_other_file_systems_get_a_file_by_its_rename(held: Path, memory: Any, mo
     write_table("memory://b/t.csv", {"a": [1, 2]})
     assert [len(names) for names in seen] == [1]
     assert re.fullmatch(r"/b/\.t\.csv\.[0-9a-f]{16}\.part", seen[0][0])
-    assert {name: data.getvalue() for name, data in memory.store.items()} == {"/b/t.csv": b"a\n1\n2\n"}
+    assert {name: data.getvalue() for name, data in memory.store.items()} == {
+        "/b/t.csv": b"a\n1\n2\n"
+    }
 
 
 # The Hugging Face Hub
@@ -150,7 +194,10 @@ def told(hub: Hub, *arguments: str) -> tuple[int, str]:
     """Run a command with this server; return the status and what it printed to standard error."""
     known = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_token", "HF_HUB_DISABLE_XET": "1"}
     made = subprocess.run(
-        [sys.executable, "-m", "lshfast", *arguments], env=os.environ | known, capture_output=True, text=True
+        [sys.executable, "-m", "lshfast", *arguments],
+        env=os.environ | known,
+        capture_output=True,
+        text=True,
     )
     return made.returncode, made.stderr
 
@@ -158,12 +205,25 @@ def told(hub: Hub, *arguments: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_a_data_set_of_the_hub(hub: Hub, texts: str, tmp_path: Path) -> None:
     folder = "hf://datasets/owner/texts/data"
-    command = ["dedup", texts, "-o", f"{folder}/kept.jsonl", "--removed", f"{folder}/removed.parquet", "-q"]
+    command = [
+        "dedup",
+        texts,
+        "-o",
+        f"{folder}/kept.jsonl",
+        "--removed",
+        f"{folder}/removed.parquet",
+        "-q",
+    ]
     assert told(hub, *command) == (0, "")
     assert sorted(hub.files) == ["data/kept.jsonl", "data/removed.parquet"]
-    assert hub.files["data/kept.jsonl"].decode().splitlines() == [json.dumps(ROWS[i]) for i in (0, 3)]
+    assert hub.files["data/kept.jsonl"].decode().splitlines() == [
+        json.dumps(ROWS[i]) for i in (0, 3)
+    ]
     status, said = told(hub, *command)
-    assert (status, "exists already; overwrite replaces it (--overwrite)" in said) == (2, True)
+    assert (status, "exists already; overwrite replaces it (--overwrite)" in said) == (
+        2,
+        True,
+    )
     assert told(hub, *command, "--overwrite") == (0, "")
     again = str(tmp_path / "again.jsonl")
     assert told(hub, "dedup", f"{folder}/kept.jsonl", "-o", again, "-q") == (0, "")
@@ -175,12 +235,16 @@ def test_who_may_not_write_is_told_before_the_run(hub: Hub, texts: str) -> None:
     commits = len(hub.commits)
     hub.writable = False
     try:
-        status, said = told(hub, "dedup", texts, "-o", "hf://datasets/owner/texts/other.jsonl")
+        status, said = told(
+            hub, "dedup", texts, "-o", "hf://datasets/owner/texts/other.jsonl"
+        )
     finally:
         hub.writable = True
     assert status != 0
     assert said.startswith("lshfast: error: hf://datasets/owner/texts/other.jsonl: 403")
-    status, said = told(hub, "dedup", texts, "-o", "hf://datasets/owner/none/other.jsonl")
+    status, said = told(
+        hub, "dedup", texts, "-o", "hf://datasets/owner/none/other.jsonl"
+    )
     assert status != 0
     assert "repository not found" in said
     assert len(hub.commits) == commits

@@ -20,20 +20,35 @@ from lshfast.kernels.text import Texts
 from tests.cli.commands import write_jsonl
 from tests.corpora import TEXTS, texts_of
 
-TEXT = st.one_of(st.none(), st.text(max_size=20), st.sampled_from(["", "x" * 300, "é" * 70, '"\\\n']))
-OTHER = st.sampled_from(["", ', "o": "\\ud800"', ', "o": 1e999', ', "\\u006f": 1', ', "text": "last"', ', "o": [{}]'])
+TEXT = st.one_of(
+    st.none(), st.text(max_size=20), st.sampled_from(["", "x" * 300, "é" * 70, '"\\\n'])
+)
+OTHER = st.sampled_from(
+    [
+        "",
+        ', "o": "\\ud800"',
+        ', "o": 1e999',
+        ', "\\u006f": 1',
+        ', "text": "last"',
+        ', "o": [{}]',
+    ]
+)
 LINE = st.builds(
     lambda text, other, plain, start: start + f'{{"text": {json.dumps(text, ensure_ascii=plain)}{other}}}'.encode(),
     TEXT, OTHER, st.booleans(), st.sampled_from([b"", b" ", b"\n", b"\r\n \n"]),
 )  # fmt: skip
-BAD = st.sampled_from([b"{", b'{"text": 5}', b'{"text": "\x80"}', b"null", b'{"text": "\\ud800"}'])
+BAD = st.sampled_from(
+    [b"{", b'{"text": 5}', b'{"text": "\x80"}', b"null", b'{"text": "\\ud800"}']
+)
 
 
 def both(inputs: Any, **options: Any) -> tuple[list[str], StoredTexts]:
     """Return all texts as they were read, and the same texts as they can be read again."""
     batches = list(open_corpus(inputs, **options).batches())
     texts = [text for batch in batches for text in texts_of(batch)]
-    return texts, StoredTexts.concatenate([batch.places or Texts(batch.texts) for batch in batches])
+    return texts, StoredTexts.concatenate(
+        [batch.places or Texts(batch.texts) for batch in batches]
+    )
 
 
 @given(
@@ -44,9 +59,15 @@ def both(inputs: Any, **options: Any) -> tuple[list[str], StoredTexts]:
     st.sampled_from([0, 10, 1 << 14]),
     st.randoms(use_true_random=False),
 )
-def test_the_same_texts_are_read_again(tmp_path_factory, lines, end, marked, batch_bytes, gap, chance):  # type: ignore[no-untyped-def]
+def test_the_same_texts_are_read_again(
+    tmp_path_factory, lines, end, marked, batch_bytes, gap, chance
+):  # type: ignore[no-untyped-def]
     path = tmp_path_factory.mktemp("a") / "a.jsonl"
-    path.write_bytes((b"\xef\xbb\xbf" if marked else b"") + end.join(lines) + chance.choice([b"", end]))
+    path.write_bytes(
+        (b"\xef\xbb\xbf" if marked else b"")
+        + end.join(lines)
+        + chance.choice([b"", end])
+    )
     options: dict[str, Any] = {"on_error": "skip", "batch_bytes": batch_bytes}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "GAP_BYTES", gap)
@@ -55,22 +76,35 @@ def test_the_same_texts_are_read_again(tmp_path_factory, lines, end, marked, bat
         assert stored.lengths.tolist() == [len(text.encode()) for text in texts]
         assert stored.nbytes == stored.lengths.sum()
         rows = [chance.randrange(len(texts)) for _ in range(len(texts) and 15)]
-        assert [text.decode() for text in stored.take(np.array(rows, np.int64))] == [texts[row] for row in rows]
+        assert [text.decode() for text in stored.take(np.array(rows, np.int64))] == [
+            texts[row] for row in rows
+        ]
         assert [text.decode() for text in stored.take(slice(1, None, 2))] == texts[1::2]
-        left, right = (np.array([chance.randrange(len(texts)) for _ in rows], np.int64) for _ in range(2))
-        equal = [texts[one] == texts[other] for one, other in zip(left, right, strict=True)]
+        left, right = (
+            np.array([chance.randrange(len(texts)) for _ in rows], np.int64)
+            for _ in range(2)
+        )
+        equal = [
+            texts[one] == texts[other] for one, other in zip(left, right, strict=True)
+        ]
         assert stored.equal(left, right).tolist() == equal
 
 
 def test_files_that_cannot_be_read_at_an_offset_are_held(tmp_path: Path) -> None:
     rows = [{"text": text} for text in TEXTS]
     plain = write_jsonl(tmp_path / "a.jsonl", rows)
-    packed, wide, nested = tmp_path / "b.jsonl.gz", tmp_path / "c.jsonl", tmp_path / "d.jsonl"
+    packed, wide, nested = (
+        tmp_path / "b.jsonl.gz",
+        tmp_path / "c.jsonl",
+        tmp_path / "d.jsonl",
+    )
     packed.write_bytes(gzip.compress(Path(plain).read_bytes()))
     wide.write_text(Path(plain).read_text("utf-8"), "utf-16")
     nested.write_bytes(packed.read_bytes())  # compressed, whatever its name says
     for path, kind in ((plain, True), (packed, False), (wide, False), (nested, False)):
-        assert all((batch.places is not None) == kind for batch in open_corpus(path).batches())
+        assert all(
+            (batch.places is not None) == kind for batch in open_corpus(path).batches()
+        )
     texts, stored = both([plain, packed, wide, nested])
     assert texts == TEXTS * 4
     rows_of_all = np.arange(len(texts))[::-1].copy()
@@ -82,20 +116,35 @@ def test_files_that_cannot_be_read_at_an_offset_are_held(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("change", ["longer", "cut", "rewritten", "gone"])
 def test_a_file_that_changes_meanwhile_is_an_error(tmp_path: Path, change: str) -> None:
-    path = write_jsonl(tmp_path / "a.jsonl", [{"text": f"text {row}"} for row in range(20)])
+    path = write_jsonl(
+        tmp_path / "a.jsonl", [{"text": f"text {row}"} for row in range(20)]
+    )
     _, stored = both(path)
     before, data = os.stat(path), Path(path).read_bytes()
     if change == "gone":
         os.remove(path)
     else:
-        Path(path).write_bytes({"longer": data + data, "cut": data[:-5], "rewritten": data.replace(b"{", b"[")}[change])
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + (change == "rewritten")))
-    with pytest.raises(DataError, match=r"a\.jsonl: (changed while it was in use|cannot be read: No such file)"):
+        Path(path).write_bytes(
+            {
+                "longer": data + data,
+                "cut": data[:-5],
+                "rewritten": data.replace(b"{", b"["),
+            }[change]
+        )
+        os.utime(
+            path, ns=(before.st_atime_ns, before.st_mtime_ns + (change == "rewritten"))
+        )
+    with pytest.raises(
+        DataError,
+        match=r"a\.jsonl: (changed while it was in use|cannot be read: No such file)",
+    ):
         stored.take(np.array([19], np.int64))
 
 
 def test_a_rewritten_file_of_the_same_time_is_an_error_too(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "a.jsonl", [{"text": f"text {row}"} for row in range(20)])
+    path = write_jsonl(
+        tmp_path / "a.jsonl", [{"text": f"text {row}"} for row in range(20)]
+    )
     _, stored = both(path)
     before = os.stat(path)
     Path(path).write_bytes(Path(path).read_bytes().replace(b"{", b"["))
@@ -105,18 +154,42 @@ def test_a_rewritten_file_of_the_same_time_is_an_error_too(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"exact": True}, {"groups": "components"}, {"keep": "longest"}, {"threads": 2}]
+    "options",
+    [
+        {},
+        {"exact": True},
+        {"groups": "components"},
+        {"keep": "longest"},
+        {"threads": 2},
+    ],
 )
-def test_dedup_gives_the_same_rows_where_texts_are_read_again(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_dedup_gives_the_same_rows_where_texts_are_read_again(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
     """Compressed inputs are held in memory."""
     words = [f"w{i * i % 101}" for i in range(60)]
-    rows = [{"text": " ".join([*words[row % 7 :], f"n{row % 5}"]), "id": row} for row in range(200)]
+    rows = [
+        {"text": " ".join([*words[row % 7 :], f"n{row % 5}"]), "id": row}
+        for row in range(200)
+    ]
     plain = write_jsonl(tmp_path / "a.jsonl", rows)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(Path(plain).read_bytes()))
     results = []
     for name in ("a.jsonl", "a.jsonl.gz"):
         pairs = tmp_path / f"{name}.pairs.csv"
-        found = dedup_files(tmp_path / name, tmp_path / f"{name}.out.jsonl", pairs=pairs, id_column="id", **options)
+        found = dedup_files(
+            tmp_path / name,
+            tmp_path / f"{name}.out.jsonl",
+            pairs=pairs,
+            id_column="id",
+            **options,
+        )
         assert 0 < found.summary.removed < 200
-        results.append(((tmp_path / f"{name}.out.jsonl").read_bytes(), pairs.read_bytes(), found.similarity.tolist()))
+        results.append(
+            (
+                (tmp_path / f"{name}.out.jsonl").read_bytes(),
+                pairs.read_bytes(),
+                found.similarity.tolist(),
+            )
+        )
     assert results[0] == results[1]

@@ -46,6 +46,14 @@ def test_ranks_are_those_of_sorted_strings(tmp_path_factory, values, held, words
 def test_hashed_keys_find_the_rows_of_all_batches():
     known, batch = HashedKeys(), 50
     for start in range(0, 1000, batch):
-        known.add([f"key{i}" for i in range(start, start + batch)], np.arange(start, start + batch, dtype=np.int64))
-    assert known.find(["key999", "other", "key0", "key500"]).tolist() == [999, -1, 0, 500]
+        known.add(
+            [f"key{i}" for i in range(start, start + batch)],
+            np.arange(start, start + batch, dtype=np.int64),
+        )
+    assert known.find(["key999", "other", "key0", "key500"]).tolist() == [
+        999,
+        -1,
+        0,
+        500,
+    ]
     assert HashedKeys().find(["a", 1]).tolist() == [-1, -1]

@@ -29,7 +29,19 @@ from lshfast._io import (
     write_rows,
     write_table,
 )
-from tests.corpora import BATCH_BYTES, FORMATS, ROWS, keep_all, load, make, pa, pack, pq, read, unpack
+from tests.corpora import (
+    BATCH_BYTES,
+    FORMATS,
+    ROWS,
+    keep_all,
+    load,
+    make,
+    pa,
+    pack,
+    pq,
+    read,
+    unpack,
+)
 from tests.interrupts import interrupted, places
 
 # Pass two
@@ -50,46 +62,84 @@ def test_jsonl_lines_are_copied_as_they_stand(tmp_path: Path) -> None:
         for kept in range(16):
             keep = np.array([kept >> i & 1 for i in range(4)], bool)
             write_rows(corpus, tmp_path / "b.jsonl", keep=keep, overwrite=True)
-            assert unpack(tmp_path / "b.jsonl") == b"".join(lines[i] + b"\n" for i in range(4) if keep[i])
+            assert unpack(tmp_path / "b.jsonl") == b"".join(
+                lines[i] + b"\n" for i in range(4) if keep[i]
+            )
 
 
-@given(data=st.data(), end=st.sampled_from([b"\n", b"\r\n"]), last=st.booleans(), mark=st.booleans())
+@given(
+    data=st.data(),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    last=st.booleans(),
+    mark=st.booleans(),
+)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_lines_of_jsonl_are_copied_in_order(tmp_path: Path, data: Any, end: bytes, last: bool, mark: bool) -> None:
-    lines = data.draw(st.lists(st.sampled_from([b'{"text": "a"}', b' {"text": "bcd"}', b"", b"  "]), max_size=12))
+def test_any_lines_of_jsonl_are_copied_in_order(
+    tmp_path: Path, data: Any, end: bytes, last: bool, mark: bool
+) -> None:
+    lines = data.draw(
+        st.lists(
+            st.sampled_from([b'{"text": "a"}', b' {"text": "bcd"}', b"", b"  "]),
+            max_size=12,
+        )
+    )
     path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" * mark + end.join(lines) + end * (last and len(lines) > 0))
-    corpus, _ = read(str(path), batch_bytes=data.draw(st.sampled_from([16, 40, 1 << 20])))
+    path.write_bytes(
+        b"\xef\xbb\xbf" * mark + end.join(lines) + end * (last and len(lines) > 0)
+    )
+    corpus, _ = read(
+        str(path), batch_bytes=data.draw(st.sampled_from([16, 40, 1 << 20]))
+    )
     rows = [line for line in lines if line.strip()]
-    keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
+    keep = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))),
+        np.bool_,
+    )
     write_rows(corpus, out, keep=keep, overwrite=True)
-    assert out.read_bytes() == b"".join(row + b"\n" for row, kept in zip(rows, keep, strict=True) if kept)
+    assert out.read_bytes() == b"".join(
+        row + b"\n" for row, kept in zip(rows, keep, strict=True) if kept
+    )
 
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.parametrize("target", FORMATS)
-def test_rows_survive_every_change_of_format(tmp_path: Path, source: str, target: str) -> None:
+def test_rows_survive_every_change_of_format(
+    tmp_path: Path, source: str, target: str
+) -> None:
     corpus, _ = read(make(tmp_path / f"a{source}", ROWS), batch_bytes=300)
     keep = np.arange(len(ROWS)) % 3 != 1
     passed: list[int] = []
     scores = np.arange(len(ROWS)) / 4
     out = tmp_path / f"b{target}"
-    write_rows(corpus, out, keep=keep, annotations={"score": scores}, progress=passed.append)
+    write_rows(
+        corpus, out, keep=keep, annotations={"score": scores}, progress=passed.append
+    )
     as_text = "csv" in source + target
     year: Any = str if as_text else int
-    kept = [{**row, "year": year(row["year"])} for row, k in zip(ROWS, keep, strict=True) if k]
+    kept = [
+        {**row, "year": year(row["year"])}
+        for row, k in zip(ROWS, keep, strict=True)
+        if k
+    ]
     found = load(out)
-    assert [{name: row[name] for name in ("key", "text", "year")} for row in found] == kept
+    assert [
+        {name: row[name] for name in ("key", "text", "year")} for row in found
+    ] == kept
     assert [float(row["score"]) for row in found] == scores[keep].tolist()
     assert sum(passed) == corpus.total_bytes
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted({f"a{source}", f"b{target}"})
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        {f"a{source}", f"b{target}"}
+    )
 
 
 def test_kept_rows_keep_their_order_over_several_inputs(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "x.txt").write_text("t")
-    paths = [make(tmp_path / f"{i}{kind}", ROWS) for i, kind in enumerate([".jsonl", ".jsonl.zst", ".jsonl.gz"])]
+    paths = [
+        make(tmp_path / f"{i}{kind}", ROWS)
+        for i, kind in enumerate([".jsonl", ".jsonl.zst", ".jsonl.gz"])
+    ]
     others = [
         tmp_path / "d",
         make(tmp_path / "c.csv", [{"text": "c"}]),
@@ -111,16 +161,32 @@ def test_parquet_keeps_its_schema_and_metadata(tmp_path: Path) -> None:
         pa.field("tag", pa.dictionary(pa.int32(), pa.string())),
         pa.field("small", pa.int8()),
     ]
-    columns = [["a", "b", "c"], [[1, 2], [5, 6], [3, 4]], [1, None, 3], ["x", "y", "x"], [1, None, -1]]
+    columns = [
+        ["a", "b", "c"],
+        [[1, 2], [5, 6], [3, 4]],
+        [1, None, 3],
+        ["x", "y", "x"],
+        [1, None, -1],
+    ]
     schema = pa.schema(fields, metadata={"made": "by hand"})
-    table = pa.table([pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)], schema=schema)
+    table = pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)],
+        schema=schema,
+    )
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
     corpus, _ = read(tmp_path / "a.parquet")
     write_rows(corpus, tmp_path / "b.parquet", keep=np.array([True, False, True]))
     found = pq.read_table(tmp_path / "b.parquet")
-    assert found.schema.equals(pq.read_table(tmp_path / "a.parquet").schema, check_metadata=True)
+    assert found.schema.equals(
+        pq.read_table(tmp_path / "a.parquet").schema, check_metadata=True
+    )
     assert found.to_pylist() == [table.to_pylist()[i] for i in (0, 2)]
-    write_rows(corpus, tmp_path / "n.parquet", keep=np.zeros(3, bool), annotations={"why": [None, "x", None]})
+    write_rows(
+        corpus,
+        tmp_path / "n.parquet",
+        keep=np.zeros(3, bool),
+        annotations={"why": [None, "x", None]},
+    )
     assert pq.read_schema(tmp_path / "n.parquet").names == [*table.schema.names, "why"]
 
 
@@ -137,7 +203,9 @@ def test_parquet_keeps_its_schema_and_metadata(tmp_path: Path) -> None:
         ("fixed_list", [["a"], ["b"], ["c"]]),
     ],
 )
-def test_views_of_parquet_are_read(tmp_path: Path, kind: str, values: list[Any]) -> None:
+def test_views_of_parquet_are_read(
+    tmp_path: Path, kind: str, values: list[Any]
+) -> None:
     view = pa.string_view()
     types = {
         "string_view": view,
@@ -148,12 +216,20 @@ def test_views_of_parquet_are_read(tmp_path: Path, kind: str, values: list[Any])
         "large_list": pa.large_list(view),
         "fixed_list": pa.list_(view, 1),
     }
-    table = pa.table({"text": pa.array(["x", None, "z"], view), "more": pa.array(values, types[kind])})
+    table = pa.table(
+        {
+            "text": pa.array(["x", None, "z"], view),
+            "more": pa.array(values, types[kind]),
+        }
+    )
     pq.write_table(table, tmp_path / "a.parquet")
     corpus, texts = read(tmp_path / "a.parquet")
     assert texts == ["x", "", "z"]
     write_rows(corpus, tmp_path / "b.parquet", keep=np.array([True, False, True]))
-    assert load(tmp_path / "b.parquet") == [{"text": "x", "more": values[0]}, {"text": "z", "more": values[2]}]
+    assert load(tmp_path / "b.parquet") == [
+        {"text": "x", "more": values[0]},
+        {"text": "z", "more": values[2]},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,9 +241,13 @@ def test_views_of_parquet_are_read(tmp_path: Path, kind: str, values: list[Any])
         (pa.map_(pa.string(), pa.binary()), [("a", b"\xff")]),
     ],
 )
-def test_rows_of_parquet_that_jsonl_cannot_hold_are_bad(tmp_path: Path, kind: Any, value: Any) -> None:
+def test_rows_of_parquet_that_jsonl_cannot_hold_are_bad(
+    tmp_path: Path, kind: Any, value: Any
+) -> None:
     column = pa.array([None, value, None], kind)
-    pq.write_table(pa.table({"text": ["a", "b", "c"], "v": column}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"text": ["a", "b", "c"], "v": column}), tmp_path / "a.parquet"
+    )
     corpus, texts = read(tmp_path / "a.parquet", on_error="skip", output="jsonl")
     assert texts == ["a", "c"]
     assert [reject.line for reject in corpus.rejected] == [2]
@@ -193,17 +273,29 @@ def test_parquet_inputs_must_fit_together(tmp_path: Path) -> None:
         {"text": "t", "n": 1 << 40, "m": "m"},
     ]
     corpus, _ = read([one, table("3.parquet", n=["s"])])
-    with pytest.raises(DataError, match=r"3\.parquet: column 'n' is string, but int32 in the rows before"):
+    with pytest.raises(
+        DataError,
+        match=r"3\.parquet: column 'n' is string, but int32 in the rows before",
+    ):
         write_rows(corpus, tmp_path / "none.parquet", keep=keep_all(corpus))
 
 
 def test_csv_inputs_must_have_one_header(tmp_path: Path) -> None:
-    one, two = pack(b"text,n\na,1\n", tmp_path / "1.csv"), pack(b"n,text\n1,a\n", tmp_path / "2.csv")
+    one, two = (
+        pack(b"text,n\na,1\n", tmp_path / "1.csv"),
+        pack(b"n,text\n1,a\n", tmp_path / "2.csv"),
+    )
     corpus, _ = read([one, two])
-    with pytest.raises(DataError, match=r"2\.csv:1: the header is not that of the inputs before: text, n"):
+    with pytest.raises(
+        DataError,
+        match=r"2\.csv:1: the header is not that of the inputs before: text, n",
+    ):
         write_rows(corpus, tmp_path / "out.csv", keep=keep_all(corpus))
     write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
-    assert load(tmp_path / "out.jsonl") == [{"text": "a", "n": "1"}, {"n": "1", "text": "a"}]
+    assert load(tmp_path / "out.jsonl") == [
+        {"text": "a", "n": "1"},
+        {"n": "1", "text": "a"},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -213,14 +305,21 @@ def test_csv_inputs_must_have_one_header(tmp_path: Path) -> None:
         ('"n": "s"', '"n": 1', "a.jsonl:2: column 'n'"),
         ('"n": {"x": 1}', '"n": {"x": "s"}', "a.jsonl:2: column 'n'"),
         ('"n": 9007199254740993', '"n": 0.5', "a.jsonl:[12]: column 'n'"),
-        ('"n": 1', '"n": 9223372036854775808', "a.jsonl:2: column 'n': an integer is beyond 64 bits"),
+        (
+            '"n": 1',
+            '"n": 9223372036854775808',
+            "a.jsonl:2: column 'n': an integer is beyond 64 bits",
+        ),
     ],
 )
 @pytest.mark.parametrize("batch_bytes", [1, 8 << 20])
 def test_json_values_must_fit_one_column(
     tmp_path: Path, first: str, second: str, reason: str, batch_bytes: int
 ) -> None:
-    path = pack(f'{{"text": "a", {first}}}\n{{"text": "b", {second}}}\n'.encode(), tmp_path / "a.jsonl")
+    path = pack(
+        f'{{"text": "a", {first}}}\n{{"text": "b", {second}}}\n'.encode(),
+        tmp_path / "a.jsonl",
+    )
     corpus, _ = read(path, batch_bytes=batch_bytes)
     with pytest.raises(DataError, match=reason) as caught:
         write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
@@ -229,21 +328,38 @@ def test_json_values_must_fit_one_column(
 
 
 @pytest.mark.parametrize("target", [".csv", ".parquet"])
-def test_values_that_are_nested_too_deep_name_their_place(tmp_path: Path, target: str) -> None:
+def test_values_that_are_nested_too_deep_name_their_place(
+    tmp_path: Path, target: str
+) -> None:
     data = b'{"text":"a"}\n{"text":"b","n":' + b"[" * 900 + b"]" * 900 + b"}\n"
     corpus, _ = read(pack(data, tmp_path / "a.jsonl"))
-    with pytest.raises(DataError, match=r"a\.jsonl:2: column 'n'(: nested deeper than the 96 levels| holds an array)"):
+    with pytest.raises(
+        DataError,
+        match=r"a\.jsonl:2: column 'n'(: nested deeper than the 96 levels| holds an array)",
+    ):
         write_rows(corpus, tmp_path / f"out{target}", keep=keep_all(corpus))
     write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
     assert (tmp_path / "out.jsonl").read_bytes() == data
 
 
 def test_objects_without_members_are_written(tmp_path: Path) -> None:
-    rows = [{"text": "a", "n": {}}, {"text": "b", "n": {"x": [{}]}}, {"text": "c", "m": {}}]
+    rows = [
+        {"text": "a", "n": {}},
+        {"text": "b", "n": {"x": [{}]}},
+        {"text": "c", "m": {}},
+    ]
     corpus, _ = read(make(tmp_path / "a.jsonl", rows))
     write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
-    assert [row["n"] for row in load(tmp_path / "out.parquet")] == [{"x": None}, {"x": [{"": None}]}, None]
-    assert [row["m"] for row in load(tmp_path / "out.parquet")] == [None, None, {"": None}]
+    assert [row["n"] for row in load(tmp_path / "out.parquet")] == [
+        {"x": None},
+        {"x": [{"": None}]},
+        None,
+    ]
+    assert [row["m"] for row in load(tmp_path / "out.parquet")] == [
+        None,
+        None,
+        {"": None},
+    ]
 
 
 def test_json_columns_are_joined(tmp_path: Path) -> None:
@@ -252,11 +368,21 @@ def test_json_columns_are_joined(tmp_path: Path) -> None:
     write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
     found = [(row["n"], row["o"]) for row in load(tmp_path / "out.parquet")]
     assert found == [(None, None), (None, [1]), (0.5, None), (2.0, None)]
-    with pytest.raises(DataError, match=r"a\.jsonl:2: column 'o' holds an array: CSV output cannot hold it"):
+    with pytest.raises(
+        DataError,
+        match=r"a\.jsonl:2: column 'o' holds an array: CSV output cannot hold it",
+    ):
         write_rows(corpus, tmp_path / "out.csv", keep=keep_all(corpus))
     notes = {"b": [True, None, False, None]}
-    write_rows(corpus, tmp_path / "out.csv", keep=np.array([1, 0, 1, 1], bool), annotations=notes)
-    assert (tmp_path / "out.csv").read_text() == "text,n,b\na,,true\nc,0.5,false\nd,2,\n"
+    write_rows(
+        corpus,
+        tmp_path / "out.csv",
+        keep=np.array([1, 0, 1, 1], bool),
+        annotations=notes,
+    )
+    assert (
+        tmp_path / "out.csv"
+    ).read_text() == "text,n,b\na,,true\nc,0.5,false\nd,2,\n"
 
 
 def test_parquet_values_in_other_formats(tmp_path: Path) -> None:
@@ -271,12 +397,18 @@ def test_parquet_values_in_other_formats(tmp_path: Path) -> None:
     corpus, _ = read(tmp_path / "a.parquet")
     write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus))
     time = "1970-01-01 00:00:00.000000000"
-    assert load(tmp_path / "b.jsonl") == [{"text": "t", "at": time, "x": None, "ok": True, "l": [1]}]
-    with pytest.raises(DataError, match=r"a\.parquet: column 'l' is list.*: CSV output cannot hold it"):
+    assert load(tmp_path / "b.jsonl") == [
+        {"text": "t", "at": time, "x": None, "ok": True, "l": [1]}
+    ]
+    with pytest.raises(
+        DataError, match=r"a\.parquet: column 'l' is list.*: CSV output cannot hold it"
+    ):
         write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus))
     pq.write_table(pa.table({"text": ["t"], "b": [b"\xff"]}), tmp_path / "c.parquet")
     corpus, _ = read(tmp_path / "c.parquet")
-    with pytest.raises(DataError, match=r"c\.parquet: row 1: column 'b' is binary: not UTF-8"):
+    with pytest.raises(
+        DataError, match=r"c\.parquet: row 1: column 'b' is binary: not UTF-8"
+    ):
         write_rows(corpus, tmp_path / "d.jsonl", keep=keep_all(corpus))
 
 
@@ -285,7 +417,12 @@ def test_annotations_never_hide_a_column(tmp_path: Path, source: str) -> None:
     corpus, _ = read(make(tmp_path / f"a{source}", ROWS))
     for target in FORMATS:
         with pytest.raises(DataError, match="there is a column 'year' already"):
-            write_rows(corpus, tmp_path / f"b{target}", keep=keep_all(corpus), annotations={"year": [1] * len(ROWS)})
+            write_rows(
+                corpus,
+                tmp_path / f"b{target}",
+                keep=keep_all(corpus),
+                annotations={"year": [1] * len(ROWS)},
+            )
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -295,19 +432,39 @@ PLAIN = ["-5", "+1.5e-3", "-.5", "a=1", "", "'=1", " =1"]
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
 def test_formulas_are_defused_on_request(tmp_path: Path, kind: Any) -> None:
-    rows = [{"text": text, "=name": number} for text, number in zip(FORMULAS + PLAIN, range(-7, 8), strict=True)]
+    rows = [
+        {"text": text, "=name": number}
+        for text, number in zip(FORMULAS + PLAIN, range(-7, 8), strict=True)
+    ]
     corpus, _ = read(make(tmp_path / "a.jsonl", rows))
     for defuse in (False, True):
         out = Output(str(tmp_path / "out"), kind, defuse)
-        write_rows(corpus, out, keep=keep_all(corpus), overwrite=True, annotations={"@note": FORMULAS + PLAIN})
+        write_rows(
+            corpus,
+            out,
+            keep=keep_all(corpus),
+            overwrite=True,
+            annotations={"@note": FORMULAS + PLAIN},
+        )
         table = Output(str(tmp_path / "table"), kind, defuse)
-        write_table(table, {"=x": FORMULAS + PLAIN, "n": list(range(-7, 8))}, overwrite=True)
+        write_table(
+            table, {"=x": FORMULAS + PLAIN, "n": list(range(-7, 8))}, overwrite=True
+        )
         mark = "'" if defuse else ""
         texts = [mark + text for text in FORMULAS] + PLAIN
-        for path, columns in ((out, [texts, range(-7, 8), texts]), (table, [texts, range(-7, 8)])):
+        for path, columns in (
+            (out, [texts, range(-7, 8), texts]),
+            (table, [texts, range(-7, 8)]),
+        ):
             with open(path, newline="", encoding="utf-8") as stream:
-                header, *found = csv.reader(stream, delimiter="\t" if kind == "tsv" else ",")
-            names = ["text", f"{mark}=name", f"{mark}@note"] if path == out else [f"{mark}=x", "n"]
+                header, *found = csv.reader(
+                    stream, delimiter="\t" if kind == "tsv" else ","
+                )
+            names = (
+                ["text", f"{mark}=name", f"{mark}@note"]
+                if path == out
+                else [f"{mark}=x", "n"]
+            )
             assert header == names
             assert found == [list(map(str, row)) for row in zip(*columns, strict=True)]
 
@@ -326,28 +483,54 @@ def test_a_name_is_taken_in_utf8_or_escaped(tmp_path: Path, spelled: str) -> Non
     data = f'{{"text": "größe, \\"größe\\"", "o": {{"n": ["größe"]}}}}\n{{{spelled}: 1, "text": "b"}}\n'
     corpus, _ = read(pack(data.encode(), tmp_path / "a.jsonl"))
     notes = {"größe": [0, 0]}
-    with pytest.raises(DataError, match=r"a\.jsonl:2: there is a column 'größe' already"):
-        write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus), annotations=notes)
-    write_rows(corpus, tmp_path / "b.jsonl", keep=np.array([True, False]), annotations=notes)
-    assert load(tmp_path / "b.jsonl") == [{"text": 'größe, "größe"', "o": {"n": ["größe"]}, "größe": 0}]
+    with pytest.raises(
+        DataError, match=r"a\.jsonl:2: there is a column 'größe' already"
+    ):
+        write_rows(
+            corpus, tmp_path / "b.jsonl", keep=keep_all(corpus), annotations=notes
+        )
+    write_rows(
+        corpus, tmp_path / "b.jsonl", keep=np.array([True, False]), annotations=notes
+    )
+    assert load(tmp_path / "b.jsonl") == [
+        {"text": 'größe, "größe"', "o": {"n": ["größe"]}, "größe": 0}
+    ]
 
 
 def test_headers_and_schemas_are_checked_before_the_work(tmp_path: Path) -> None:
     csv_file, folder = pack(b"text,n\na,1\n", tmp_path / "a.csv"), tmp_path / "d"
     other = pack(b"n,text\n1,a\n", tmp_path / "b.csv")
     jsonl = pack(b'{"text": "a", "new": 1}\n', tmp_path / "a.jsonl")
-    one, two = (make(tmp_path / f"{n}.parquet", [{"text": "t", "v": v}]) for n, v in (("1", [1]), ("2", "s")))
+    one, two = (
+        make(tmp_path / f"{n}.parquet", [{"text": "t", "v": v}])
+        for n, v in (("1", [1]), ("2", "s"))
+    )
     folder.mkdir()
     (folder / "x.txt").touch()
     out = tmp_path / "new"
     for inputs, kind, names, reason in (
-        ([jsonl, csv_file], ".jsonl", ["n"], "a.csv: there is a column 'n' already, so none can be added"),
+        (
+            [jsonl, csv_file],
+            ".jsonl",
+            ["n"],
+            "a.csv: there is a column 'n' already, so none can be added",
+        ),
         ([jsonl, one], ".jsonl.gz", ["v"], "1.parquet: there is a column 'v' already"),
         ([jsonl, one], ".parquet", ["v"], "1.parquet: there is a column 'v' already"),
         ([folder], ".csv", ["path"], "x.txt: there is a column 'path' already"),
-        ([csv_file, other], ".csv", [], "b.csv:1: the header is not that of the inputs before: text, n"),
+        (
+            [csv_file, other],
+            ".csv",
+            [],
+            "b.csv:1: the header is not that of the inputs before: text, n",
+        ),
         ([csv_file, one], ".csv", [], "1.parquet: column 'v' is list"),
-        ([one, jsonl, two], ".parquet", [], "2.parquet: column 'v' is string, but list"),
+        (
+            [one, jsonl, two],
+            ".parquet",
+            [],
+            "2.parquet: column 'v' is string, but list",
+        ),
     ):
         with pytest.raises(DataError, match=re.escape(reason)):
             check_rows(open_corpus(inputs), f"{out}{kind}", names)
@@ -371,7 +554,9 @@ def test_write_rows_checks_its_arguments(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"keep must be bool of shape \(8,\)"):
             write_rows(corpus, tmp_path / "b.jsonl", keep=keep)
     with pytest.raises(ValueError, match="annotation 'x' has 1 values for 8 rows"):
-        write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus), annotations={"x": [1]})
+        write_rows(
+            corpus, tmp_path / "b.jsonl", keep=keep_all(corpus), annotations={"x": [1]}
+        )
     with pytest.raises(ValueError, match="the output is one of the inputs"):
         write_rows(corpus, path, keep=keep_all(corpus), overwrite=True)
 
@@ -412,7 +597,9 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, target: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_rows(corpus, tmp_path / f"b{target}", keep=keep_all(corpus), progress=interrupt)
+        write_rows(
+            corpus, tmp_path / f"b{target}", keep=keep_all(corpus), progress=interrupt
+        )
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
 
@@ -432,8 +619,12 @@ except OSError as error:
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, target: str) -> None:
-    source = make(tmp_path / "a.jsonl", [{"text": os.urandom(500).hex()} for _ in range(200)])
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    tmp_path: Path, target: str
+) -> None:
+    source = make(
+        tmp_path / "a.jsonl", [{"text": os.urandom(500).hex()} for _ in range(200)]
+    )
     out = tmp_path / f"b{target}"
     command = [sys.executable, "-c", DISK_FULL, str(source), str(out)]
     if target == ".jsonl":
@@ -442,7 +633,9 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, target: str)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"OSError [Errno 27] File too large: '{out}'\n"
     assert not done.stderr
-    assert sorted(os.listdir(tmp_path)) == sorted({"a.jsonl", *([out.name] if target == ".jsonl" else [])})
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        {"a.jsonl", *([out.name] if target == ".jsonl" else [])}
+    )
     assert target != ".jsonl" or out.read_text() == "old"
 
 
@@ -469,7 +662,10 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         path.write_bytes(b"theirs")
     assert path.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["a.bin"]
-    with pytest.raises(FileNotFoundError, match=r"none/a\.bin"), atomic_file(tmp_path / "none" / "a.bin"):
+    with (
+        pytest.raises(FileNotFoundError, match=r"none/a\.bin"),
+        atomic_file(tmp_path / "none" / "a.bin"),
+    ):
         pass
 
 
@@ -479,8 +675,15 @@ def test_only_files_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
     names = sorted(os.listdir(tmp_path))
-    for name, message in (("pipe", "device, pipe or socket"), ("link", "device, pipe"), ("folder", "directory")):
-        with pytest.raises(OSError, match=f"{message}.*{name}"), atomic_file(tmp_path / name, overwrite=True):
+    for name, message in (
+        ("pipe", "device, pipe or socket"),
+        ("link", "device, pipe"),
+        ("folder", "directory"),
+    ):
+        with (
+            pytest.raises(OSError, match=f"{message}.*{name}"),
+            atomic_file(tmp_path / name, overwrite=True),
+        ):
             pass
     assert sorted(os.listdir(tmp_path)) == names
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
@@ -488,7 +691,9 @@ def test_only_files_are_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
-def test_a_file_that_replaces_another_has_its_permissions(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_replaces_another_has_its_permissions(
+    tmp_path: Path, mode: int
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
     path.chmod(mode)
@@ -500,7 +705,9 @@ def test_a_file_that_replaces_another_has_its_permissions(tmp_path: Path, mode: 
     assert path.read_bytes() == b"new"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"
+)
 def test_a_file_that_replaces_another_has_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
@@ -524,9 +731,15 @@ with atomic_file(sys.argv[1]) as stream:
 """
 
 
-def test_the_next_writer_removes_the_hidden_file_of_a_killed_one(tmp_path: Path) -> None:
+def test_the_next_writer_removes_the_hidden_file_of_a_killed_one(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.csv"
-    subprocess.run([sys.executable, "-c", KILLED, str(path), "kill"], capture_output=True, check=False)
+    subprocess.run(
+        [sys.executable, "-c", KILLED, str(path), "kill"],
+        capture_output=True,
+        check=False,
+    )
     (left,) = os.listdir(tmp_path)
     assert re.fullmatch(r"\.a\.csv\.[0-9a-f]{16}\.part", left)
     write_table(tmp_path / "other.csv", {"a": [1]})
@@ -538,7 +751,9 @@ def test_the_next_writer_removes_the_hidden_file_of_a_killed_one(tmp_path: Path)
 def test_the_hidden_file_of_a_running_writer_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     command = [sys.executable, "-c", KILLED, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"writing\n"
         with all_or_none():
@@ -573,7 +788,9 @@ def test_only_regular_files_of_the_user_are_taken_for_abandoned(tmp_path: Path) 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only POSIX syncs folders")
-def test_a_folder_that_cannot_be_synced_leaves_the_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_synced_leaves_the_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, real_sync = tmp_path / "a.csv", os.fsync
     path.write_text("old")
 
@@ -583,7 +800,10 @@ def test_a_folder_that_cannot_be_synced_leaves_the_new_file(tmp_path: Path, monk
         real_sync(number)
 
     monkeypatch.setattr(os, "fsync", sync)
-    with pytest.raises(OSError, match=r"while its folder was synced; the new file is in place: .*a\.csv"):
+    with pytest.raises(
+        OSError,
+        match=r"while its folder was synced; the new file is in place: .*a\.csv",
+    ):
         write_table(path, {"a": [1]}, overwrite=True)
     assert path.read_text() == "a\n1\n"
     assert os.listdir(tmp_path) == ["a.csv"]
@@ -604,7 +824,11 @@ def test_outputs_are_checked_before_the_work(tmp_path: Path) -> None:
         (there, FileExistsError, "the output exists already"),
         (tmp_path / "a.txt", ValueError, "unknown kind of output"),
         (tmp_path / "a.parquet.gz", ValueError, "unknown kind of output"),
-        (tmp_path / "no" / "a.csv", FileNotFoundError, "the folder of the output does not exist"),
+        (
+            tmp_path / "no" / "a.csv",
+            FileNotFoundError,
+            "the folder of the output does not exist",
+        ),
         (there / "a.csv", NotADirectoryError, "the folder of the output is a file"),
         (tmp_path / "d.csv", IsADirectoryError, "the output is a folder"),
     ):
@@ -650,9 +874,19 @@ def test_columns_of_a_known_type_keep_it_without_a_value(tmp_path: Path) -> None
     kinds = {"key": "string", "n": "int64", "s": "double", "b": "bool"}
     for columns in ({name: [] for name in kinds}, {name: [None] for name in kinds}):
         write_table(tmp_path / "t.parquet", columns, overwrite=True, kinds=kinds)
-        assert {field.name: str(field.type) for field in pq.read_schema(tmp_path / "t.parquet")} == kinds
-    write_table(tmp_path / "t.parquet", {"f": np.zeros(0), "i": np.zeros(0, np.int64)}, overwrite=True)
-    assert list(map(str, pq.read_schema(tmp_path / "t.parquet").types)) == ["double", "int64"]
+        assert {
+            field.name: str(field.type)
+            for field in pq.read_schema(tmp_path / "t.parquet")
+        } == kinds
+    write_table(
+        tmp_path / "t.parquet",
+        {"f": np.zeros(0), "i": np.zeros(0, np.int64)},
+        overwrite=True,
+    )
+    assert list(map(str, pq.read_schema(tmp_path / "t.parquet").types)) == [
+        "double",
+        "int64",
+    ]
 
 
 def test_a_column_of_empty_strings_keeps_its_rows(tmp_path: Path) -> None:
@@ -661,7 +895,9 @@ def test_a_column_of_empty_strings_keeps_its_rows(tmp_path: Path) -> None:
 
 
 def test_tables_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"columns must be of one length, not \[1, 2\]"):
+    with pytest.raises(
+        ValueError, match=r"columns must be of one length, not \[1, 2\]"
+    ):
         write_table(tmp_path / "t.csv", {"a": [1], "b": [1, 2]})
     for name in ("t.csv", "t.jsonl", "t.parquet"):
         with pytest.raises(ValueError, match=f"{name}: row 2: "):
@@ -676,8 +912,16 @@ def test_rejected_rows_are_written_with_their_reason(tmp_path: Path) -> None:
     corpus, _ = read(path, on_error="skip")
     write_rejects(tmp_path / "r.jsonl.gz", corpus.rejected)
     assert load(tmp_path / "r.jsonl.gz") == [
-        {"file": str(path), "line": 2, "reason": "column 'text' is a number, not a string"},
-        {"file": str(path), "line": 3, "reason": "the line is an array, not a JSON object"},
+        {
+            "file": str(path),
+            "line": 2,
+            "reason": "column 'text' is a number, not a string",
+        },
+        {
+            "file": str(path),
+            "line": 3,
+            "reason": "the line is an array, not a JSON object",
+        },
     ]
     with pytest.raises(ValueError, match=r"rejected rows are written as \.jsonl"):
         write_rejects(tmp_path / "r.csv", corpus.rejected)
@@ -692,39 +936,80 @@ ANY_VALUE = st.recursive(
     | st.integers(-(2**70), 2**70)
     | st.floats(allow_nan=False, allow_infinity=False)
     | ANY_TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3)
+    ),
     max_leaves=5,
 )
-ANY_ROW = st.fixed_dictionaries({"text": ANY_TEXT}, optional={"a": ANY_VALUE, "\x00": ANY_VALUE})
+ANY_ROW = st.fixed_dictionaries(
+    {"text": ANY_TEXT}, optional={"a": ANY_VALUE, "\x00": ANY_VALUE}
+)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     rows=st.lists(
-        st.tuples(ANY_ROW, st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n \n"])),
+        st.tuples(
+            ANY_ROW,
+            st.booleans(),
+            st.booleans(),
+            st.sampled_from(["\n", "\r\n", "\n\n \n"]),
+        ),
         max_size=8,
     ),
     batch_bytes=st.sampled_from(BATCH_BYTES),
     kind=st.sampled_from([".jsonl", ".jsonl.gz", ".jsonl.zst"]),
 )
-def test_any_jsonl_round_trip(tmp_path: Path, rows: list[Any], batch_bytes: int, kind: str) -> None:
+def test_any_jsonl_round_trip(
+    tmp_path: Path, rows: list[Any], batch_bytes: int, kind: str
+) -> None:
     lines = [json.dumps(row, ensure_ascii=ascii_only) for row, _, ascii_only, _ in rows]
     data = "".join(line + end for line, (_, _, _, end) in zip(lines, rows, strict=True))
-    corpus, texts = read(pack(data.encode(), tmp_path / f"a{kind}"), batch_bytes=batch_bytes)
+    corpus, texts = read(
+        pack(data.encode(), tmp_path / f"a{kind}"), batch_bytes=batch_bytes
+    )
     assert texts == [row["text"] for row, _, _, _ in rows]
     keep = np.array([kept for _, kept, _, _ in rows], bool)
     write_rows(corpus, tmp_path / f"b{kind}", keep=keep, overwrite=True)
     kept = [line for line, k in zip(lines, keep, strict=True) if k]
-    assert unpack(tmp_path / f"b{kind}").decode() == "".join(line + "\n" for line in kept)
-    write_rows(corpus, tmp_path / f"c{kind}", keep=keep, annotations={"new": range(len(rows))}, overwrite=True)
-    expected = [{**json.loads(line), "new": int(i)} for line, i in zip(kept, np.flatnonzero(keep), strict=True)]
+    assert unpack(tmp_path / f"b{kind}").decode() == "".join(
+        line + "\n" for line in kept
+    )
+    write_rows(
+        corpus,
+        tmp_path / f"c{kind}",
+        keep=keep,
+        annotations={"new": range(len(rows))},
+        overwrite=True,
+    )
+    expected = [
+        {**json.loads(line), "new": int(i)}
+        for line, i in zip(kept, np.flatnonzero(keep), strict=True)
+    ]
     assert load(tmp_path / f"c{kind}") == expected
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=8), batch_bytes=st.sampled_from(BATCH_BYTES))
-def test_any_csv_round_trip(tmp_path: Path, rows: list[tuple[str, str]], batch_bytes: int) -> None:
-    write_table(tmp_path / "a.csv", {"text": [a for a, _ in rows], "b": [b for _, b in rows]}, overwrite=True)
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=8),
+    batch_bytes=st.sampled_from(BATCH_BYTES),
+)
+def test_any_csv_round_trip(
+    tmp_path: Path, rows: list[tuple[str, str]], batch_bytes: int
+) -> None:
+    write_table(
+        tmp_path / "a.csv",
+        {"text": [a for a, _ in rows], "b": [b for _, b in rows]},
+        overwrite=True,
+    )
     corpus, texts = read(tmp_path / "a.csv", batch_bytes=batch_bytes)
     assert texts == [a for a, _ in rows]
     write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus), overwrite=True)
@@ -736,7 +1021,9 @@ def test_any_csv_round_trip(tmp_path: Path, rows: list[tuple[str, str]], batch_b
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.one_case
 @pytest.mark.parametrize(("exists", "most"), [(True, 60), (False, 1000), (True, 1000)])
-def test_an_interrupt_at_any_place_leaves_the_file_or_nothing(tmp_path: Path, exists: bool, most: int) -> None:
+def test_an_interrupt_at_any_place_leaves_the_file_or_nothing(
+    tmp_path: Path, exists: bool, most: int
+) -> None:
     path = tmp_path / "a.csv"
 
     def write() -> None:
@@ -753,5 +1040,8 @@ def test_an_interrupt_at_any_place_leaves_the_file_or_nothing(tmp_path: Path, ex
     for place in places(count, most):
         prepare()
         interrupted(write, place)
-        assert [one.name for one in tmp_path.iterdir()] in (["a.csv"], [] if not exists else ["a.csv"])
+        assert [one.name for one in tmp_path.iterdir()] in (
+            ["a.csv"],
+            [] if not exists else ["a.csv"],
+        )
         assert not path.exists() or path.read_text() in (whole, "old")

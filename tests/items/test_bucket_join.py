@@ -19,7 +19,9 @@ from lshfast.join.jaccard import joined_pairs, sort_pairs
 def crowds(n, dim, spread, seed=1):
     """Return n points around a few centres, so that some are similar to many, and chains connect others."""
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((7, dim))[rng.integers(0, 7, n)] + spread * rng.standard_normal((n, dim))
+    return rng.standard_normal((7, dim))[
+        rng.integers(0, 7, n)
+    ] + spread * rng.standard_normal((n, dim))
 
 
 def joins(vectors, order=None, threads=1, exact=False, crowded=None, **options):
@@ -29,7 +31,11 @@ def joins(vectors, order=None, threads=1, exact=False, crowded=None, **options):
     points = reader.read(vectors)[0].words
     rows = np.arange(len(points), dtype=np.int64)
     order = rows if order is None else order
-    buckets = one_bucket(len(points)) if exact else choose_buckets(points, reader.format, plan, rows)
+    buckets = (
+        one_bucket(len(points))
+        if exact
+        else choose_buckets(points, reader.format, plan, rows)
+    )
     crowded = buckets.crowded if crowded is None else crowded
     return lambda sizes=SIZES: BucketJoin(
         HeldPoints(points, reader.format.measure), order, plan.value_of(reader.format), buckets.keys,
@@ -69,7 +75,9 @@ def small_batches(first, least=1, most=None):
     threads=st.sampled_from([1, 3]),
     seed=st.integers(0, 1000),
 )
-def test_stars_and_forests_are_those_of_all_pairs(n, spread, first, least, threads, seed):
+def test_stars_and_forests_are_those_of_all_pairs(
+    n, spread, first, least, threads, seed
+):
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     made = joins(crowds(n, 6, spread, seed), order, threads, threshold=0.95)
     pairs = in_order(every_pair(made()), order)
@@ -79,7 +87,9 @@ def test_stars_and_forests_are_those_of_all_pairs(n, spread, first, least, threa
     keeper = np.arange(n)
     keeper[stars.right] = stars.left
     assert keeper.tolist() == groups.keeper.tolist()
-    assert stars.value.tolist() == [groups.similarity[row] for row in stars.right.tolist()]
+    assert stars.value.tolist() == [
+        groups.similarity[row] for row in stars.right.tolist()
+    ]
     linked = component_groups(n, in_order(made().rows_of(forest), order))
     assert linked.labels.tolist() == component_groups(n, pairs).labels.tolist()
     assert len(forest.left) <= len(pairs)
@@ -98,7 +108,10 @@ def test_a_crowd_is_compared_once_with_the_same_answers(n, spread, part, first, 
     points = crowds(n, 24, spread, seed)
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     sizes = JoinSizes(candidates=600, first_batch=first, least_batch=2, part=part)
-    by_bands, at_once = (joins(points, order, 2, crowded=crowded, threshold=0.95) for crowded in (False, True))
+    by_bands, at_once = (
+        joins(points, order, 2, crowded=crowded, threshold=0.95)
+        for crowded in (False, True)
+    )
     assert every_pair(by_bands(sizes)).tolist() == every_pair(at_once(sizes)).tolist()
     for groups in ("stars", "forest"):
         found = [getattr(join(sizes), groups)() for join in (by_bands, at_once)]
@@ -130,9 +143,13 @@ def test_nothing_depends_on_the_threads(groups):
     points, found = crowds(700, 8, 0.25), []
     for threads in (1, 2, 5):
         join = joins(points, threads=threads, threshold=0.95)(sizes)
-        result = every_pair(join).tolist() if groups == "pairs" else getattr(join, groups)()
+        result = (
+            every_pair(join).tolist() if groups == "pairs" else getattr(join, groups)()
+        )
         if groups != "pairs":
-            result = [column.tolist() for column in (result.left, result.right, result.value)]
+            result = [
+                column.tolist() for column in (result.left, result.right, result.value)
+            ]
         found.append((result, join.compared))
     assert found[0] == found[1] == found[2]
 
@@ -152,7 +169,9 @@ def similar_to_all(kept, others, dim):
     rng = np.random.default_rng(3)
     cosine, angle = 0.96, np.zeros((kept + others, dim))
     angle[:kept, 1:] = rng.standard_normal((kept, dim - 1))
-    angle[:kept] *= np.sqrt(1 - cosine**2) / np.linalg.norm(angle[:kept], axis=1, keepdims=True)
+    angle[:kept] *= np.sqrt(1 - cosine**2) / np.linalg.norm(
+        angle[:kept], axis=1, keepdims=True
+    )
     angle[:, 0] = cosine
     angle[kept:] += 1e-4 * rng.standard_normal((others, dim))
     return angle
@@ -163,7 +182,9 @@ def test_rows_that_are_similar_to_many_kept_rows_take_one_comparison_a_band():
     kept, others = 1500, 3000
     join = joins(similar_to_all(kept, others, 300), threshold=0.945, exact=True)()
     stars = join.stars()
-    assert len(join) - len(stars.right) >= kept * 0.9  # these are not similar to each other
+    assert (
+        len(join) - len(stars.right) >= kept * 0.9
+    )  # these are not similar to each other
     assert join.compared < (kept + others) ** 2 / 4
     assert np.isin(np.arange(kept, kept + others), stars.right).all()
 
@@ -182,7 +203,9 @@ def test_a_crowd_takes_linear_time(groups):
 def test_crowds_one_after_the_other():
     """Batches are halved again and again, and what each row costs stays bounded."""
     rng = np.random.default_rng(4)
-    points = np.repeat(rng.standard_normal((12, 64)), 500, axis=0) + 1e-3 * rng.standard_normal((6000, 64))
+    points = np.repeat(
+        rng.standard_normal((12, 64)), 500, axis=0
+    ) + 1e-3 * rng.standard_normal((6000, 64))
     join = joins(points, threads=2)()
     assert len(join.stars().right) == 6000 - 12
     assert join.compared < 2000 * 6000

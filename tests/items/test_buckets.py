@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast._items.buckets import SCREEN_BITS, _missed, _screen_bits, choose_buckets, plan_buckets, sampled_distances
+from lshfast._items.buckets import (
+    SCREEN_BITS,
+    _missed,
+    _screen_bits,
+    choose_buckets,
+    plan_buckets,
+    sampled_distances,
+)
 from lshfast._items.items import PointReader
 from lshfast._items.measures import make_point_plan
 
@@ -25,7 +32,9 @@ def planted(rng, measure, dim, radius):
         second = math.cos(radius) * first + math.sin(radius) * step
     else:
         norm = 1 if measure == "manhattan" else 2
-        second = first + radius * step / np.linalg.norm(step, norm, axis=1, keepdims=True)
+        second = first + radius * step / np.linalg.norm(
+            step, norm, axis=1, keepdims=True
+        )
     return np.stack([first, second], axis=1).reshape(2 * PAIRS, dim)
 
 
@@ -39,7 +48,9 @@ def test_vectors_at_the_bound_are_found_with_the_recall(measure, recall, seed, d
     radius = 0.3 * (1 - 1e-9)  # so that rounding leaves none out
     vectors = planted(rng, measure, dim, radius)
     bound = {"threshold": math.cos(0.3)} if measure == "cosine" else {"radius": 0.3}
-    found = lshfast.pairs(vectors, kind="vector", measure=measure, recall=recall, seed=seed, **bound)
+    found = lshfast.pairs(
+        vectors, kind="vector", measure=measure, recall=recall, seed=seed, **bound
+    )
     i, j = found["i"], found["j"]
     share = np.count_nonzero((i % 2 == 0) & (j == i + 1)) / PAIRS
     assert share >= recall - 4 * math.sqrt(recall * (1 - recall) / PAIRS)
@@ -55,7 +66,9 @@ def test_codes_at_the_radius_are_found_with_the_recall(words, radius, seed):
         for bit in rng.choice(64 * words, radius, replace=False).tolist():
             code[bit // 64] ^= np.uint64(1 << bit % 64)
     found = lshfast.pairs(codes, kind="code", radius=radius, recall=0.8, seed=seed)
-    share = np.count_nonzero((found["i"] % 2 == 0) & (found["j"] == found["i"] + 1)) / PAIRS
+    share = (
+        np.count_nonzero((found["i"] % 2 == 0) & (found["j"] == found["i"] + 1)) / PAIRS
+    )
     assert share >= (1 if radius == 0 else 0.8 - 4 * math.sqrt(0.16 / PAIRS))
 
 
@@ -73,7 +86,10 @@ def test_the_screen_leaves_out_no_more_than_its_share():
 
 @pytest.mark.parametrize("threshold", [1.0, 0.999999, 0.9, 0.3])
 def test_the_recall_that_is_reached_is_at_least_the_promised_one(threshold):
-    plan, reader = make_point_plan("vector", threshold=threshold, recall=0.9), PointReader("vector", "cosine")
+    plan, reader = (
+        make_point_plan("vector", threshold=threshold, recall=0.9),
+        PointReader("vector", "cosine"),
+    )
     points = reader.read(np.random.default_rng(1).standard_normal((50, 5)))[0].words
     buckets = choose_buckets(points, reader.format, plan, np.arange(50, dtype=np.int64))
     assert 0.9 <= buckets.recall <= 1
@@ -81,7 +97,10 @@ def test_the_recall_that_is_reached_is_at_least_the_promised_one(threshold):
 
 def test_a_radius_that_bands_cannot_reach_is_refused():
     codes = np.random.default_rng(1).integers(0, 2**64, (50, 1), np.uint64)
-    with pytest.raises(ValueError, match=r"take a smaller radius, a lower recall, or exact=True \(--exact\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"take a smaller radius, a lower recall, or exact=True \(--exact\)",
+    ):
         lshfast.pairs(codes, kind="code", radius=64, recall=0.9)
     assert len(lshfast.pairs(codes, kind="code", radius=64)) == 50 * 49 // 2
 
@@ -89,17 +108,33 @@ def test_a_radius_that_bands_cannot_reach_is_refused():
 @pytest.mark.parametrize(
     ("kind", "options", "distances"),
     [
-        ("vector", {"measure": "cosine", "threshold": 0.9}, [0.0, 0.2, math.acos(0.9), 1.0, 3.0]),
+        (
+            "vector",
+            {"measure": "cosine", "threshold": 0.9},
+            [0.0, 0.2, math.acos(0.9), 1.0, 3.0],
+        ),
         ("vector", {"measure": "euclidean", "radius": 1.0}, [0.0, 0.5, 1.0, 2.0, 9.0]),
         ("code", {"radius": 6}, [0, 3, 6, 12, 32]),
     ],
 )
 def test_the_plan_before_any_bucket_is_computed(kind, options, distances):
-    plan, reader = make_point_plan(kind, recall=0.8, **options), PointReader(kind, options.get("measure", "hamming"))
+    plan, reader = (
+        make_point_plan(kind, recall=0.8, **options),
+        PointReader(kind, options.get("measure", "hamming")),
+    )
     rng = np.random.default_rng(1)
-    rows = rng.standard_normal((500, 32)) if kind == "vector" else rng.integers(0, 2**63, (500, 1), np.uint64)
+    rows = (
+        rng.standard_normal((500, 32))
+        if kind == "vector"
+        else rng.integers(0, 2**63, (500, 1), np.uint64)
+    )
     points, every = reader.read(rows)[0].words, np.arange(500, dtype=np.int64)
-    planned = plan_buckets(reader.format, plan, 500, sampled_distances(points, reader.format, every, plan.seed))
+    planned = plan_buckets(
+        reader.format,
+        plan,
+        500,
+        sampled_distances(points, reader.format, every, plan.seed),
+    )
     buckets = choose_buckets(points, reader.format, plan, every)
     assert (planned.bands, planned.most) == (buckets.bands, buckets.most)
     assert planned.probability(distances[2]) == buckets.recall

@@ -14,7 +14,13 @@ from pyarrow import parquet
 import lshfast
 import lshfast.pandas
 import lshfast.polars
-from lshfast import DecimalCodesWarning, HammingIndex, LSHIndex, NearNeighbors, TanimotoIndex
+from lshfast import (
+    DecimalCodesWarning,
+    HammingIndex,
+    LSHIndex,
+    NearNeighbors,
+    TanimotoIndex,
+)
 from lshfast.families import BitSampling
 from tests.cli.commands import run
 
@@ -42,19 +48,31 @@ def sampled_index():
 
 CALLS = {
     "dedup": lambda codes: lshfast.dedup(codes, kind="code", radius=3),
-    "dedup with bands": lambda codes: lshfast.dedup(codes, kind="code", radius=3, recall=0.9),
-    "dedup by tanimoto": lambda codes: lshfast.dedup(codes, kind="code", measure="tanimoto"),
+    "dedup with bands": lambda codes: lshfast.dedup(
+        codes, kind="code", radius=3, recall=0.9
+    ),
+    "dedup by tanimoto": lambda codes: lshfast.dedup(
+        codes, kind="code", measure="tanimoto"
+    ),
     "pairs": lambda codes: lshfast.pairs(codes, kind="code", radius=3),
     "check": lambda codes: lshfast.check(codes, kind="code", radius=3),
     "dedup_codes": lambda codes: lshfast.dedup_codes(codes, 3),
     "hamming_pairs": lambda codes: lshfast.hamming_pairs(codes, 3),
     "tanimoto_pairs": lambda codes: lshfast.tanimoto_pairs(codes, 0.9),
-    "HammingIndex.insert": lambda codes: HammingIndex(64).insert(range(len(codes)), codes),
+    "HammingIndex.insert": lambda codes: HammingIndex(64).insert(
+        range(len(codes)), codes
+    ),
     "HammingIndex.query": lambda codes: HammingIndex(64).query(codes),
     "HammingIndex.within": lambda codes: HammingIndex(64).within(codes),
-    "TanimotoIndex.insert": lambda codes: TanimotoIndex(64).insert(range(len(codes)), codes),
-    "NearNeighbors.insert": lambda codes: NearNeighbors("hamming", radius=3, dim=64, n=9).insert(range(3), codes),
-    "LSHIndex.insert": lambda codes: sampled_index().insert(range(len(codes)), np.asarray(codes)),
+    "TanimotoIndex.insert": lambda codes: TanimotoIndex(64).insert(
+        range(len(codes)), codes
+    ),
+    "NearNeighbors.insert": lambda codes: NearNeighbors(
+        "hamming", radius=3, dim=64, n=9
+    ).insert(range(3), codes),
+    "LSHIndex.insert": lambda codes: sampled_index().insert(
+        range(len(codes)), np.asarray(codes)
+    ),
 }
 
 
@@ -70,7 +88,9 @@ def test_in_memory(call, column):
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("codes", [[*CODES[:2], "923456781234567a"], np.array([*map(int, CODES)], np.uint64)])
+@pytest.mark.parametrize(
+    "codes", [[*CODES[:2], "923456781234567a"], np.array([*map(int, CODES)], np.uint64)]
+)
 def test_no_remark_in_memory(call, codes):
     """One digit from a to f is enough, and integers are decimal."""
     with warnings.catch_warnings():
@@ -78,7 +98,9 @@ def test_no_remark_in_memory(call, codes):
         CALLS[call](codes)
 
 
-@pytest.mark.parametrize("call", ["dedup", "pairs", "check", "dedup_codes", "hamming_pairs"])
+@pytest.mark.parametrize(
+    "call", ["dedup", "pairs", "check", "dedup_codes", "hamming_pairs"]
+)
 def test_a_few_digits_say_nothing(call):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -136,7 +158,9 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_in_files(tmp_path, monkeypatch, name, suffix, remarked):
     monkeypatch.chdir(tmp_path)
-    rows = file_of(tmp_path, suffix, CODES if remarked else [*CODES, "a234567812345670"])
+    rows = file_of(
+        tmp_path, suffix, CODES if remarked else [*CODES, "a234567812345670"]
+    )
     result = run(*COMMANDS[name], rows, "--as", "code", "--radius", 3)
     assert result.exit_code == 0, result.output
     assert (REMARK in " ".join(result.output.split())) == remarked
@@ -145,20 +169,37 @@ def test_in_files(tmp_path, monkeypatch, name, suffix, remarked):
 def test_in_an_index_of_files(tmp_path):
     rows, index = file_of(tmp_path, "csv", CODES), tmp_path / "x.lsh"
     run("index", "build", rows, "--as", "code", "--radius", 3, "-o", index)
-    for command in (["query", index, rows], ["add", index, rows, "--on-duplicate", "skip"]):
+    for command in (
+        ["query", index, rows],
+        ["add", index, rows, "--on-duplicate", "skip"],
+    ):
         result = run("index", *command)
         assert result.exit_code == 0
         assert REMARK in " ".join(result.stderr.split())
     wide, code = tmp_path / "wide.lsh", "1234567812345678" * 4
-    run("index", "build", file_of(tmp_path, "jsonl", [code]), "--as", "code", "--radius", 3, "-o", wide)
-    assert REMARK in " ".join(run("index", "query", wide, "--text", code).stderr.split())
+    run(
+        "index",
+        "build",
+        file_of(tmp_path, "jsonl", [code]),
+        "--as",
+        "code",
+        "--radius",
+        3,
+        "-o",
+        wide,
+    )
+    assert REMARK in " ".join(
+        run("index", "query", wide, "--text", code).stderr.split()
+    )
     assert run("index", "query", wide, "--text", code, "-q").stderr == ""
 
 
 def test_in_files_from_python(tmp_path):
     rows = file_of(tmp_path, "jsonl", CODES)
     with pytest.warns(DecimalCodesWarning, match=REMARK):
-        result = lshfast.dedup_files(rows, tmp_path / "out.jsonl", kind="code", radius=3)
+        result = lshfast.dedup_files(
+            rows, tmp_path / "out.jsonl", kind="code", radius=3
+        )
     assert REMARK in result.summary.advice
 
 
@@ -166,9 +207,19 @@ def test_in_files_from_python(tmp_path):
 def test_in_lists_of_hashes_of_images(tmp_path, remarked):
     Image.radial_gradient("L").save(tmp_path / "a.png")
     codes = CODES if remarked else [*CODES, "a234567812345670"]
-    lines = ["path,hash,kind", *(f"{row}.png,{code},dhash" for row, code in enumerate(codes))]
+    lines = [
+        "path,hash,kind",
+        *(f"{row}.png,{code},dhash" for row, code in enumerate(codes)),
+    ]
     (tmp_path / "known.csv").write_text("\n".join(lines) + "\n")
-    options = ["--hash", "dhash", "--against", tmp_path / "known.csv", "-o", tmp_path / "out.csv"]
+    options = [
+        "--hash",
+        "dhash",
+        "--against",
+        tmp_path / "known.csv",
+        "-o",
+        tmp_path / "out.csv",
+    ]
     result = run("images", tmp_path / "a.png", *options)
     assert result.exit_code == 0, result.output
     assert (REMARK in " ".join(result.stderr.split())) == remarked

@@ -16,35 +16,120 @@ COSINE = PointFormat("angle", 4, "float64", None)
 @pytest.mark.parametrize(
     ("kind", "options", "error", "reason"),
     [
-        ("vector", {"measure": "jaccard"}, ValueError, "measure must be one of cosine, .* for vectors, not 'jaccard'"),
-        ("code", {"measure": "cosine"}, ValueError, "measure must be one of hamming, tanimoto for codes, not 'cosine'"),
-        ("vector", {"threshold": 0}, ValueError, r"threshold must be in \(0, 1\], not 0"),
-        ("vector", {"threshold": 1.5}, ValueError, r"threshold must be in \(0, 1\], not 1.5"),
-        ("vector", {"threshold": math.nan}, ValueError, r"threshold must be in \(0, 1\], not nan"),
+        (
+            "vector",
+            {"measure": "jaccard"},
+            ValueError,
+            "measure must be one of cosine, .* for vectors, not 'jaccard'",
+        ),
+        (
+            "code",
+            {"measure": "cosine"},
+            ValueError,
+            "measure must be one of hamming, tanimoto for codes, not 'cosine'",
+        ),
+        (
+            "vector",
+            {"threshold": 0},
+            ValueError,
+            r"threshold must be in \(0, 1\], not 0",
+        ),
+        (
+            "vector",
+            {"threshold": 1.5},
+            ValueError,
+            r"threshold must be in \(0, 1\], not 1.5",
+        ),
+        (
+            "vector",
+            {"threshold": math.nan},
+            ValueError,
+            r"threshold must be in \(0, 1\], not nan",
+        ),
         ("vector", {"threshold": "0.9"}, TypeError, "threshold must be"),
-        ("vector", {"radius": 1}, ValueError, "radius is for distances, and cosine is a similarity.*, not 1"),
-        ("vector", {"measure": "angle"}, ValueError, "radius is needed for the measure angle"),
-        ("vector", {"measure": "angle", "radius": 3.2}, ValueError, "above 0 and at most 3.14159, not 3.2"),
-        ("vector", {"measure": "euclidean", "radius": 0}, ValueError, "a finite number above 0, not 0"),
-        ("vector", {"measure": "euclidean", "radius": math.inf}, ValueError, "a finite number above 0, not inf"),
-        ("vector", {"measure": "manhattan", "radius": math.nan}, ValueError, "a finite number above 0, not nan"),
-        ("vector", {"measure": "manhattan", "radius": "1"}, TypeError, "radius must be"),
+        (
+            "vector",
+            {"radius": 1},
+            ValueError,
+            "radius is for distances, and cosine is a similarity.*, not 1",
+        ),
+        (
+            "vector",
+            {"measure": "angle"},
+            ValueError,
+            "radius is needed for the measure angle",
+        ),
+        (
+            "vector",
+            {"measure": "angle", "radius": 3.2},
+            ValueError,
+            "above 0 and at most 3.14159, not 3.2",
+        ),
+        (
+            "vector",
+            {"measure": "euclidean", "radius": 0},
+            ValueError,
+            "a finite number above 0, not 0",
+        ),
+        (
+            "vector",
+            {"measure": "euclidean", "radius": math.inf},
+            ValueError,
+            "a finite number above 0, not inf",
+        ),
+        (
+            "vector",
+            {"measure": "manhattan", "radius": math.nan},
+            ValueError,
+            "a finite number above 0, not nan",
+        ),
+        (
+            "vector",
+            {"measure": "manhattan", "radius": "1"},
+            TypeError,
+            "radius must be",
+        ),
         (
             "vector",
             {"measure": "euclidean", "radius": 1, "threshold": 0.5},
             ValueError,
             "threshold is for similarities",
         ),
-        ("vector", {"measure": "euclidean", "radius": 1, "most": 2}, ValueError, "most is an upper bound of simil"),
-        ("vector", {"most": 0.5}, ValueError, r"most must be in 0.95..1, from the threshold, not 0.5"),
+        (
+            "vector",
+            {"measure": "euclidean", "radius": 1, "most": 2},
+            ValueError,
+            "most is an upper bound of simil",
+        ),
+        (
+            "vector",
+            {"most": 0.5},
+            ValueError,
+            r"most must be in 0.95..1, from the threshold, not 0.5",
+        ),
         ("vector", {"recall": 1}, ValueError, r"recall must be in \(0, 1\), not 1"),
-        ("vector", {"recall": 0.9, "exact": True}, ValueError, "recall must not be given for exact=True"),
-        ("vector", {"groups": "stars"}, ValueError, "groups must be one of star, components, not 'stars'"),
+        (
+            "vector",
+            {"recall": 0.9, "exact": True},
+            ValueError,
+            "recall must not be given for exact=True",
+        ),
+        (
+            "vector",
+            {"groups": "stars"},
+            ValueError,
+            "groups must be one of star, components, not 'stars'",
+        ),
         ("vector", {"top": 0}, ValueError, "top must be in 1"),
         ("vector", {"top": 1.5}, TypeError, "top must be"),
         ("vector", {"threads": 0}, ValueError, "threads must be at least 1, not 0"),
         ("vector", {"seed": -1}, ValueError, "seed must be"),
-        ("code", {}, ValueError, "radius is needed for the measure hamming: the bits that may differ"),
+        (
+            "code",
+            {},
+            ValueError,
+            "radius is needed for the measure hamming: the bits that may differ",
+        ),
         ("code", {"radius": 1.5}, TypeError, "radius must be an int"),
         ("code", {"radius": -1}, ValueError, r"radius must be in 0\.\."),
         (
@@ -62,8 +147,18 @@ def test_what_is_refused(kind, options, error, reason):
 
 def test_defaults():
     vector, code = make_point_plan("vector"), make_point_plan("code", radius=3.0)
-    assert (vector.measure, vector.bound, vector.recall, vector.complete) == ("cosine", 0.95, 0.95, False)
-    assert (code.measure, code.bound, code.recall, code.complete) == ("hamming", 3.0, 1.0, True)
+    assert (vector.measure, vector.bound, vector.recall, vector.complete) == (
+        "cosine",
+        0.95,
+        0.95,
+        False,
+    )
+    assert (code.measure, code.bound, code.recall, code.complete) == (
+        "hamming",
+        3.0,
+        1.0,
+        True,
+    )
     assert make_point_plan("code", radius=3, recall=0.9).recall == 0.9
     assert make_point_plan("vector", exact=True).complete
 

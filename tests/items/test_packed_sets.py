@@ -24,7 +24,10 @@ def column_of(rows):
 
 @given(st.one_of(STRINGS, INTEGERS), st.data())
 def test_packed_sets_are_hashed_as_the_sets_are(rows, data):
-    rows = [[part for part in row if not isinstance(part, str) or part.isprintable()] for row in rows]
+    rows = [
+        [part for part in row if not isinstance(part, str) or part.isprintable()]
+        for row in rows
+    ]
     column, wanted = column_of(rows), Elements(rows)
     order = np.array(data.draw(st.permutations(range(len(rows)))), np.int64)
     for own, right in ((column, wanted), (column.take(order), wanted.take(order))):
@@ -33,19 +36,34 @@ def test_packed_sets_are_hashed_as_the_sets_are(rows, data):
         assert own.tokens(5).offsets.tolist() == right.tokens(5).offsets.tolist()
         assert own.hashes(7).tolist() == right.hashes(7).tolist()
     other = order[::-1].copy()
-    assert column.equal(order, other).tolist() == [rows[i] == rows[j] for i, j in zip(order, other, strict=True)]
+    assert column.equal(order, other).tolist() == [
+        rows[i] == rows[j] for i, j in zip(order, other, strict=True)
+    ]
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.int16())])
+@pytest.mark.parametrize(
+    "kind",
+    [pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.int16())],
+)
 def test_columns_of_arrow_are_read_without_python_objects(kind, monkeypatch):
-    values = [["x"], ["a", "bé", ""], None, [], ["a"]] if "string" in str(kind) else [[1], [-1, 2, 3], None, [], [2]]
+    values = (
+        [["x"], ["a", "bé", ""], None, [], ["a"]]
+        if "string" in str(kind)
+        else [[1], [-1, 2, 3], None, [], [2]]
+    )
     monkeypatch.setattr(sets, "decoded_lists", None)
     found, bad = SetReader().read(pa.array(values, kind).slice(1))
     assert not bad
     offsets, elements = unpack(found)
     assert offsets.tolist() == [0, 3, 3, 3, 4]
-    flat = [elements[i].decode() for i in range(4)] if isinstance(elements, Texts) else elements.tolist()
-    assert flat == (["a", "bé", "", "a"] if "string" in str(kind) else [2**64 - 1, 2, 3, 2])
+    flat = (
+        [elements[i].decode() for i in range(4)]
+        if isinstance(elements, Texts)
+        else elements.tolist()
+    )
+    assert flat == (
+        ["a", "bé", "", "a"] if "string" in str(kind) else [2**64 - 1, 2, 3, 2]
+    )
 
 
 def test_the_first_element_decides_for_later_batches():
@@ -73,7 +91,11 @@ def test_damaged_sets_are_refused():
         unpack(Texts([strings[0], integers[0]]))
     for row in (strings[0], integers[0]):
         for place in range(len(row)):
-            for other in (row[:place], row[:place] + b"\xfe" + row[place + 1 :], row + b"1234567"):
+            for other in (
+                row[:place],
+                row[:place] + b"\xfe" + row[place + 1 :],
+                row + b"1234567",
+            ):
                 found = unpacked(other)
                 assert found is None or found[0][-1] == len(found[1])
     with pytest.raises(ValueError, match="damaged"):
@@ -82,4 +104,7 @@ def test_damaged_sets_are_refused():
 
 def test_columns_of_lists_are_still_hashed():
     lists = ArrowLists(np.array([0, 1, 3]), Texts(["a", "b", "c"]))
-    assert lists.take(np.array([1])).tokens(3).tokens.tolist() == column_of([["b", "c"]]).tokens(3).tokens.tolist()
+    assert (
+        lists.take(np.array([1])).tokens(3).tokens.tolist()
+        == column_of([["b", "c"]]).tokens(3).tokens.tolist()
+    )

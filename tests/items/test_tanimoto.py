@@ -13,7 +13,9 @@ def fingerprints(n=300):
     """Return codes of which some share most of their ones, some are equal, and two have none."""
     ones = [set(RNG.integers(0, BITS, 40).tolist()) for _ in range(n)]
     for row in range(n // 2, n // 2 + 60):
-        ones[row] = ones[row - n // 2] ^ set(RNG.integers(0, BITS, RNG.integers(0, 9)).tolist())
+        ones[row] = ones[row - n // 2] ^ set(
+            RNG.integers(0, BITS, RNG.integers(0, 9)).tolist()
+        )
     ones[7], ones[8] = set(), set()
     codes = np.zeros((n, BITS // 64), np.uint64)
     for row, own in enumerate(ones):
@@ -39,8 +41,13 @@ def test_codes_are_sets_of_ones(groups, keep):
 @pytest.mark.parametrize("options", [{}, {"top": 1}, {"most": 0.9}])
 def test_pairs(options):
     codes, ones = fingerprints()
-    found = lshfast.pairs(codes, kind="code", measure="tanimoto", threshold=0.6, **options)
-    assert found.tolist() == lshfast.pairs(ones, threshold=0.6, exact=True, **options).tolist()
+    found = lshfast.pairs(
+        codes, kind="code", measure="tanimoto", threshold=0.6, **options
+    )
+    assert (
+        found.tolist()
+        == lshfast.pairs(ones, threshold=0.6, exact=True, **options).tolist()
+    )
 
 
 def test_what_tanimoto_refuses():

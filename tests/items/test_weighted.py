@@ -24,7 +24,10 @@ from lshfast.kernels.text import tokens_of_integers, tokens_of_texts
 
 def similarity_of(a, b):
     """Return sum min / sum max, rounded once."""
-    both = [(Fraction(a.get(element, 0)), Fraction(b.get(element, 0))) for element in {*a, *b}]
+    both = [
+        (Fraction(a.get(element, 0)), Fraction(b.get(element, 0)))
+        for element in {*a, *b}
+    ]
     most = sum(map(max, both), Fraction(0))
     return float(sum(map(min, both), Fraction(0)) / most) if most else 0.0
 
@@ -38,9 +41,14 @@ def held(rows):
 
 
 WEIGHTS = st.one_of(
-    st.integers(1, 4), st.sampled_from([0.1, 0.2, 0.7, 1e290, 5e-324]), st.floats(1e-9, 1e9, exclude_min=True)
+    st.integers(1, 4),
+    st.sampled_from([0.1, 0.2, 0.7, 1e290, 5e-324]),
+    st.floats(1e-9, 1e9, exclude_min=True),
 )
-SETS = st.lists(st.one_of(st.none(), st.dictionaries(st.sampled_from("abcdefé"), WEIGHTS)), max_size=12)
+SETS = st.lists(
+    st.one_of(st.none(), st.dictionaries(st.sampled_from("abcdefé"), WEIGHTS)),
+    max_size=12,
+)
 
 
 # ---- similarities ----
@@ -51,21 +59,32 @@ def test_similarities_are_those_of_the_definition(rows):
     sets, n = held(rows), len(rows)
     pairs = np.array([j << 32 | i for i in range(n) for j in range(n)], np.uint64)
     found = -sets.values(pairs)
-    right = [similarity_of(rows[i] or {}, rows[j] or {}) for i in range(n) for j in range(n)]
+    right = [
+        similarity_of(rows[i] or {}, rows[j] or {}) for i in range(n) for j in range(n)
+    ]
     assert found.tolist() == pytest.approx(right, rel=1e-15, abs=0)
     assert np.array_equal(found.reshape(n, n), found.reshape(n, n).T)
 
 
 def test_decimal_weights_have_the_similarity_that_they_seem_to_have():
     tenths = {f"part {number}": 0.1 for number in range(10)}
-    assert lshfast.pairs([tenths, tenths | {"other": 1}], threshold=0.5).tolist() == [(0, 1, 0.5)]
+    assert lshfast.pairs([tenths, tenths | {"other": 1}], threshold=0.5).tolist() == [
+        (0, 1, 0.5)
+    ]
 
 
 def test_similarities_do_not_depend_on_the_secret_key_or_the_order_of_elements():
     rng = np.random.default_rng(1)
-    rows = [dict(zip(rng.permutation(40)[:25].tolist(), rng.random(25).tolist(), strict=True)) for _ in range(30)]
+    rows = [
+        dict(
+            zip(rng.permutation(40)[:25].tolist(), rng.random(25).tolist(), strict=True)
+        )
+        for _ in range(30)
+    ]
     turned = [dict(reversed(row.items())) for row in rows]
-    first, second = (lshfast.pairs(some, threshold=0.01, exact=True) for some in (rows, turned))
+    first, second = (
+        lshfast.pairs(some, threshold=0.01, exact=True) for some in (rows, turned)
+    )
     assert len(first) == 30 * 29 // 2
     assert np.array_equal(first, second)
 
@@ -75,10 +94,18 @@ def test_elements_with_equal_public_hashes_are_different(elements, monkeypatch):
     """Anyone can make elements with equal hashes under a public seed, but not under the key of a run."""
 
     def texts(values, key):
-        return np.full(len(values), 5, np.uint64) if key == weighted.ORDER_SEED else tokens_of_texts(values, key)
+        return (
+            np.full(len(values), 5, np.uint64)
+            if key == weighted.ORDER_SEED
+            else tokens_of_texts(values, key)
+        )
 
     def integers(values, key):
-        return np.full(len(values), 5, np.uint64) if key == weighted.ORDER_SEED else tokens_of_integers(values, key)
+        return (
+            np.full(len(values), 5, np.uint64)
+            if key == weighted.ORDER_SEED
+            else tokens_of_integers(values, key)
+        )
 
     monkeypatch.setattr(weighted, "tokens_of_texts", texts)
     monkeypatch.setattr(weighted, "tokens_of_integers", integers)
@@ -106,11 +133,21 @@ def test_the_kernel_checks_its_arguments():
 def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path):
     """They are read some pairs at a time, and their memory is released."""
     rng = np.random.default_rng(1)
-    sets = held([{element: rng.random() + 0.1 for element in rng.permutation(20)[:8].tolist()} for _ in range(50)])
+    sets = held(
+        [
+            {
+                element: rng.random() + 0.1
+                for element in rng.permutation(20)[:8].tolist()
+            }
+            for _ in range(50)
+        ]
+    )
     file = PointFile(str(tmp_path / "points.bin"))
     file.extend(sets.elements)
     mapped = HeldSets(sets.offsets, file.finished(), touched)
-    pairs = rng.integers(0, 50, 300, np.uint64) << np.uint64(32) | rng.integers(0, 50, 300, np.uint64)
+    pairs = rng.integers(0, 50, 300, np.uint64) << np.uint64(32) | rng.integers(
+        0, 50, 300, np.uint64
+    )
     assert np.array_equal(mapped.values(pairs), sets.values(pairs))
     assert mapped.values(pairs[:0]).tolist() == []
     assert np.array_equal(mapped.hashes(np.arange(50)), sets.hashes(np.arange(50)))
@@ -119,12 +156,22 @@ def test_sets_in_a_file_have_the_same_similarities(touched, tmp_path):
 # ---- groups and recall ----
 
 
-@given(SETS, st.sampled_from([0.3, 0.8, 1.0]), st.sampled_from(["star", "components"]), st.booleans())
+@given(
+    SETS,
+    st.sampled_from([0.3, 0.8, 1.0]),
+    st.sampled_from(["star", "components"]),
+    st.booleans(),
+)
 def test_groups_are_those_of_all_pairs(rows, threshold, groups, exact):
     n, make = len(rows), star_groups if groups == "star" else component_groups
-    similar = [(i, j, similarity_of(rows[i] or {}, rows[j] or {})) for i in range(n) for j in range(i + 1, n)]
+    similar = [
+        (i, j, similarity_of(rows[i] or {}, rows[j] or {}))
+        for i in range(n)
+        for j in range(i + 1, n)
+    ]
     near = np.array(
-        [pair for pair in similar if pair[2] >= threshold], [("i", "<i8"), ("j", "<i8"), ("similarity", "<f8")]
+        [pair for pair in similar if pair[2] >= threshold],
+        [("i", "<i8"), ("j", "<i8"), ("similarity", "<f8")],
     )
     result = lshfast.dedup(rows, kind="weighted", threshold=threshold, groups=groups, exact=exact or None, recall=None
                            if exact else 0.999999)  # fmt: skip
@@ -139,14 +186,19 @@ def crowd(n, *, own, of, weights=(1.0,)):
     for _ in range(n):
         rare = rng.integers(0, of, own).tolist()
         scale = float(rng.choice(weights))
-        rows.append({f"common {number}": scale for number in range(30)} | {f"rare {number}": scale for number in rare})
+        rows.append(
+            {f"common {number}": scale for number in range(30)}
+            | {f"rare {number}": scale for number in rare}
+        )
     return rows
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize("n", [700, 1400])
-def test_sets_just_below_the_threshold_are_not_compared_with_each_other(n, groups, exact):
+def test_sets_just_below_the_threshold_are_not_compared_with_each_other(
+    n, groups, exact
+):
     """All share 30 of about 35 elements, so their similarity is .75, and they share buckets."""
     rows = crowd(n, own=5, of=10**9)
     result = lshfast.dedup(rows, threshold=0.8, groups=groups, exact=exact)
@@ -156,7 +208,9 @@ def test_sets_just_below_the_threshold_are_not_compared_with_each_other(n, group
 
 @pytest.mark.one_case
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.87])
-@pytest.mark.parametrize("weights", [(1.0,), (1e-300, 3e-5, 3.1e-5, 1e280), (5e-324, 1e-323)])
+@pytest.mark.parametrize(
+    "weights", [(1.0,), (1e-300, 3e-5, 3.1e-5, 1e280), (5e-324, 1e-323)]
+)
 @pytest.mark.parametrize("block", [None, 4000])
 def test_crowds_have_the_groups_of_all_pairs(block, weights, threshold, monkeypatch):
     if block is not None:
@@ -165,12 +219,18 @@ def test_crowds_have_the_groups_of_all_pairs(block, weights, threshold, monkeypa
     places = np.array([j << 32 | i for j in range(n) for i in range(j)], np.uint64)
     values = -held(rows).values(places)
     every = np.empty(len(places), lshfast.join.PAIR)
-    every["i"], every["j"], every["similarity"] = places & np.uint64(2**32 - 1), places >> np.uint64(32), values
+    every["i"], every["j"], every["similarity"] = (
+        places & np.uint64(2**32 - 1),
+        places >> np.uint64(32),
+        values,
+    )
     every = every[every["similarity"] >= threshold]
     every.sort(order=["i", "j"])
     found = lshfast.pairs(rows, threshold=threshold, exact=True, copies="all")
     assert np.array_equal(found, every)
-    assert set(lshfast.pairs(rows, threshold=threshold, copies="all").tolist()) <= set(every.tolist())
+    assert set(lshfast.pairs(rows, threshold=threshold, copies="all").tolist()) <= set(
+        every.tolist()
+    )
     for groups, form in (("star", star_groups), ("components", component_groups)):
         result = lshfast.dedup(rows, threshold=threshold, groups=groups, exact=True)
         assert result.keeper.tolist() == form(n, every).keeper.tolist()
@@ -184,10 +244,19 @@ def test_recall_at_the_threshold_is_the_promised_one(threshold):
     rows = []
     for pair in range(pairs):
         weights = rng.gamma(1, 1, 5) + 1e-3
-        rows.append({5 * pair + place: weight for place, weight in enumerate(weights.tolist())})
-        rows.append({element: weight * threshold * (1 + 1e-12) for element, weight in rows[-1].items()})
+        rows.append(
+            {5 * pair + place: weight for place, weight in enumerate(weights.tolist())}
+        )
+        rows.append(
+            {
+                element: weight * threshold * (1 + 1e-12)
+                for element, weight in rows[-1].items()
+            }
+        )
     sets = held(rows)
-    plan = make_point_plan("weighted", threshold=threshold, recall=0.9, seed=3, threads=1)
+    plan = make_point_plan(
+        "weighted", threshold=threshold, recall=0.9, seed=3, threads=1
+    )
     buckets = choose_set_buckets(sets, plan, np.arange(len(sets)))
     assert 0.9 <= buckets.recall <= 1
     left, right = np.arange(0, 2 * pairs, 2), np.arange(1, 2 * pairs, 2)
@@ -196,7 +265,10 @@ def test_recall_at_the_threshold_is_the_promised_one(threshold):
         met |= buckets.keys(band, left) == buckets.keys(band, right)
     error = math.sqrt(buckets.recall * (1 - buckets.recall) / pairs)
     assert abs(met.mean() - buckets.recall) <= 4 * error
-    assert lshfast.dedup(rows, threshold=threshold, recall=0.9, seed=3).summary.removed == met.sum()
+    assert (
+        lshfast.dedup(rows, threshold=threshold, recall=0.9, seed=3).summary.removed
+        == met.sum()
+    )
 
 
 def test_which_set_of_a_group_is_kept():
@@ -206,7 +278,9 @@ def test_which_set_of_a_group_is_kept():
         assert np.flatnonzero(result.keep).tolist() == [kept, 3]
     # of equally long ones a hash decides, and not the order
     shortest = [rows[lshfast.dedup(rows, keep="shortest").keeper[1]]]
-    assert shortest == [rows[::-1][lshfast.dedup(rows[::-1], keep="shortest").keeper[2]]]
+    assert shortest == [
+        rows[::-1][lshfast.dedup(rows[::-1], keep="shortest").keeper[2]]
+    ]
 
 
 # ---- reading ----
@@ -216,13 +290,18 @@ ROWS = [{"red": 2, "blue": 1.5}, None, {"é": 0.25}, {}, {"red": 7}]
 
 def arrow_forms():
     pairs = [None if row is None else list(row.items()) for row in ROWS]
-    structs = [None if row is None else [{"name": name, "n": n} for name, n in row] for row in pairs]
+    structs = [
+        None if row is None else [{"name": name, "n": n} for name, n in row]
+        for row in pairs
+    ]
     string_keys = pa.map_(pa.string(), pa.float64())
     yield pa.array(pairs, string_keys)
     yield pa.array([[("x", 1.0)], *pairs], string_keys).slice(1)
     yield pa.array(pairs, pa.map_(pa.large_string(), pa.float32()))
     for kind in (pa.list_, pa.large_list):
-        yield pa.array(structs, kind(pa.struct([("name", pa.string()), ("n", pa.float64())])))
+        yield pa.array(
+            structs, kind(pa.struct([("name", pa.string()), ("n", pa.float64())]))
+        )
     yield pa.MapArray.from_arrays(
         pa.array([0, 2, 2, 3, 3, 4], pa.int32()),
         pa.array(["red", "blue", "é", "red"]).dictionary_encode(),
@@ -230,7 +309,9 @@ def arrow_forms():
     )
 
 
-@pytest.mark.parametrize("column", [*arrow_forms()], ids=lambda column: str(column.type)[:40])
+@pytest.mark.parametrize(
+    "column", [*arrow_forms()], ids=lambda column: str(column.type)[:40]
+)
 def test_columns_of_arrow_are_read_as_mappings_are(column):
     assert kind_of(column) == "weighted"
     wanted = WeightedReader()
@@ -238,42 +319,72 @@ def test_columns_of_arrow_are_read_as_mappings_are(column):
     reader._key = wanted._key
     found, bad = reader.read(column)
     assert not bad
-    assert found.missing.tolist() == [False, True, False, True, False] == batch.missing.tolist()
+    assert (
+        found.missing.tolist()
+        == [False, True, False, True, False]
+        == batch.missing.tolist()
+    )
     assert np.array_equal(found.words, batch.words)
     assert found.counts.tolist() == [2, 1, 1]
     some = np.array([4, 1, 0])
     assert found.take(some).counts.tolist() == [1, 2]
-    assert np.array_equal(found.take(some).words, np.concatenate([batch.words[3:], batch.words[:2]]))
+    assert np.array_equal(
+        found.take(some).words, np.concatenate([batch.words[3:], batch.words[:2]])
+    )
 
 
 def test_weights_of_equal_elements_add_up():
-    column = pa.array([[("a", 1), ("b", 2), ("a", 3)], [("a", 4), ("b", 2)]], pa.map_(pa.string(), pa.int32()))
+    column = pa.array(
+        [[("a", 1), ("b", 2), ("a", 3)], [("a", 4), ("b", 2)]],
+        pa.map_(pa.string(), pa.int32()),
+    )
     assert lshfast.pairs(column, threshold=1.0).tolist() == [(0, 1, 1.0)]
 
 
 def test_each_form_gives_the_same_pairs():
     texts = ['{"red": 2, "blue": 1.5}', "", '{"é": 0.25}', "{}", '{"red": 7}']
-    numbers = [row and {ord(name[0]): weight for name, weight in row.items()} for row in ROWS]
+    numbers = [
+        row and {ord(name[0]): weight for name, weight in row.items()} for row in ROWS
+    ]
     sets = WeightedSets.from_sets([row or {} for row in ROWS])
-    for items, kind in ((ROWS, None), (ROWS, "set"), (texts, "weighted"), (numbers, None), (sets, None)):
+    for items, kind in (
+        (ROWS, None),
+        (ROWS, "set"),
+        (texts, "weighted"),
+        (numbers, None),
+        (sets, None),
+    ):
         found = lshfast.pairs(items, kind=kind, threshold=0.2, exact=True)
         assert found.tolist() == [(0, 4, 2 / 8.5)]
-        assert lshfast.dedup(items, kind=kind, threshold=0.2, exact=True).keep.tolist() == [True] * 4 + [False]
+        assert lshfast.dedup(
+            items, kind=kind, threshold=0.2, exact=True
+        ).keep.tolist() == [True] * 4 + [False]
     pandas = pytest.importorskip("pandas")
-    assert lshfast.pairs(pandas.Series(ROWS), threshold=0.2, exact=True).tolist() == [(0, 4, 2 / 8.5)]
+    assert lshfast.pairs(pandas.Series(ROWS), threshold=0.2, exact=True).tolist() == [
+        (0, 4, 2 / 8.5)
+    ]
 
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ({"a": 0}, "the weight of 'a' must be above 0 and at most 1e+290, not 0: leave out an element that is absent"),
-        ({"b": 1, "a": -0.5}, "the weight of 'a' must be above 0 and at most 1e+290, not -0.5"),
+        (
+            {"a": 0},
+            "the weight of 'a' must be above 0 and at most 1e+290, not 0: leave out an element that is absent",
+        ),
+        (
+            {"b": 1, "a": -0.5},
+            "the weight of 'a' must be above 0 and at most 1e+290, not -0.5",
+        ),
         ({"a": 10**400}, "not a number of more than 300 digits"),
         ({"a": True}, "the weight of 'a' must be a number, not True"),
         ({"a": "1"}, "the weight of 'a' must be a number, not '1'"),
         ({1: 1.0}, "the element 1 is not one of strings"),
         ({"\ud800": 1.0}, "lone surrogate"),
-        (["a"], r"not an object of elements and their weights, as weighted sets are: \['a'\]"),
+        (
+            ["a"],
+            r"not an object of elements and their weights, as weighted sets are: \['a'\]",
+        ),
     ],
 )
 def test_bad_rows_are_named(bad, reason):
@@ -300,7 +411,9 @@ def test_bad_rows_of_arrow_are_empty_and_named():
     }
     reader = WeightedReader()
     assert not reader.read([{1: 1}])[1]
-    assert reader.read(pa.array([good, []], kind))[1] == {0: "its elements are not integers, as those before"}
+    assert reader.read(pa.array([good, []], kind))[1] == {
+        0: "its elements are not integers, as those before"
+    }
 
 
 def test_records_are_no_weighted_sets():
@@ -313,29 +426,52 @@ def test_records_are_no_weighted_sets():
     ):
         with pytest.raises(TypeError):
             lshfast.dedup(pa.array([], kind))
-    with pytest.raises(ValueError, match=r"^num_perm is for texts and sets, not for weighted sets$"):
+    with pytest.raises(
+        ValueError, match=r"^num_perm is for texts and sets, not for weighted sets$"
+    ):
         lshfast.dedup(ROWS, num_perm=64)
-    with pytest.raises(ValueError, match="measure must be one of jaccard for weighted sets, not 'containment'"):
+    with pytest.raises(
+        ValueError,
+        match="measure must be one of jaccard for weighted sets, not 'containment'",
+    ):
         lshfast.dedup(ROWS, measure="containment")
-    with pytest.raises(ValueError, match=r"^against is an index of texts or sets, and the run is over weighted sets$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^against is an index of texts or sets, and the run is over weighted sets$",
+    ):
         lshfast.dedup(ROWS, against=lshfast.LSHIndex())
 
 
 def weighted_index(threshold=0.6, seed=3, **options):
     family = lshfast.families.WeightedMinHashFamily(seed=seed)
-    return lshfast.LSHIndex(threshold, recall=0.9999, family=family, shingles="weighted", **options)
+    return lshfast.LSHIndex(
+        threshold, recall=0.9999, family=family, shingles="weighted", **options
+    )
 
 
 def test_runs_against_an_index_remove_what_is_similar_to_its_entries():
     rng = np.random.default_rng(4)
-    rows = [{f"{row} {item}": 1 + rng.random() for item in range(20)} for row in range(60)]
-    again = [{item: weight * (1 + 0.05 * rng.random()) for item, weight in row.items()} for row in rows[:20]]
+    rows = [
+        {f"{row} {item}": 1 + rng.random() for item in range(20)} for row in range(60)
+    ]
+    again = [
+        {item: weight * (1 + 0.05 * rng.random()) for item, weight in row.items()}
+        for row in rows[:20]
+    ]
     index = weighted_index()
     options = {"against": index, "threshold": 0.6, "seed": 3}
     first = lshfast.dedup([*rows[:40], {}], keys=range(41), add=True, **options)
     assert (first.summary.removed, first.summary.indexed, len(index)) == (0, 40, 40)
-    result = lshfast.dedup([*again, *rows[40:], rows[50]], keys=[100 + row for row in range(41)], add=True, **options)
-    assert [removal[:2] for removal in result.removed] == [*((100 + row, row) for row in range(20)), (140, 130)]
+    result = lshfast.dedup(
+        [*again, *rows[40:], rows[50]],
+        keys=[100 + row for row in range(41)],
+        add=True,
+        **options,
+    )
+    assert [removal[:2] for removal in result.removed] == [
+        *((100 + row, row) for row in range(20)),
+        (140, 130),
+    ]
     assert result.summary.earlier == 20
     assert all(removal.similarity > 0.8 for removal in result.removed)
     assert (result.summary.indexed, len(index)) == (20, 60)
@@ -348,10 +484,26 @@ def test_what_an_index_of_weighted_sets_refuses():
     index = weighted_index()
     for rows, options, said in (
         (ROWS, {"seed": 1}, "seed is 3 in this index, not 1"),
-        (ROWS, {"seed": 3, "threshold": 0.5}, "this index promises to find sets of similarity 0.6"),
-        (["a b"], {}, "against is an index of weighted sets, and the run is over texts or sets"),
-        ([{"a"}], {}, "against is an index of weighted sets, and the run is over texts or sets"),
-        (np.ones((2, 3), np.float32), {}, "against is for texts and sets, weighted or not, not for vectors"),
+        (
+            ROWS,
+            {"seed": 3, "threshold": 0.5},
+            "this index promises to find sets of similarity 0.6",
+        ),
+        (
+            ["a b"],
+            {},
+            "against is an index of weighted sets, and the run is over texts or sets",
+        ),
+        (
+            [{"a"}],
+            {},
+            "against is an index of weighted sets, and the run is over texts or sets",
+        ),
+        (
+            np.ones((2, 3), np.float32),
+            {},
+            "against is for texts and sets, weighted or not, not for vectors",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             lshfast.dedup(rows, against=index, **options)

@@ -46,7 +46,9 @@ def test_in_memory(name, measure):
     assert (checked.read, checked.empty, checked.pairs.value) == (6, len(EMPTY), 1)
 
 
-@pytest.mark.parametrize("column", [np.zeros((3, 2)), [[0.0, 0.0], None], np.zeros((3, 2), np.float32)])
+@pytest.mark.parametrize(
+    "column", [np.zeros((3, 2)), [[0.0, 0.0], None], np.zeros((3, 2), np.float32)]
+)
 def test_of_nothing_else(column):
     result = lshfast.dedup(column, kind="vector")
     assert result.keep.all()
@@ -64,15 +66,26 @@ def test_zeros_are_vectors_like_others_by_distances(measure):
 def files_of(folder, suffix):
     path = folder / f"rows.{suffix}"
     if suffix == "jsonl":
-        write_jsonl(path, [{"id": row, "v": vector} for row, vector in enumerate(VECTORS)])
+        write_jsonl(
+            path, [{"id": row, "v": vector} for row, vector in enumerate(VECTORS)]
+        )
     elif suffix == "csv":
-        path.write_text("id,v\n" + "".join(f'{row},"{vector}"\n' for row, vector in enumerate(VECTORS)))
+        path.write_text(
+            "id,v\n"
+            + "".join(f'{row},"{vector}"\n' for row, vector in enumerate(VECTORS))
+        )
     else:
         parquet.write_table(pa.table({"id": range(len(VECTORS)), "v": VECTORS}), path)
     return path
 
 
-WAYS = [(), ("--memory", "600M"), ("--exact",), ("--on-error", "skip"), ("--memory", "600M", "--on-error", "skip")]
+WAYS = [
+    (),
+    ("--memory", "600M"),
+    ("--exact",),
+    ("--on-error", "skip"),
+    ("--memory", "600M", "--on-error", "skip"),
+]
 
 
 @pytest.mark.few_cases
@@ -80,7 +93,19 @@ WAYS = [(), ("--memory", "600M"), ("--exact",), ("--on-error", "skip"), ("--memo
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_in_files(tmp_path, suffix, way):
     rows, out = files_of(tmp_path, suffix), tmp_path / "out.jsonl"
-    result = run("dedup", rows, "--column", "v", "--as", "vector", "--threshold", 0.9, "-o", out, *way)
+    result = run(
+        "dedup",
+        rows,
+        "--column",
+        "v",
+        "--as",
+        "vector",
+        "--threshold",
+        0.9,
+        "-o",
+        out,
+        *way,
+    )
     assert result.exit_code == 0, result.output
     assert [int(row["id"]) for row in read_jsonl(out)] == KEPT
     assert "3 without a vector or a direction (empty)" in result.stderr
@@ -98,30 +123,72 @@ def test_in_arrays_of_files(tmp_path):
 
 def test_with_null_rows_and_bad_ones(tmp_path):
     """NaN and infinite coordinates are errors as before; what is null is counted together with zeros."""
-    lines = ['{"v": null}', '{"v": [0, 0]}', '{"v": [1, NaN]}', '{"v": [1e999, 1]}', '{"v": [1, 2]}']
+    lines = [
+        '{"v": null}',
+        '{"v": [0, 0]}',
+        '{"v": [1, NaN]}',
+        '{"v": [1e999, 1]}',
+        '{"v": [1, 2]}',
+    ]
     (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n")
     options = ["--column", "v", "--as", "vector", "--on-error", "skip"]
-    result = run("dedup", tmp_path / "rows.jsonl", *options, "-o", tmp_path / "out.jsonl")
+    result = run(
+        "dedup", tmp_path / "rows.jsonl", *options, "-o", tmp_path / "out.jsonl"
+    )
     assert result.exit_code == 0
-    assert [row["v"] for row in read_jsonl(tmp_path / "out.jsonl")] == [None, [0, 0], [1, 2]]
+    assert [row["v"] for row in read_jsonl(tmp_path / "out.jsonl")] == [
+        None,
+        [0, 0],
+        [1, 2],
+    ]
     assert "2 without a vector or a direction" in result.stderr
 
 
 def test_in_an_index(tmp_path):
     rows, index = files_of(tmp_path, "jsonl"), tmp_path / "x.lsh"
     options = ["--column", "v", "--id-column", "id"]
-    built = run("index", "build", rows, *options, "--as", "vector", "--threshold", 0.9, "-o", index)
-    assert "3 added + 3 skipped + 0 rejected; 3 without a vector or a direction" in built.stderr
+    built = run(
+        "index",
+        "build",
+        rows,
+        *options,
+        "--as",
+        "vector",
+        "--threshold",
+        0.9,
+        "-o",
+        index,
+    )
+    assert (
+        "3 added + 3 skipped + 0 rejected; 3 without a vector or a direction"
+        in built.stderr
+    )
     found = run("index", "query", index, rows, *options)
-    assert {line.split("\t")[0] for line in found.stdout.splitlines()} == {"1", "3", "5"}
+    assert {line.split("\t")[0] for line in found.stdout.splitlines()} == {
+        "1",
+        "3",
+        "5",
+    }
     assert "3 without a vector or a direction" in found.stderr
     assert "no match" in run("index", "query", index, "--text", "[0, 0]").stderr
-    against = run("dedup", rows, *options, "--threshold", 0.9, "--against", index, "-o", tmp_path / "out.jsonl")
+    against = run(
+        "dedup",
+        rows,
+        *options,
+        "--threshold",
+        0.9,
+        "--against",
+        index,
+        "-o",
+        tmp_path / "out.jsonl",
+    )
     assert against.exit_code == 0
     assert [row["id"] for row in read_jsonl(tmp_path / "out.jsonl")] == EMPTY
 
 
 def test_in_a_check_of_files(tmp_path):
-    checked = run("check", files_of(tmp_path, "parquet"), "--column", "v", "--as", "vector")
+    checked = run(
+        "check", files_of(tmp_path, "parquet"), "--column", "v", "--as", "vector"
+    )
     assert checked.exit_code == 0
     assert "3 without a vector or a direction" in checked.output

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, find_copies, star_groups, verify
+from lshfast import (
+    Bands,
+    MinHasher,
+    TokenSets,
+    candidates,
+    component_groups,
+    find_copies,
+    star_groups,
+    verify,
+)
 from lshfast.join import group_pairs, short_rows
 from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
 from lshfast.join.groups import larger_first
@@ -37,13 +46,17 @@ class Corpus:
 
     def groups(self, pairs, chains):
         make = component_groups if chains else star_groups
-        return make(len(self.sets), pairs, copies=self.copies, preference=self.preference)
+        return make(
+            len(self.sets), pairs, copies=self.copies, preference=self.preference
+        )
 
     def of_all_pairs(self, exact, chains):
         i, j = candidates(self.keys, copies=self.copies)
         if exact:
             stay = screen(self.signatures, i, j, self.threshold)
-            return self.groups(verify(self.sets, i[stay], j[stay], self.threshold), chains)
+            return self.groups(
+                verify(self.sets, i[stay], j[stay], self.threshold), chains
+            )
         similarity = estimate(self.signatures, i, j)
         stay = similarity >= self.threshold
         return self.groups(as_pairs(i[stay], j[stay], similarity[stay]), chains)
@@ -52,7 +65,12 @@ class Corpus:
         walk = {"join_short": join_short, "limits": WalkLimits(**limits)}
         comparison = Comparison(self.threshold, exact, chains, threads, **walk)
         return pairs_for_groups(
-            self.sets, self.signatures, self.keys, comparison, copies=self.copies, preference=self.preference
+            self.sets,
+            self.signatures,
+            self.keys,
+            comparison,
+            copies=self.copies,
+            preference=self.preference,
         )
 
 
@@ -72,7 +90,11 @@ def family(seed, n, common):
     return rows
 
 
-PIECES, CROWDS, SCREENED_SOON = {"piece_tokens": 40}, {"crowd": 2, "few": 3}, {"screened": 2}
+PIECES, CROWDS, SCREENED_SOON = (
+    {"piece_tokens": 40},
+    {"crowd": 2, "few": 3},
+    {"screened": 2},
+)
 # Whether short rows are joined, and limits that cut the walk as large collections cut it.
 WALKS = {
     "whole": (False, {}),
@@ -93,9 +115,16 @@ WALKS = {
 def test_the_groups_are_those_of_all_pairs(walk, chains, common, threads):
     join_short, limits = WALKS[walk]
     for seed in range(12):
-        corpus = Corpus(family(seed, 120, common), 0.5, np.random.default_rng(seed).integers(0, 5, 120))
+        corpus = Corpus(
+            family(seed, 120, common),
+            0.5,
+            np.random.default_rng(seed).integers(0, 5, 120),
+        )
         pairs, _ = corpus.walked(True, chains, threads, join_short=join_short, **limits)
-        found, expected = corpus.groups(pairs, chains), corpus.of_all_pairs(True, chains)
+        found, expected = (
+            corpus.groups(pairs, chains),
+            corpus.of_all_pairs(True, chains),
+        )
         assert found.keeper.tolist() == expected.keeper.tolist()
         assert found.labels.tolist() == expected.labels.tolist()
         if not chains:
@@ -121,7 +150,9 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
 )
 def test_any_sets(rows, threshold, chains, crowd, join_short):
     corpus = Corpus(rows, threshold, None)
-    pairs, _ = corpus.walked(True, chains, join_short=join_short, crowd=crowd, few=crowd)
+    pairs, _ = corpus.walked(
+        True, chains, join_short=join_short, crowd=crowd, few=crowd
+    )
     found = corpus.groups(pairs, chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
 
@@ -129,7 +160,9 @@ def test_any_sets(rows, threshold, chains, crowd, join_short):
 def tiny(n, seed=1):
     """Make n sets of 1 to 12 of 60 elements: most meet many others, of which few are similar."""
     rng = np.random.default_rng(seed)
-    return TokenSets.from_sets([rng.zipf(1.3, rng.integers(1, 13)) % 60 for _ in range(n)])
+    return TokenSets.from_sets(
+        [rng.zipf(1.3, rng.integers(1, 13)) % 60 for _ in range(n)]
+    )
 
 
 @pytest.mark.few_cases
@@ -141,7 +174,9 @@ def test_short_rows_are_placed_as_by_the_walk(chains, measure, preferred, monkey
     sets = tiny(3000)
     signatures = HASHER.sketch(sets)
     keys, copies = BANDS.keys(signatures), find_copies(sets)
-    preference = np.random.default_rng(2).integers(0, 9, len(sets)) if preferred else None
+    preference = (
+        np.random.default_rng(2).integers(0, 9, len(sets)) if preferred else None
+    )
     if measure == "containment":
         preference = larger_first(sets.distinct().counts, preference)
     monkeypatch.setattr(short_rows, "MOST_PAIRS", 1000)
@@ -153,8 +188,18 @@ def test_short_rows_are_placed_as_by_the_walk(chains, measure, preferred, monkey
 
     monkeypatch.setattr(group_pairs, "place_short_rows", placed)
     for join_short in (True, False):
-        comparison = Comparison(0.5, True, chains, 2, measure, join_short=join_short, limits=WalkLimits(crowd=4))
-        pairs, _ = pairs_for_groups(sets, signatures, keys, comparison, copies=copies, preference=preference)
+        comparison = Comparison(
+            0.5,
+            True,
+            chains,
+            2,
+            measure,
+            join_short=join_short,
+            limits=WalkLimits(crowd=4),
+        )
+        pairs, _ = pairs_for_groups(
+            sets, signatures, keys, comparison, copies=copies, preference=preference
+        )
         found.append(pairs.tolist())
     assert len(joined) == 1
     assert joined[0] > 0
@@ -168,14 +213,18 @@ def test_short_rows_with_too_many_similar_pairs_are_walked(monkeypatch):
     signatures = HASHER.sketch(sets)
     keys, copies = BANDS.keys(signatures), find_copies(sets)
     ended = pairs_for_groups(sets, signatures, keys, Comparison(0.5), copies=copies)
-    walked = pairs_for_groups(sets, signatures, keys, Comparison(0.5, join_short=False), copies=copies)
+    walked = pairs_for_groups(
+        sets, signatures, keys, Comparison(0.5, join_short=False), copies=copies
+    )
     assert ended[0].tolist() == walked[0].tolist()
     assert ended[1] == walked[1]
 
 
 def template_pages(n, own, seed=1):
     rng, common = np.random.default_rng(seed), np.arange(400)
-    return TokenSets.from_sets([np.append(common, rng.integers(10**3, 10**12, own)) for _ in range(n)])
+    return TokenSets.from_sets(
+        [np.append(common, rng.integers(10**3, 10**12, own)) for _ in range(n)]
+    )
 
 
 @pytest.mark.parametrize("chains", [False, True])
@@ -184,7 +233,9 @@ def test_a_template_takes_one_comparison_a_row(chains):
     sets = template_pages(10_000, 20)
     hasher, bands = MinHasher(128), Bands(18, 7)
     signatures = hasher.sketch(sets)
-    pairs, compared = pairs_for_groups(sets, signatures, bands.keys(signatures), Comparison(0.8, True, chains))
+    pairs, compared = pairs_for_groups(
+        sets, signatures, bands.keys(signatures), Comparison(0.8, True, chains)
+    )
     assert len(pairs) == compared == 9_999
     assert pairs["i"].tolist() == [0] * 9_999
 
@@ -194,7 +245,9 @@ def test_pages_that_are_nearly_similar_are_told_apart_by_their_rare_tokens():
     sets = template_pages(5_000, 60)
     hasher, bands = MinHasher(128), Bands(18, 7)
     signatures = hasher.sketch(sets)
-    pairs, compared = pairs_for_groups(sets, signatures, bands.keys(signatures), Comparison(0.8))
+    pairs, compared = pairs_for_groups(
+        sets, signatures, bands.keys(signatures), Comparison(0.8)
+    )
     assert len(pairs) == 0
     assert compared < 50_000
 
@@ -206,7 +259,9 @@ def scattered(n, seed=1):
     for row in range(n):
         elements = np.arange(400)
         for place in rng.choice(80, 3, replace=False):
-            elements[5 * place : 5 * place + 5] = 1000 * (row + 1) + 5 * place + np.arange(5)
+            elements[5 * place : 5 * place + 5] = (
+                1000 * (row + 1) + 5 * place + np.arange(5)
+            )
         rows.append(elements)
     return TokenSets.from_sets(rows)
 
@@ -219,12 +274,17 @@ def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
     hasher, bands = MinHasher(128), Bands(18, 7)
     signatures = hasher.sketch(sets)
     keys = bands.keys(signatures)
-    pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, chains))
+    pairs, compared = pairs_for_groups(
+        sets, signatures, keys, Comparison(threshold, True, chains)
+    )
     i, j = candidates(keys)
     stay = screen(signatures, i, j, threshold)
     assert stay.sum() > 180_000
     make = component_groups if chains else star_groups
-    assert make(n, pairs).keeper.tolist() == make(n, verify(sets, i[stay], j[stay], threshold)).keeper.tolist()
+    assert (
+        make(n, pairs).keeper.tolist()
+        == make(n, verify(sets, i[stay], j[stay], threshold)).keeper.tolist()
+    )
     assert compared < 10_000
 
 
@@ -236,7 +296,10 @@ def test_crowds_on_each_cpu_level(level):
         for chains in False, True:
             corpus = Corpus(family(9, 150, 90), 0.8, None)
             found = corpus.groups(corpus.walked(True, chains, **CROWDS)[0], chains)
-            assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
+            assert (
+                found.keeper.tolist()
+                == corpus.of_all_pairs(True, chains).keeper.tolist()
+            )
 
 
 def test_rows_are_fetched_piece_by_piece():
@@ -254,7 +317,9 @@ def test_rows_are_fetched_piece_by_piece():
     hasher = MinHasher(32)
     signatures = hasher.sketch(sets)
     rows = Fetched(sets)
-    comparison = Comparison(0.8, threads=2, limits=WalkLimits(piece_tokens=10_000, run_tokens=5_000, few=10))
+    comparison = Comparison(
+        0.8, threads=2, limits=WalkLimits(piece_tokens=10_000, run_tokens=5_000, few=10)
+    )
     pairs, _ = pairs_for_groups(rows, signatures, BANDS.keys(signatures), comparison)
     assert len(pairs) == 499
     assert rows.most <= 10_000
@@ -274,9 +339,13 @@ def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
     rng = np.random.default_rng(1)
     signatures = rng.integers(0, 2**63, (n, 32), np.uint64)
     signatures[:, :2] = 7
-    sets = Unread(np.arange(n + 1, dtype=np.int64), rng.integers(0, 2**63, n, np.uint64))
+    sets = Unread(
+        np.arange(n + 1, dtype=np.int64), rng.integers(0, 2**63, n, np.uint64)
+    )
     comparison = Comparison(0.8, exact, threads=threads)
-    pairs, compared = pairs_for_groups(sets, signatures, BANDS.keys(signatures), comparison)
+    pairs, compared = pairs_for_groups(
+        sets, signatures, BANDS.keys(signatures), comparison
+    )
     assert (len(pairs), compared) == (0, 0)
 
 
@@ -299,7 +368,9 @@ def test_rows_are_let_go_of_without_a_garbage_collection(threads, capped, few):
     collects = gc.isenabled()
     gc.disable()
     try:
-        comparison = Comparison(0.5, threads=threads, capped=capped, limits=WalkLimits(few=few))
+        comparison = Comparison(
+            0.5, threads=threads, capped=capped, limits=WalkLimits(few=few)
+        )
         pairs_for_groups(rows, corpus.signatures, corpus.keys, comparison)
         del rows
         assert there() is None
@@ -313,7 +384,11 @@ def test_progress_reaches_all_rows():
     corpus = Corpus(family(5, 100, 3), 0.5, None)
     comparison = Comparison(0.5)
     pairs_for_groups(
-        corpus.sets, corpus.signatures, corpus.keys, comparison, progress=lambda done, total: said.append((done, total))
+        corpus.sets,
+        corpus.signatures,
+        corpus.keys,
+        comparison,
+        progress=lambda done, total: said.append((done, total)),
     )
     assert said
     assert said[-1][0] == said[-1][1]
@@ -340,14 +415,19 @@ def halves_that_clash(n):
 CLASHING = halves_that_clash(4)
 
 
-@given(st.lists(st.tuples(*[st.sampled_from([EMPTY, 0, 1, *CLASHING])] * 2), max_size=40), st.randoms())
+@given(
+    st.lists(st.tuples(*[st.sampled_from([EMPTY, 0, 1, *CLASHING])] * 2), max_size=40),
+    st.randoms(),
+)
 def test_buckets_are_rows_of_one_key(rows, rng):
     members = list(range(len(rows)))
     rng.shuffle(members)
     keys = np.array(rows, np.uint64).reshape(-1, 2)
     for band in range(2):
         numbers = np.full((len(rows), 2), -1, np.int32)
-        count = band_kernels.number_buckets(keys, band, np.array(members, np.int64), numbers)
+        count = band_kernels.number_buckets(
+            keys, band, np.array(members, np.int64), numbers
+        )
         held = {}
         for place, member in enumerate(members):
             if rows[member][band] != EMPTY:
@@ -410,7 +490,12 @@ def test_states_that_cannot_be(changes, message):
 
 def test_rows_that_cannot_be_held():
     offsets, tokens = csr([[1, 2], [3]])
-    for rows, places in ([0, 3], offsets), ([0, -1], offsets), ([0], offsets), ([0, 1], offsets + 2):
+    for rows, places in (
+        ([0, 3], offsets),
+        ([0, -1], offsets),
+        ([0], offsets),
+        ([0, 1], offsets + 2),
+    ):
         with pytest.raises(ValueError, match="must be"):
             state().hold(np.array(rows, np.int32), places, tokens)
 
@@ -461,7 +546,10 @@ def walked_pairs(pairs, signatures, bands, rows, least, chains):
     group, found = list(range(len(signatures))), []
     for left, right in pairs:
         a, b = signatures[left], signatures[right]
-        share = any(np.array_equal(a[at : at + rows], b[at : at + rows]) for at in range(0, bands * rows, rows))
+        share = any(
+            np.array_equal(a[at : at + rows], b[at : at + rows])
+            for at in range(0, bands * rows, rows)
+        )
         if not share or a[0] == EMPTY or np.count_nonzero(a == b) < least:
             continue
         if chains and group[left] != group[right]:
@@ -479,13 +567,26 @@ def walked_pairs(pairs, signatures, bands, rows, least, chains):
     st.integers(0, 20), st.sampled_from([(1, 1), (2, 3), (8, 4), (11, 6)]), st.integers(0, 3), st.integers(0, 40),
     st.booleans(), st.sampled_from(available()), st.integers(0, 2**32 - 1),
 )  # fmt: skip
-def test_banded_pairs_are_those_of_the_walk(n, banding, more, least, chains, level, seed):
+def test_banded_pairs_are_those_of_the_walk(
+    n, banding, more, least, chains, level, seed
+):
     rng, (bands, rows) = np.random.default_rng(seed), banding
-    signatures = rng.choice(np.array([1, 2, EMPTY], np.uint64), (n, bands * rows + more), p=[0.8, 0.15, 0.05])
-    pairs = [(left, right) for right in range(n) for left in range(right) if rng.random() < 0.7]
+    signatures = rng.choice(
+        np.array([1, 2, EMPTY], np.uint64),
+        (n, bands * rows + more),
+        p=[0.8, 0.15, 0.05],
+    )
+    pairs = [
+        (left, right)
+        for right in range(n)
+        for left in range(right)
+        if rng.random() < 0.7
+    ]
     numbers = np.array([right << 32 | left for left, right in pairs], np.uint64)
     with use(level):
-        found = kernels.find_banded_pairs(numbers, signatures, bands, rows, least, chains).tolist()
+        found = kernels.find_banded_pairs(
+            numbers, signatures, bands, rows, least, chains
+        ).tolist()
     expected = walked_pairs(pairs, signatures, bands, rows, least, chains)
     assert found == [right << 32 | left for left, right in expected]
 
@@ -498,15 +599,21 @@ def test_banded_pairs_that_cannot_be():
         ([2 << 32, 1 << 32], "pairs must ascend"),
     ):
         with pytest.raises(ValueError, match=message):
-            kernels.find_banded_pairs(np.array(pairs, np.uint64), signatures, 4, 2, 0, False)
+            kernels.find_banded_pairs(
+                np.array(pairs, np.uint64), signatures, 4, 2, 0, False
+            )
     for bands, rows in ((0, 1), (1, 0), (3, 3), (2**63, 2)):
         with pytest.raises((ValueError, OverflowError, MemoryError)):
-            kernels.find_banded_pairs(np.array([1 << 32], np.uint64), signatures, bands, rows, 0, False)
+            kernels.find_banded_pairs(
+                np.array([1 << 32], np.uint64), signatures, bands, rows, 0, False
+            )
 
 
 def held(**changes):
     one = state(**changes)
-    return one, one.hold(np.arange(3, dtype=np.int32), *csr([[1, 2], [1, 2, 3], [1, 2]]))
+    return one, one.hold(
+        np.arange(3, dtype=np.int32), *csr([[1, 2], [1, 2, 3], [1, 2]])
+    )
 
 
 def test_a_row_is_placed_once():
@@ -595,7 +702,9 @@ def test_a_chain_passes_what_is_joined_already():
         rows[row] = [*range(200), *range(10**6 * (row + 1), 10**6 * (row + 1) + 200)]
     sets = TokenSets.from_sets(rows)
     signatures, keys = np.ones((n, 8), np.uint64), np.zeros((n, 2), np.uint64)
-    pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(0.8, True, True))
+    pairs, compared = pairs_for_groups(
+        sets, signatures, keys, Comparison(0.8, True, True)
+    )
     assert len(pairs) == n - 1 - len(strange)
     assert compared < 6 * n
 
@@ -608,4 +717,6 @@ def test_rows_of_tokens_that_are_chosen_for_one_word():
         corpus = Corpus(rows, 0.7, None)
         corpus.sets = TokenSets(*csr([sorted(row) for row in rows]))
         found = corpus.groups(corpus.walked(True, chains, crowd=1, few=1)[0], chains)
-        assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
+        assert (
+            found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
+        )

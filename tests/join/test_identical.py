@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import dedup
-from lshfast.join import ItemFilter, count_distinct, find_identical, find_identical_in_batches, identical
+from lshfast.join import (
+    ItemFilter,
+    count_distinct,
+    find_identical,
+    find_identical_in_batches,
+    identical,
+)
 from lshfast.kernels import bands, text
 
 METHODS = ["positions", "hash"]
@@ -21,7 +27,13 @@ def first_of(items):
 
 
 # Items of more than 256 bytes are not hashed as a whole; the last two differ in one byte.
-EDGES = [b"", b"\0", b"\0\0", *(b"a" * n for n in (64, 65, 256, 257, 600)), b"a" * 400 + b"b" + b"a" * 199]
+EDGES = [
+    b"",
+    b"\0",
+    b"\0\0",
+    *(b"a" * n for n in (64, 65, 256, 257, 600)),
+    b"a" * 400 + b"b" + b"a" * 199,
+]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -46,7 +58,9 @@ def test_long_items_of_many_lengths(monkeypatch, method, threads):
             other[rng.integers(0, length)] = rng.integers(0, 4)
             items.append(other.tobytes())
     rng.shuffle(items)
-    assert find_identical(items, method=method, threads=threads).tolist() == first_of(items)
+    assert find_identical(items, method=method, threads=threads).tolist() == first_of(
+        items
+    )
 
 
 def test_items_from_columns_of_all_kinds():
@@ -56,7 +70,11 @@ def test_items_from_columns_of_all_kinds():
         assert find_identical(items, method=method).tolist() == expected
         assert find_identical(pa.array(items), method=method).tolist() == expected
         assert find_identical([], method=method).tolist() == []
-        assert find_identical([b"\xff", "ÿ", b"\xff"], method=method).tolist() == [0, 1, 0]  # bytes need not be UTF-8
+        assert find_identical([b"\xff", "ÿ", b"\xff"], method=method).tolist() == [
+            0,
+            1,
+            0,
+        ]  # bytes need not be UTF-8
 
 
 def test_hashes_that_collide_do_no_harm_to_positions(monkeypatch):
@@ -64,11 +82,15 @@ def test_hashes_that_collide_do_no_harm_to_positions(monkeypatch):
     calls = itertools.count()
 
     def poor(texts, key, threads):
-        return np.asarray(texts.lengths % 2 if next(calls) < 50 else real(texts, key, threads)).astype(np.uint64)
+        return np.asarray(
+            texts.lengths % 2 if next(calls) < 50 else real(texts, key, threads)
+        ).astype(np.uint64)
 
     real = identical._hashes
     monkeypatch.setattr(identical, "_hashes", poor)
-    monkeypatch.setattr(identical, "_samples", lambda texts, threads: np.zeros(len(texts), np.uint64))
+    monkeypatch.setattr(
+        identical, "_samples", lambda texts, threads: np.zeros(len(texts), np.uint64)
+    )
     items = [bytes([number % 23, number % 7]) for number in range(300)]
     assert find_identical(items).tolist() == first_of(items)
 
@@ -85,7 +107,10 @@ def test_f34_words_cover_short_items_and_lie_within_long_ones():
             places = [*range(0, length - 7, 8), *([length - 8] if length % 8 else [])]
         else:
             places = [0] if length else []
-        words = [np.frombuffer(item[at : at + 8].ljust(8, b"\0"), np.uint64)[0] for at in places]
+        words = [
+            np.frombuffer(item[at : at + 8].ljust(8, b"\0"), np.uint64)[0]
+            for at in places
+        ]
         assert found.tolist() == words + [0] * (3 - len(words))
         assert places[-1:] == [length - 8] or length < 8
 
@@ -96,23 +121,41 @@ def test_words_need_points():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(["", "a", "b", "cc", "d" * 99, "e", "f"]), max_size=6), max_size=8))
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["", "a", "b", "cc", "d" * 99, "e", "f"]), max_size=6),
+        max_size=8,
+    )
+)
 def test_items_of_a_stream_are_those_of_a_dict(batches):
     items = list(itertools.chain(*batches))
-    expected = [[row, first] for row, first in enumerate(first_of(items)) if row != first]
-    for error in (0.99, 0.01):  # with .99 the filter takes nearly all items for repeated ones
-        found = find_identical_in_batches(lambda: iter(batches), 1, error=error, threads=1)
+    expected = [
+        [row, first] for row, first in enumerate(first_of(items)) if row != first
+    ]
+    for error in (
+        0.99,
+        0.01,
+    ):  # with .99 the filter takes nearly all items for repeated ones
+        found = find_identical_in_batches(
+            lambda: iter(batches), 1, error=error, threads=1
+        )
         assert found.tolist() == expected
 
 
 def test_a_stream_that_changes_is_refused():
     passes = iter([[["a", "b"]], [["a"]]])
-    with pytest.raises(ValueError, match="the same items each time, not 2 items and then 1"):
+    with pytest.raises(
+        ValueError, match="the same items each time, not 2 items and then 1"
+    ):
         find_identical_in_batches(lambda: next(passes), 10)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 70), st.integers(1, 12), st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), max_size=40))
+@given(
+    st.integers(1, 70),
+    st.integers(1, 12),
+    st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), max_size=40),
+)
 def test_filters_of_keys_are_those_of_a_list_of_bits(bits, hashes, keys):
     def mix(x):
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
@@ -129,7 +172,9 @@ def test_filters_of_keys_are_those_of_a_list_of_bits(bits, hashes, keys):
         held |= places(key)
     keys = np.array(keys, np.uint64)
     assert bands.add_keys(array, keys, bits, hashes).tolist() == expected
-    assert np.flatnonzero(np.unpackbits(array, bitorder="little")).tolist() == sorted(held)
+    assert np.flatnonzero(np.unpackbits(array, bitorder="little")).tolist() == sorted(
+        held
+    )
     assert bands.hold_keys(array, keys, bits, hashes).all()
 
 
@@ -178,18 +223,42 @@ def test_filters_differ_in_their_keys():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ItemFilter(0), ValueError, r"expected must be in 1\.\.1099511627776, not 0"),
+        (
+            lambda: ItemFilter(0),
+            ValueError,
+            r"expected must be in 1\.\.1099511627776, not 0",
+        ),
         (lambda: ItemFilter(1.5), TypeError, r"expected must be an int, not 1\.5"),
-        (lambda: ItemFilter(5, 1.0), ValueError, r"error must be in \[1e-18, 1\), not 1\.0"),
+        (
+            lambda: ItemFilter(5, 1.0),
+            ValueError,
+            r"error must be in \[1e-18, 1\), not 1\.0",
+        ),
         (lambda: ItemFilter(5, float("nan")), ValueError, "error must be"),
         (lambda: ItemFilter(5, "a"), TypeError, "error must be"),
         (lambda: ItemFilter(5).add("abc"), TypeError, "not one str or bytes"),
         (lambda: ItemFilter(5).add([3]), TypeError, r"texts\[0\] is of type int"),
-        (lambda: find_identical(["a"], method="md5"), ValueError, "method must be 'positions' or 'hash', not 'md5'"),
-        (lambda: find_identical([3]), TypeError, r"texts\[0\] is of type int, not str or bytes"),
+        (
+            lambda: find_identical(["a"], method="md5"),
+            ValueError,
+            "method must be 'positions' or 'hash', not 'md5'",
+        ),
+        (
+            lambda: find_identical([3]),
+            TypeError,
+            r"texts\[0\] is of type int, not str or bytes",
+        ),
         (lambda: find_identical(["a", "\ud800"]), ValueError, "lone surrogate"),
-        (lambda: find_identical(["a"], threads=0), ValueError, "threads must be at least 1"),
-        (lambda: count_distinct(["a"], p=3), ValueError, r"p must be in 4\.\.18, not 3"),
+        (
+            lambda: find_identical(["a"], threads=0),
+            ValueError,
+            "threads must be at least 1",
+        ),
+        (
+            lambda: count_distinct(["a"], p=3),
+            ValueError,
+            r"p must be in 4\.\.18, not 3",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(call, error, message):
@@ -222,5 +291,7 @@ def test_distinct_items_are_counted():
     assert abs(count_distinct(items) / expected - 1) < 4 * error
     batches = (items[start : start + 7000] for start in range(0, 60000, 7000))
     assert count_distinct(batches) == count_distinct(items, threads=3)
-    assert count_distinct(pa.chunked_array([items[:9], items[9:]])) == count_distinct(items)
+    assert count_distinct(pa.chunked_array([items[:9], items[9:]])) == count_distinct(
+        items
+    )
     assert count_distinct([]) == 0

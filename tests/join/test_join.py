@@ -26,13 +26,18 @@ from lshfast.join.group_pairs import Comparison
 from lshfast.kernels import grouping as kernels
 from tests.reference import minhash, sets
 
-VERIFY = importlib.import_module("lshfast.join.jaccard")  # the package has a function of this name
+VERIFY = importlib.import_module(
+    "lshfast.join.jaccard"
+)  # the package has a function of this name
 EMPTY = 2**64 - 1
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=10), max_size=14)
 
 
 def token_sets(rows):
-    return TokenSets(np.cumsum([0] + [len(row) for row in rows]), np.array([t for row in rows for t in row], np.uint64))
+    return TokenSets(
+        np.cumsum([0] + [len(row) for row in rows]),
+        np.array([t for row in rows for t in row], np.uint64),
+    )
 
 
 def zipped(columns):
@@ -47,15 +52,27 @@ def zipped(columns):
 def first_with(prints):
     """Return for each row the first of the same fingerprint, itself where it is empty."""
     seen = {}
-    return [row if key[0] == 0 else seen.setdefault(tuple(key), row) for row, key in enumerate(prints)]
+    return [
+        row if key[0] == 0 else seen.setdefault(tuple(key), row)
+        for row, key in enumerate(prints)
+    ]
 
 
-@given(st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 2**63, EMPTY])] * 3), max_size=30))
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 2**63, EMPTY])] * 3), max_size=30)
+)
 @example([(2, 7, 1), (2, 7, 2), (2, 7, 1), (3, 7, 1), (2, 7, 2)])  # sums that clash
-@example([(0, 0, 0), (2, 0, 0), (0, 0, 0), (2, 0, 0)])  # two tokens whose sums are those of no token
+@example(
+    [(0, 0, 0), (2, 0, 0), (0, 0, 0), (2, 0, 0)]
+)  # two tokens whose sums are those of no token
 def test_copies_by_fingerprints(prints):
-    prints = [(0, 0, 0) if count == 0 else (count, total, squares) for count, total, squares in prints]
-    assert find_copies(np.array(prints, np.uint64).reshape(-1, 3)).tolist() == first_with(prints)
+    prints = [
+        (0, 0, 0) if count == 0 else (count, total, squares)
+        for count, total, squares in prints
+    ]
+    assert find_copies(
+        np.array(prints, np.uint64).reshape(-1, 3)
+    ).tolist() == first_with(prints)
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=4), max_size=25))
@@ -68,13 +85,21 @@ def test_copies_are_equal_multisets(rows):
 
 
 @given(
-    st.integers(1, 4).flatmap(lambda b: st.lists(st.lists(st.integers(0, 3), min_size=b, max_size=b), max_size=25)),
+    st.integers(1, 4).flatmap(
+        lambda b: st.lists(
+            st.lists(st.integers(0, 3), min_size=b, max_size=b), max_size=25
+        )
+    ),
     st.sets(st.integers(0, 24)),
     st.sampled_from([1, 3]),
 )
 def test_candidates_equal_the_reference(rows, empty, threads):
     keys = [[EMPTY] * len(row) if i in empty else row for i, row in enumerate(rows)]
-    array = np.array(keys, np.uint64).reshape(len(keys), -1) if keys else np.empty((0, 2), np.uint64)
+    array = (
+        np.array(keys, np.uint64).reshape(len(keys), -1)
+        if keys
+        else np.empty((0, 2), np.uint64)
+    )
     assert zipped(candidates(array, threads=threads)) == minhash.candidate_pairs(keys)
 
 
@@ -110,7 +135,10 @@ def test_a_bucket_of_a_million_copies():
     assert zipped(candidates(keys, copies=copies)) == [(0, 10**6 - 1)]
 
 
-@pytest.mark.parametrize(("keys", "n"), [(np.zeros((10**5, 1), np.uint64), 10**5), (np.eye(4, dtype=np.uint64), 4)])
+@pytest.mark.parametrize(
+    ("keys", "n"),
+    [(np.zeros((10**5, 1), np.uint64), 10**5), (np.eye(4, dtype=np.uint64), 4)],
+)
 def test_too_many_candidates(keys, n):
     """In one band, or only in all of them together: rows i and j of eye(4) meet in two of four."""
     with pytest.raises(OverflowError, match="candidate pairs"):
@@ -119,9 +147,14 @@ def test_too_many_candidates(keys, n):
         assert len(candidates(keys, most=6)[0]) == 6
 
 
-@pytest.mark.parametrize("keys", [np.zeros((3, 2), np.int64), np.zeros((3, 2)), np.zeros(3, np.uint64)])
+@pytest.mark.parametrize(
+    "keys", [np.zeros((3, 2), np.int64), np.zeros((3, 2)), np.zeros(3, np.uint64)]
+)
 def test_impossible_keys(keys):
-    with pytest.raises(TypeError, match=re.escape(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}")):
+    with pytest.raises(
+        TypeError,
+        match=re.escape(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}"),
+    ):
         candidates(keys)
 
 
@@ -140,7 +173,11 @@ def similar(rows, threshold, pairs):
 
 
 @pytest.mark.parametrize("piece", [1, 7, 40, VERIFY.PIECE])
-@given(rows=ROWS, threshold=st.sampled_from([0, 0.1, 1 / 3, 0.5, 2 / 3, 0.8, 1]), data=st.data())
+@given(
+    rows=ROWS,
+    threshold=st.sampled_from([0, 0.1, 1 / 3, 0.5, 2 / 3, 0.8, 1]),
+    data=st.data(),
+)
 def test_verify_equals_brute_force(piece, rows, threshold, data):
     """Pieces of a few tokens cut the components that pairs form; the order of the candidates stays."""
     every = list(combinations(range(len(rows)), 2))
@@ -148,7 +185,13 @@ def test_verify_equals_brute_force(piece, rows, threshold, data):
     i, j = np.array(pairs, np.int64).reshape(-1, 2).T
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(VERIFY, "PIECE", piece)
-        found = verify(token_sets(rows), i, j, threshold, threads=data.draw(st.sampled_from([1, 2])))
+        found = verify(
+            token_sets(rows),
+            i,
+            j,
+            threshold,
+            threads=data.draw(st.sampled_from([1, 2])),
+        )
     assert found.dtype == PAIR
     assert found.tolist() == similar(rows, threshold, pairs)
 
@@ -184,14 +227,22 @@ def test_verify_of_a_component_that_is_too_large(piece, monkeypatch):
 def test_verify_calls_progress():
     calls = []
     rows = token_sets([[1, 2], [1, 2, 3], [4], [4, 5]])
-    verify(rows, np.array([0, 2]), np.array([1, 3]), 0.5, progress=lambda *call: calls.append(call))
+    verify(
+        rows,
+        np.array([0, 2]),
+        np.array([1, 3]),
+        0.5,
+        progress=lambda *call: calls.append(call),
+    )
     assert calls[-1] == (2, 2)
     assert calls == sorted(calls)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan])
 def test_verify_threshold_out_of_range(threshold):
-    with pytest.raises(ValueError, match=re.escape(f"threshold must be in [0, 1], not {threshold}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"threshold must be in [0, 1], not {threshold}")
+    ):
         verify(token_sets([[1], [2]]), np.array([0]), np.array([1]), threshold)
 
 
@@ -210,9 +261,14 @@ def grouped(draw):
     kinds = draw(st.lists(st.integers(0, 9), min_size=1, max_size=16))
     copies = [kinds.index(kind) for kind in kinds]
     every = list(combinations(sorted(set(copies)), 2))
-    chosen = sorted(draw(st.lists(st.sampled_from(every), unique=True))) if every else []
+    chosen = (
+        sorted(draw(st.lists(st.sampled_from(every), unique=True))) if every else []
+    )
     pairs = [(i, j, draw(st.sampled_from([0.5, 0.8, 0.9]))) for i, j in chosen]
-    preference = draw(st.none() | st.lists(st.integers(-2, 2), min_size=len(kinds), max_size=len(kinds)))
+    preference = draw(
+        st.none()
+        | st.lists(st.integers(-2, 2), min_size=len(kinds), max_size=len(kinds))
+    )
     return copies, pairs, preference
 
 
@@ -221,7 +277,11 @@ def spread(copies, pairs):
     known = {(i, j): s for i, j, s in pairs}
     every = combinations(range(len(copies)), 2)
     kinds = {(i, j): tuple(sorted((copies[i], copies[j]))) for i, j in every}
-    return {rows: 1.0 if a == b else known[a, b] for rows, (a, b) in kinds.items() if a == b or (a, b) in known}
+    return {
+        rows: 1.0 if a == b else known[a, b]
+        for rows, (a, b) in kinds.items()
+        if a == b or (a, b) in known
+    }
 
 
 @pytest.mark.parametrize("kind", ["star", "components"])
@@ -229,7 +289,9 @@ def spread(copies, pairs):
 @example(([0], [], None))
 @example(([0, 1, 2], [(0, 1, 0.9), (1, 2, 0.8)], [1, 2, 1]))
 @example(([0, 1, 0, 1], [(0, 1, 0.5)], [0, 0, 0, 1]))
-@example((list(range(7)), [(i, 6, 0.9) for i in range(6)], None))  # the last row joins all before it
+@example(
+    (list(range(7)), [(i, 6, 0.9) for i in range(6)], None)
+)  # the last row joins all before it
 def test_groups_equal_the_reference(kind, case):
     copies, pairs, preference = case
     n, known = len(copies), spread(copies, pairs)
@@ -239,11 +301,19 @@ def test_groups_equal_the_reference(kind, case):
         make, keeper = star_groups, sets.star(n, everything, order)
     else:
         labels = sets.components(n, everything)
-        make, keeper = component_groups, [next(row for row in order if labels[row] == label) for label in labels]
-    groups = make(n, np.array(pairs, PAIR), copies=np.array(copies), preference=preference)
+        make, keeper = (
+            component_groups,
+            [next(row for row in order if labels[row] == label) for label in labels],
+        )
+    groups = make(
+        n, np.array(pairs, PAIR), copies=np.array(copies), preference=preference
+    )
     assert groups.keeper.tolist() == keeper
     assert groups.labels.tolist() == [keeper.index(kept) for kept in keeper]
-    expected = [1.0 if r == k else known.get((min(r, k), max(r, k)), math.nan) for r, k in enumerate(keeper)]
+    expected = [
+        1.0 if r == k else known.get((min(r, k), max(r, k)), math.nan)
+        for r, k in enumerate(keeper)
+    ]
     assert np.array_equal(groups.similarity, expected, equal_nan=True)
     if kind == "star":
         assert not np.isnan(groups.similarity).any()
@@ -261,7 +331,11 @@ def test_groups_without_copies_or_rows(make):
 @pytest.mark.parametrize("make", [star_groups, component_groups])
 def test_preference_may_be_anything_that_sorts(make):
     pairs = np.array([(0, 1, 0.9), (1, 2, 0.8), (0, 2, 0.8)], PAIR)
-    for preference in (["2023", "2025", "2024"], [0.1, 2.5, 2.0], [-(2**63), 2**63 - 1, 0]):
+    for preference in (
+        ["2023", "2025", "2024"],
+        [0.1, 2.5, 2.0],
+        [-(2**63), 2**63 - 1, 0],
+    ):
         assert make(3, pairs, preference=preference).keeper.tolist() == [1, 1, 1]
     with pytest.raises(ValueError, match=re.escape("3, not shape (2,)")):
         make(3, pairs, preference=[1, 2])
@@ -292,7 +366,9 @@ def all_pairs(rows, threshold, exact, copies, batch):
     hasher, bands = MinHasher(16), Bands(8, 1)
     signatures = hasher.sketch(sets)
     keys = bands.keys(signatures)
-    found = AllPairs(sets, signatures, keys, Comparison(threshold, exact, threads=2), copies)
+    found = AllPairs(
+        sets, signatures, keys, Comparison(threshold, exact, threads=2), copies
+    )
     batches = []
     while not found.done:
         i, j = found.next_candidates(batch)
@@ -312,17 +388,26 @@ def all_pairs(rows, threshold, exact, copies, batch):
 @pytest.mark.few_cases
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("batch", [1, 7, 10**6])
-@given(rows=ROWS, threshold=st.sampled_from([0, 0.3, 0.8, 1]), with_copies=st.booleans())
-def test_all_pairs_are_those_of_the_candidates(exact, batch, rows, threshold, with_copies):
+@given(
+    rows=ROWS, threshold=st.sampled_from([0, 0.3, 0.8, 1]), with_copies=st.booleans()
+)
+def test_all_pairs_are_those_of_the_candidates(
+    exact, batch, rows, threshold, with_copies
+):
     copies = find_copies(token_sets(rows)) if with_copies else None
     batches, expected = all_pairs(rows, threshold, exact, copies, batch)
-    assert [pair for _, found in batches for pair in found.tolist()] == expected.tolist()
+    assert [
+        pair for _, found in batches for pair in found.tolist()
+    ] == expected.tolist()
     assert all(count == batch for count, _ in batches[:-1])
 
 
 def test_what_row_pairs_refuse():
     rest = [np.ones(1, np.int64), np.zeros((4, 8), np.uint64), np.arange(3), 0]
-    assert [part.tolist() for part in kernels.RowPairs(np.zeros((3, 1), np.int32), *rest).batch(9)] == [
+    assert [
+        part.tolist()
+        for part in kernels.RowPairs(np.zeros((3, 1), np.int32), *rest).batch(9)
+    ] == [
         [0, 0, 1],
         [1, 2, 2],
     ]
@@ -338,7 +423,12 @@ def test_what_row_pairs_refuse():
             kernels.RowPairs(*arguments)
 
 
-@pytest.mark.parametrize("wrong", [["a", "b", "a"], np.zeros(3, np.uint64), np.zeros((3, 2))])
+@pytest.mark.parametrize(
+    "wrong", [["a", "b", "a"], np.zeros(3, np.uint64), np.zeros((3, 2))]
+)
 def test_find_copies_of_something_else(wrong):
-    with pytest.raises(TypeError, match=r"must be TokenSets or an array of uint64 .*find_identical takes texts"):
+    with pytest.raises(
+        TypeError,
+        match=r"must be TokenSets or an array of uint64 .*find_identical takes texts",
+    ):
         find_copies(wrong)

@@ -19,7 +19,9 @@ THRESHOLDS = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, Fraction(1, 3), Fraction(2, 3), 0.05
 
 def load(name):
     """Import a module of benchmarks/, which is no package and is not on the path."""
-    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(
+        f"benchmarks_{name}", BENCHMARKS / f"{name}.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -55,7 +57,9 @@ family = st.builds(
     st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=8),
 )
 small_rows = st.lists(st.lists(st.integers(0, 12), max_size=12), max_size=15)
-family_rows = st.lists(family, max_size=4).map(lambda families: [row for rows in families for row in rows])
+family_rows = st.lists(family, max_size=4).map(
+    lambda families: [row for rows in families for row in rows]
+)
 
 
 @given(rows=st.one_of(small_rows, family_rows), threshold=st.sampled_from(THRESHOLDS))
@@ -66,7 +70,9 @@ family_rows = st.lists(family, max_size=4).map(lambda families: [row for rows in
 def test_equals_brute_force(rows, threshold):
     found = judge.exact_pairs(*csr(rows), threshold)
     assert found.tolist() == brute_force(rows, threshold)
-    assert np.array_equal(exact.pairs(TokenSets(*csr(rows)), threshold=threshold), found)
+    assert np.array_equal(
+        exact.pairs(TokenSets(*csr(rows)), threshold=threshold), found
+    )
 
 
 @given(
@@ -88,9 +94,13 @@ def test_a_pair_at_the_threshold_is_found(threshold):
     """floor((1 - .8) * 5) + 1 is 1 in floating point and 2 in arithmetic: such a prefix loses the pair."""
     ratio = Fraction(str(threshold))
     for size in range(1, 101):
-        kept = -(-size * ratio.numerator // ratio.denominator)  # of a subset that just reaches it
+        kept = -(
+            -size * ratio.numerator // ratio.denominator
+        )  # of a subset that just reaches it
         tokens = list(range(size))
-        found = judge.exact_pairs(*csr([tokens, tokens[size - kept :], tokens[size - kept + 1 :]]), threshold)
+        found = judge.exact_pairs(
+            *csr([tokens, tokens[size - kept :], tokens[size - kept + 1 :]]), threshold
+        )
         pairs = {(i, j) for i, j, _ in found.tolist()}
         assert (0, 1) in pairs, size
         assert (0, 2) not in pairs, size
@@ -111,7 +121,10 @@ def test_random_sets_of_thousands_of_tokens():
     rows = []
     for _ in range(6):
         base = rng.integers(0, 2**64, 3000, dtype=np.uint64)
-        rows += [base[rng.random(3000) < share].tolist() for share in (1, 0.95, 0.9, 0.85, 0.8)]
+        rows += [
+            base[rng.random(3000) < share].tolist()
+            for share in (1, 0.95, 0.9, 0.85, 0.8)
+        ]
     found = judge.exact_pairs(*csr(rows), 0.8)
     assert found.tolist() == brute_force(rows, 0.8)
     assert 6 * 2 <= len(found) < 6 * 10
@@ -119,12 +132,18 @@ def test_random_sets_of_thousands_of_tokens():
 
 @pytest.mark.parametrize("threshold", [0.0, -0.1, 1.01, float("nan")])
 def test_impossible_thresholds_are_refused(threshold):
-    with pytest.raises(ValueError, match=re.escape("(0, 1]") if threshold == threshold else "NaN|nan"):
+    with pytest.raises(
+        ValueError, match=re.escape("(0, 1]") if threshold == threshold else "NaN|nan"
+    ):
         judge.exact_pairs(*csr([[1], [1]]), threshold)
 
 
-@given(st.lists(st.text(alphabet="aB _-é1\n", max_size=40), max_size=6), st.integers(1, 4))
-@example(["one two three four", "ONE two, three-four!", "one two", "two one", "", "..."], 3)
+@given(
+    st.lists(st.text(alphabet="aB _-é1\n", max_size=40), max_size=6), st.integers(1, 4)
+)
+@example(
+    ["one two three four", "ONE two, three-four!", "one two", "two one", "", "..."], 3
+)
 def test_word_shingles_are_the_sets_of_word_tuples(texts, size):
     words = [re.findall(r"\w+", text.lower()) for text in texts]
     width = [min(size, len(row)) for row in words]
@@ -135,5 +154,7 @@ def test_word_shingles_are_the_sets_of_word_tuples(texts, size):
     offsets, tokens = judge.word_shingles(texts, size)
     rows = [tokens[low:high].tolist() for low, high in pairwise(offsets)]
     assert list(map(len, rows)) == list(map(len, tuples))
-    assert len({token for row in rows for token in row}) == len({gram for row in tuples for gram in row})
+    assert len({token for row in rows for token in row}) == len(
+        {gram for row in tuples for gram in row}
+    )
     assert brute_force(rows, 0.05) == brute_force(tuples, 0.05)

@@ -24,16 +24,24 @@ def signatures(draw):
 def test_f16_any_division_gives_the_candidates(rows, mappers, reducers, random):
     bands = Bands(3, 2)
     numbers = np.arange(len(rows))
-    parts = [map_buckets(rows[part], part, bands) for part in np.array_split(numbers, mappers)]
+    parts = [
+        map_buckets(rows[part], part, bands)
+        for part in np.array_split(numbers, mappers)
+    ]
     random.shuffle(parts)
     partial = [Buckets.merge(parts[:2]), *parts[2:]]
     split = [part.split(reducers) for part in partial]
-    found = [reduce_buckets(Buckets.merge([part[to] for part in split])) for to in range(reducers)]
+    found = [
+        reduce_buckets(Buckets.merge([part[to] for part in split]))
+        for to in range(reducers)
+    ]
     random.shuffle(found)
     every = reduce(lambda a, b: Comparisons.merge([a, b]), found)
     i, j = candidates(bands.keys(rows))
     assert [column.tolist() for column in every.pairs] == [i.tolist(), j.tolist()]
-    for row, low, high in zip(every.rows, every.offsets, every.offsets[1:], strict=False):
+    for row, low, high in zip(
+        every.rows, every.offsets, every.offsets[1:], strict=False
+    ):
         assert every.others[low:high].tolist() == j[i == row].tolist() != []
 
 
@@ -44,14 +52,21 @@ def test_merging_twice_changes_nothing():
     assert len(buckets) == 4
     found = reduce_buckets(buckets)
     assert (found.rows.tolist(), found.others.tolist()) == ([5], [9])
-    assert len(Buckets.merge([])) == len(Comparisons.merge([]).rows) == len(reduce_buckets(Buckets.merge([])).rows) == 0
+    assert (
+        len(Buckets.merge([]))
+        == len(Comparisons.merge([]).rows)
+        == len(reduce_buckets(Buckets.merge([])).rows)
+        == 0
+    )
 
 
 def test_bad_arguments():
     rows, bands = np.zeros((3, 2), np.uint64), Bands(2, 1)
     with pytest.raises(ValueError, match="rows must be 3 numbers"):
         map_buckets(rows, [0, 1], bands)
-    with pytest.raises(ValueError, match=r"rows must be in 0\.\.2\*\*63 - 1, not -1\.\.1"):
+    with pytest.raises(
+        ValueError, match=r"rows must be in 0\.\.2\*\*63 - 1, not -1\.\.1"
+    ):
         map_buckets(rows, [0, 1, -1], bands)
     with pytest.raises(TypeError, match="rows must be ints"):
         map_buckets(rows, [0.0, 1.0, 2.0], bands)

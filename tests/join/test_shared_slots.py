@@ -12,9 +12,17 @@ from lshfast.kernels import grouping as kernels
 from tests.reference.grouping import shared_slots as expected_slots
 
 
-@given(st.integers(0, 40), st.integers(1, 40), st.integers(1, 30), st.integers(1, 4), st.randoms(use_true_random=False))
+@given(
+    st.integers(0, 40),
+    st.integers(1, 40),
+    st.integers(1, 30),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
 def test_shared_slots(n, k, values, step, rng):
-    signatures = np.array([rng.randrange(values) for _ in range(n * k)], np.uint64).reshape(n, k)
+    signatures = np.array(
+        [rng.randrange(values) for _ in range(n * k)], np.uint64
+    ).reshape(n, k)
     rows = np.array(rng.sample(range(n), rng.randrange(n + 1)), np.int64)
     first = rng.randrange(k)
     chosen = range(first, k, step)
@@ -23,13 +31,20 @@ def test_shared_slots(n, k, values, step, rng):
     for column, slot in zip(hashes, chosen, strict=True):
         assert len(set(column.tolist())) == len(set(signatures[rows, slot].tolist()))
     found = shared_slots(hashes, len(rows))
-    assert np.all((found >= expected_slots(signatures[rows][:, chosen].tolist())) & (found <= len(chosen)))
+    assert np.all(
+        (found >= expected_slots(signatures[rows][:, chosen].tolist()))
+        & (found <= len(chosen))
+    )
 
 
 def test_slots_that_nobody_shares_rarely_count():
     signatures = np.random.default_rng(1).integers(0, 2**63, (5000, 16), np.uint64)
-    found = shared_slots(kernels.slot_hashes(signatures, np.arange(5000), 0, 1, 16), 5000)
-    assert 0.02 < found.mean() / 16 < 0.06  # 5000 values, 2**17 counts: 3.7 % meet another one
+    found = shared_slots(
+        kernels.slot_hashes(signatures, np.arange(5000), 0, 1, 16), 5000
+    )
+    assert (
+        0.02 < found.mean() / 16 < 0.06
+    )  # 5000 values, 2**17 counts: 3.7 % meet another one
 
 
 def test_what_cannot_be_hashed_and_counted():
@@ -38,7 +53,14 @@ def test_what_cannot_be_hashed_and_counted():
     assert kernels.slot_hashes(signatures, rows, 3, 9, 1).shape == (1, 3)
     with pytest.raises(ValueError, match="rows must be below 3"):
         kernels.slot_hashes(signatures, rows + 1, 0, 1, 4)
-    for first, step, slots in ((4, 1, 1), (0, 0, 1), (0, 1, 0), (0, 1, 5), (1, 2, 3), (0, 2**63, 2**63)):
+    for first, step, slots in (
+        (4, 1, 1),
+        (0, 0, 1),
+        (0, 1, 0),
+        (0, 1, 5),
+        (1, 2, 3),
+        (0, 2**63, 2**63),
+    ):
         with pytest.raises(ValueError, match="slots must be below 4"):
             kernels.slot_hashes(signatures, rows, first, step, slots)
     hashes, seen = np.arange(3, dtype=np.uint32), np.zeros(4, np.uint8)
@@ -47,7 +69,9 @@ def test_what_cannot_be_hashed_and_counted():
             kernels.count_hashes(hashes, wrong)
         with pytest.raises(ValueError, match=r"seen must have 2\*\*m bytes"):
             kernels.add_shared(hashes, wrong, np.zeros(3, np.uint32))
-    with pytest.raises(ValueError, match="shared must have 3 values, one a hash, not 2"):
+    with pytest.raises(
+        ValueError, match="shared must have 3 values, one a hash, not 2"
+    ):
         kernels.add_shared(hashes, seen, np.zeros(2, np.uint32))
     shifted = np.zeros(13, np.uint8)[1:].view(np.uint32)
     with pytest.raises(ValueError, match="out must be aligned"):
@@ -60,7 +84,9 @@ def crowd(n, k, shared, seed=1):
     """Return signatures that share their first slots with all others; every eighth shares more with the next row."""
     signatures = np.random.default_rng(seed).integers(0, 2**63, (n, k), np.uint64)
     signatures[:, :shared] = 7
-    signatures[1::8, : k * 7 // 8] = signatures[0 : n - 1 : 8, : k * 7 // 8][: len(signatures[1::8])]
+    signatures[1::8, : k * 7 // 8] = signatures[0 : n - 1 : 8, : k * 7 // 8][
+        : len(signatures[1::8])
+    ]
     return signatures
 
 
@@ -84,7 +110,9 @@ def test_the_first_slots_may_show_that_none_is_left_out():
     assert len(taken) == 1
     assert not sharing_rows(counts(2), 100, 64, 40).any()
     assert len(taken) == 5
-    assert sharing_rows(((part, 16) for part, _ in counts(2)), 100, 120, 64).all()  # 56 slots are not counted
+    assert sharing_rows(
+        ((part, 16) for part, _ in counts(2)), 100, 120, 64
+    ).all()  # 56 slots are not counted
 
 
 def add_all(file, signatures):
@@ -135,9 +163,13 @@ def test_rows_of_crowded_buckets_are_added(tmp_path):
             len(held) <= len(crowded) + 5
         )  # a bucket of few rows may have the counter of a crowded one, under a drawn key
         chosen = file.held(3000)
-        unlike = file.unlike(chosen)  # pairs of similar rows have an even and an odd row
+        unlike = file.unlike(
+            chosen
+        )  # pairs of similar rows have an even and an odd row
         assert set(unlike.tolist()) <= set(held.tolist())
-        assert len(unlike) >= len(held) - 10  # slots that nobody shares rarely count, under a key that is drawn
+        assert (
+            len(unlike) >= len(held) - 10
+        )  # slots that nobody shares rarely count, under a key that is drawn
 
 
 def test_counters_are_halved():
@@ -146,7 +178,10 @@ def test_counters_are_halved():
     assert crowded.tolist() == [False] * 254 + [True] * 46
     many = np.full((1 << 18, 64), 2**64 - 1, np.uint64)  # the key of no bucket
     assert not buckets.crowded(many).any()
-    assert buckets.crowded(np.repeat(one, 200, axis=0)).tolist() == [False] * 127 + [True] * 73
+    assert (
+        buckets.crowded(np.repeat(one, 200, axis=0)).tolist()
+        == [False] * 127 + [True] * 73
+    )
     assert buckets.crowded(many[:0]).tolist() == []
     assert buckets.crowded(many[:3, :0]).tolist() == [False] * 3
 

@@ -43,7 +43,24 @@ from lshfast.kernels import (
     trees,
 )
 
-INTEGERS = [0, 1, 2, 3, 8, 64, -1, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1, -(2**63)]
+INTEGERS = [
+    0,
+    1,
+    2,
+    3,
+    8,
+    64,
+    -1,
+    2**15,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+    -(2**63),
+]
 FLOATS = [0.0, 0.5, 1.0, -1.0, 1e-300, 1e308, float("inf"), float("nan")]
 TYPES = {
     "double": np.float64,
@@ -97,7 +114,9 @@ def filled_blocks() -> hamming.Blocks:
 def set_records() -> setjoin.SetRecords:
     starts = np.array([0, 2], np.uint64)
     counts = np.array([2, 3], np.uint32)
-    return setjoin.SetRecords(counts, counts, starts, np.array([0, 1, 0, 1, 2], np.uint32), 5)
+    return setjoin.SetRecords(
+        counts, counts, starts, np.array([0, 1, 0, 1, 2], np.uint32), 5
+    )
 
 
 RULE = (0, 1, 2, 0.5)
@@ -106,7 +125,9 @@ RULE = (0, 1, 2, 0.5)
 def bit_search() -> setjoin.BitSearch:
     records = set_records()
     classes = setjoin.SizeClasses(RULE, records)
-    return setjoin.BitSearch(classes, records.bitmaps(True), records, records.bitmaps(False), True)
+    return setjoin.BitSearch(
+        classes, records.bitmaps(True), records, records.bitmaps(False), True
+    )
 
 
 def band_tables(kind: str | None = "int") -> tables.BandTables:
@@ -121,7 +142,9 @@ def band_tables(kind: str | None = "int") -> tables.BandTables:
 
 
 def term_rows() -> terms.TermRows:
-    return terms.TermRows(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), np.array([0.5, 0.5, 1.0]), 3)
+    return terms.TermRows(
+        np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), np.array([0.5, 0.5, 1.0]), 3
+    )
 
 
 def snapshot() -> trees.Snapshot:
@@ -129,14 +152,25 @@ def snapshot() -> trees.Snapshot:
     run = trees.Run.build(rows, numbers(5), 2)
     steps = np.array([[0, 1, 1], [1, 1, 1]], np.uint32)
     live = np.ones(6, np.uint8)
-    return trees.Snapshot(rows, trees.slot_marks(rows), live, numbers(6) + 1, 2, [[run]], [5], steps, [])
+    return trees.Snapshot(
+        rows, trees.slot_marks(rows), live, numbers(6) + 1, 2, [[run]], [5], steps, []
+    )
 
 
 def a_grouping() -> grouping.Grouping:
     made = grouping.Grouping(
-        np.zeros((8, 1), np.int32), np.array([1]), signatures(8, 1), numbers(8), 0, 0.5, True, False
+        np.zeros((8, 1), np.int32),
+        np.array([1]),
+        signatures(8, 1),
+        numbers(8),
+        0,
+        0.5,
+        True,
+        False,
     )
-    made.hold(numbers(8, np.int32), np.arange(0, 25, 3), np.tile(numbers(3, np.uint64), 8))
+    made.hold(
+        numbers(8, np.int32), np.arange(0, 25, 3), np.tile(numbers(3, np.uint64), 8)
+    )
     return made
 
 
@@ -152,7 +186,9 @@ def crowded_grouping() -> grouping.Grouping:
 def a_meeting() -> meetings.Meetings:
     bucket = np.zeros(4, np.uint64)
     rows = numbers(4, np.int32)
-    return meetings.Meetings(bucket, rows, bucket, rows, signatures(4, 1), 64, np.full(4, 4, np.int32))
+    return meetings.Meetings(
+        bucket, rows, bucket, rows, signatures(4, 1), 64, np.full(4, 4, np.int32)
+    )
 
 
 def scanned_lines() -> json.ScannedLines:
@@ -163,12 +199,18 @@ def scanned_lines() -> json.ScannedLines:
 
 def field_codes() -> pairs.FieldCodes:
     codes = np.array([[0, 1], [1, -1]], np.int32)
-    return pairs.FieldCodes(codes, codes, np.ones(4), np.array([0, 2, 4]), np.zeros(2), np.zeros(2))
+    return pairs.FieldCodes(
+        codes, codes, np.ones(4), np.array([0, 2, 4]), np.zeros(2), np.zeros(2)
+    )
 
 
 # Objects of each class that are ready for use.
 OBJECTS: dict[str, list[Callable[[], Any]]] = {
-    "Functions": [lambda: affine.Functions("classic", 4, numbers(16, np.uint64) + 1, numbers(16, np.uint64))],
+    "Functions": [
+        lambda: affine.Functions(
+            "classic", 4, numbers(16, np.uint64) + 1, numbers(16, np.uint64)
+        )
+    ],
     "NativeRows": [lambda: affine.NativeRows(1)],
     "Tokens": [lambda: affine.Tokens([[b"a", b"bc"], []])],
     "_ArrowColumn": [],
@@ -176,11 +218,23 @@ OBJECTS: dict[str, list[Callable[[], Any]]] = {
     "CrowdedBuckets": [grouping.CrowdedBuckets],
     "Grouping": [a_grouping, crowded_grouping],
     "RowPairs": [
-        lambda: grouping.RowPairs(np.zeros((4, 2), np.int32), np.array([1, 1]), signatures(4, 8), numbers(4), 1)
+        lambda: grouping.RowPairs(
+            np.zeros((4, 2), np.int32),
+            np.array([1, 1]),
+            signatures(4, 8),
+            numbers(4),
+            1,
+        )
     ],
     "Best": [lambda: hamming.Best(3, 2)],
-    "Blocks": [filled_blocks, lambda: hamming.Blocks(signatures(8, 1), np.array([[3], [12]], np.uint64))],
-    "Counted": [lambda: hamming.Counted(signatures(8, 1), True), lambda: hamming.Counted(signatures(8, 1), False)],
+    "Blocks": [
+        filled_blocks,
+        lambda: hamming.Blocks(signatures(8, 1), np.array([[3], [12]], np.uint64)),
+    ],
+    "Counted": [
+        lambda: hamming.Counted(signatures(8, 1), True),
+        lambda: hamming.Counted(signatures(8, 1), False),
+    ],
     "IntKeys": [hamming.IntKeys],
     "Keepers": [lambda: hamming.Keepers(filled_blocks(), 1, np.full(2, 2, np.uint8))],
     "ScannedLines": [scanned_lines],
@@ -191,17 +245,25 @@ OBJECTS: dict[str, list[Callable[[], Any]]] = {
     "Vocabulary": [lambda: passages.Vocabulary(3)],
     "_Space": [lambda: probes._Space(2, 2, 2, 2)],
     "TokenFilter": [lambda: ranks.TokenFilter(8)],
-    "TokenParts": [lambda: ranks.TokenParts([(np.array([2, 1], np.uint32), numbers(3, np.uint64))])],
+    "TokenParts": [
+        lambda: ranks.TokenParts([(np.array([2, 1], np.uint32), numbers(3, np.uint64))])
+    ],
     "BitSearch": [bit_search],
     "Prefixes": [lambda: setjoin.Prefixes(RULE, set_records(), False)],
-    "Search": [lambda: setjoin.Search(setjoin.Prefixes(RULE, set_records(), False), set_records())],
+    "Search": [
+        lambda: setjoin.Search(
+            setjoin.Prefixes(RULE, set_records(), False), set_records()
+        )
+    ],
     "SetRecords": [set_records],
     "SizeClasses": [lambda: setjoin.SizeClasses(RULE, set_records())],
     "TokenRanks": [setjoin.TokenRanks],
     "Components": [lambda: sets.Components(8)],
     "BandTables": [band_tables, lambda: band_tables("str"), lambda: band_tables(None)],
     "TermRows": [term_rows],
-    "TermIndex": [lambda: terms.TermIndex(term_rows(), numbers(2), np.ones(3, np.uint8))],
+    "TermIndex": [
+        lambda: terms.TermIndex(term_rows(), numbers(2), np.ones(3, np.uint8))
+    ],
     "HashKey": [lambda: text.HashKey(1, 2, 3, 4)],
     "Texts": [lambda: text.Texts(["a b c", "", "d"])],
     "Run": [lambda: trees.Run.build(signatures(6, 8) + np.uint64(1), numbers(5), 2)],
@@ -214,18 +276,54 @@ VALUES: dict[str, list[Any]] = {
     "names": [numbers(3), ["a", "b"], ["a", "a"], [], [2**70], np.array([-1, -1])],
     "keys": [numbers(3), ["a", "b"], ["a", "a"], [], None],
     "on_duplicate": ["error", "replace", "skip", "other"],
-    "measure": ["hamming", "euclidean", "cosine", "manhattan", ("cosine", "float32", 1), ("hamming", "codes", 64)],
+    "measure": [
+        "hamming",
+        "euclidean",
+        "cosine",
+        "manhattan",
+        ("cosine", "float32", 1),
+        ("hamming", "codes", 64),
+    ],
     "layout": ["float32", "float64", "codes", "int"],
     "rule": [RULE, (1, 2, 3, 0.9), (9, 1, 0, 2.0), ()],
     "scheme": ["classic", "affine32", "affine64", "legacy"],
     "values": [numbers(4, np.uint64), numbers(4, np.uint32), np.zeros(0), [1]],
-    "pieces": [[(np.array([2, 1], np.uint32), numbers(3, np.uint64))], [], [(np.array([9], np.uint32), numbers(3))]],
+    "pieces": [
+        [(np.array([2, 1], np.uint32), numbers(3, np.uint64))],
+        [],
+        [(np.array([9], np.uint32), numbers(3))],
+    ],
     "parts": [[["a"], ["b"]], [], [None]],
-    "registers": [np.zeros(16, np.uint8), np.full(16, 255, np.uint8), np.zeros(3, np.int8)],
-    "gone": [(), [(np.zeros(3, np.uint8), np.array([0, 2]))], [(np.zeros(3, np.uint8), np.array([7]))], [None]],
+    "registers": [
+        np.zeros(16, np.uint8),
+        np.full(16, 255, np.uint8),
+        np.zeros(3, np.int8),
+    ],
+    "gone": [
+        (),
+        [(np.zeros(3, np.uint8), np.array([0, 2]))],
+        [(np.zeros(3, np.uint8), np.array([7]))],
+        [None],
+    ],
     "row": [0, -1, 2**63, 2**64],
 }
-OTHERS = [None, 0, 1, -1, 2**64, 0.5, "a", b"a", [], ["a", "b"], (), (0, 1), {}, numbers(3), numbers(3, np.uint64)]
+OTHERS = [
+    None,
+    0,
+    1,
+    -1,
+    2**64,
+    0.5,
+    "a",
+    b"a",
+    [],
+    ["a", "b"],
+    (),
+    (0, 1),
+    {},
+    numbers(3),
+    numbers(3, np.uint64),
+]
 
 
 class Arguments:
@@ -238,16 +336,40 @@ class Arguments:
 
     def of_signature(self, signature: str) -> list[Any]:
         """Return arguments for parameters as a docstring names them."""
-        parameters = [part.strip() for part in re.split(r",(?![^\[(]*[\])])", signature) if part.strip()]
-        return [self.of_parameter(part.split("=")[0].strip()) for part in parameters if part not in ("self", "*pieces")]
+        parameters = [
+            part.strip()
+            for part in re.split(r",(?![^\[(]*[\])])", signature)
+            if part.strip()
+        ]
+        return [
+            self.of_parameter(part.split("=")[0].strip())
+            for part in parameters
+            if part not in ("self", "*pieces")
+        ]
 
     def of_parameter(self, parameter: str) -> Any:
         array = re.fullmatch(r"(?:const )?(\w+)(\[.*\]) (\w+)", parameter)
         if array:
-            return self.array(TYPES[array[1]], array[2].count(":") - 1 if "::" in array[2] else 1, array[3])
+            return self.array(
+                TYPES[array[1]],
+                array[2].count(":") - 1 if "::" in array[2] else 1,
+                array[3],
+            )
         kind, _, name = parameter.rpartition(" ")
-        if kind in ("size_t", "uint64_t", "int64_t", "uint32_t", "int32_t", "Py_ssize_t", "int", "long", "unsigned"):
-            return self.random.choice([0, 1, 2, self.n, self.k, self.n + 1, self.random.choice(INTEGERS)])
+        if kind in (
+            "size_t",
+            "uint64_t",
+            "int64_t",
+            "uint32_t",
+            "int32_t",
+            "Py_ssize_t",
+            "int",
+            "long",
+            "unsigned",
+        ):
+            return self.random.choice(
+                [0, 1, 2, self.n, self.k, self.n + 1, self.random.choice(INTEGERS)]
+            )
         if kind in ("double", "float"):
             return self.random.choice(FLOATS)
         if kind in ("bool", "bint"):
@@ -255,15 +377,26 @@ class Arguments:
         if OBJECTS.get(kind):
             return self.random.choice(OBJECTS[kind])()
         if kind in ("bytes", "tuple", "list", "dict"):
-            return self.random.choice({"bytes": [b"a", b""], "tuple": [(), (b"a",)], "list": [[]], "dict": [{}]}[kind])
-        return self.random.choice(VALUES.get(name, OTHERS) if self.random.random() < 0.8 else OTHERS)
+            return self.random.choice(
+                {
+                    "bytes": [b"a", b""],
+                    "tuple": [(), (b"a",)],
+                    "list": [[]],
+                    "dict": [{}],
+                }[kind]
+            )
+        return self.random.choice(
+            VALUES.get(name, OTHERS) if self.random.random() < 0.8 else OTHERS
+        )
 
     def array(self, kind: Any, dimensions: int, name: str) -> Any:
         rising = name in ("offsets", "starts", "other_offsets")
         length = self.n + 1 if rising else self.n
         shape = [length, *[self.k] * (dimensions - 1)]
         if self.random.random() < 0.15:
-            shape[self.random.randrange(dimensions)] = self.random.choice([0, 1, 4, 1 << 10 if dimensions == 1 else 64])
+            shape[self.random.randrange(dimensions)] = self.random.choice(
+                [0, 1, 4, 1 << 10 if dimensions == 1 else 64]
+            )
         size = int(np.prod(shape))
         values = self.values(kind, size, rising)
         if self.random.random() < 0.2:  # an address that is not aligned
@@ -273,7 +406,9 @@ class Arguments:
         return values.reshape(shape)
 
     def values(self, kind: Any, size: int, rising: bool) -> Any:
-        pattern = self.random.choice(["rising", "small", "zeros", "equal", "falling", "any"])
+        pattern = self.random.choice(
+            ["rising", "small", "zeros", "equal", "falling", "any"]
+        )
         if rising and pattern != "any":
             return np.minimum(np.arange(size), self.n).astype(kind)
         if pattern == "rising":
@@ -281,13 +416,23 @@ class Arguments:
         if pattern == "falling":
             return np.arange(size)[::-1].astype(kind)
         if np.issubdtype(kind, np.floating):
-            return np.array([self.random.choice(FLOATS) for _ in range(size)], np.float64).astype(kind)
+            return np.array(
+                [self.random.choice(FLOATS) for _ in range(size)], np.float64
+            ).astype(kind)
         limits = np.iinfo(kind)
-        pool = {"small": range(self.n + 1), "zeros": [0], "equal": [self.random.choice(INTEGERS)], "any": INTEGERS}[
-            pattern
+        pool = {
+            "small": range(self.n + 1),
+            "zeros": [0],
+            "equal": [self.random.choice(INTEGERS)],
+            "any": INTEGERS,
+        }[pattern]
+        values = [
+            min(max(self.random.choice(pool), int(limits.min)), int(limits.max))
+            for _ in range(min(size, 64))
         ]
-        values = [min(max(self.random.choice(pool), int(limits.min)), int(limits.max)) for _ in range(min(size, 64))]
-        return np.resize(np.array(values, kind), size) if values else np.zeros(size, kind)
+        return (
+            np.resize(np.array(values, kind), size) if values else np.zeros(size, kind)
+        )
 
 
 def signature_of(function: Any, name: str) -> str | None:
@@ -326,8 +471,14 @@ def raw_object(kind: type[Any]) -> Any:
 def use_object(name: str, thing: Any, seed: str, most: int) -> None:
     """Call methods of an object, and read its attributes."""
     order = random.Random(seed)
-    members = [member for member in dir(type(thing)) if not member.startswith("__") or member == "__len__"]
-    members += ["__iter__"] * hasattr(thing, "__iter__") + ["__getitem__"] * hasattr(thing, "__getitem__")
+    members = [
+        member
+        for member in dir(type(thing))
+        if not member.startswith("__") or member == "__len__"
+    ]
+    members += ["__iter__"] * hasattr(thing, "__iter__") + ["__getitem__"] * hasattr(
+        thing, "__getitem__"
+    )
     for number in range(most if members else 0):
         member = order.choice(members)
         if f"{type(thing).__name__}.{member}" in LEFT_OUT:
@@ -340,7 +491,11 @@ def use_object(name: str, thing: Any, seed: str, most: int) -> None:
         if not callable(function):
             continue
         signature = signature_of(function, f"{name}.{member}")
-        arguments = Arguments(f"{seed} {number} {member}").of_signature(signature) if signature else []
+        arguments = (
+            Arguments(f"{seed} {number} {member}").of_signature(signature)
+            if signature
+            else []
+        )
         make_call(f"{name}.{member} {seed} {number}", function, arguments)
 
 
@@ -357,14 +512,19 @@ def call_class(name: str, kind: type[Any], calls: int) -> None:
         for make in OBJECTS.get(kind.__name__, []):
             thing = make()
             use_object(name, thing, f"{name} {number}", 12)
-            make_call(f"{name}.__init__", thing.__init__, arguments.of_signature("a, b"))
+            make_call(
+                f"{name}.__init__", thing.__init__, arguments.of_signature("a, b")
+            )
             use_object(name, thing, f"{name} {number} again", 3)
 
 
 def call_module(module: Any, calls: int) -> None:
     short = module.__name__.rpartition(".")[2]
     for name, member in sorted(vars(module).items()):
-        if getattr(member, "__module__", None) != module.__name__ or f"{short}.{name}" in LEFT_OUT:
+        if (
+            getattr(member, "__module__", None) != module.__name__
+            or f"{short}.{name}" in LEFT_OUT
+        ):
             continue
         if isinstance(member, type) and not issubclass(member, BaseException):
             call_class(f"{short}.{name}", member, calls)
@@ -372,14 +532,18 @@ def call_module(module: Any, calls: int) -> None:
         signature = signature_of(member, f"{short}.{name}")
         for number in range(calls if signature is not None and callable(member) else 0):
             announce(f"{short}.{name} {number}")
-            arguments = Arguments(f"{short}.{name} {number}").of_signature(signature or "")
+            arguments = Arguments(f"{short}.{name} {number}").of_signature(
+                signature or ""
+            )
             make_call(f"{short}.{name} {number}", member, arguments)
 
 
 def main(calls: int, names: list[str]) -> None:
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    found = sorted(module.name for module in pkgutil.iter_modules(lshfast.kernels.__path__))
+    found = sorted(
+        module.name for module in pkgutil.iter_modules(lshfast.kernels.__path__)
+    )
     for name in names or found:
         call_module(importlib.import_module(f"lshfast.kernels.{name}"), calls)
     announce("END")

@@ -11,10 +11,25 @@ from tests.reference.hashing import EMPTY
 
 KINDS = ["int", "str", None]
 NO_ENTRY, SHARED = 2**64 - 1, 2**31
-GROUP, NAMES, BATCH = 16, 4096, 131072  # of the kernel: looked at, admitted, written in one go
+GROUP, NAMES, BATCH = (
+    16,
+    4096,
+    131072,
+)  # of the kernel: looked at, admitted, written in one go
 
 EXTREMES = [0, -1, 1, 2**63 - 1, -(2**63), 2**32]
-ODD_STRINGS = ["", "\0", "a", "a\0", "\0a", "ä", "\U0001f600", "eight by", "nine byte", "x" * 70]
+ODD_STRINGS = [
+    "",
+    "\0",
+    "a",
+    "a\0",
+    "\0a",
+    "ä",
+    "\U0001f600",
+    "eight by",
+    "nine byte",
+    "x" * 70,
+]
 NAMES_OF_KIND = {
     "int": st.one_of(st.integers(0, 40), st.sampled_from(EXTREMES)),
     "str": st.one_of(st.integers(0, 40).map(str), st.sampled_from(ODD_STRINGS)),
@@ -33,7 +48,9 @@ def column(kind, names):
 
 def numbered(kind, numbers):
     """Return a name for each number."""
-    return column(kind, numbers if kind == "int" else [f"name {number}" for number in numbers])
+    return column(
+        kind, numbers if kind == "int" else [f"name {number}" for number in numbers]
+    )
 
 
 def listed(names):
@@ -48,7 +65,11 @@ def filled(kind, signatures, bands, rows, names=None):
     """Return tables that hold these signatures in rows 0, 1, 2, ..., by default under names for these numbers."""
     made = BandTables(signatures.shape[1], bands, rows, kind)
     n = len(signatures)
-    taken = made.allot(n) if kind is None else made.admit(numbered(kind, range(n)) if names is None else names)[0]
+    taken = (
+        made.allot(n)
+        if kind is None
+        else made.admit(numbered(kind, range(n)) if names is None else names)[0]
+    )
     assert taken.tolist() == list(range(n))
     made.write(taken, signatures)
     return made
@@ -72,8 +93,15 @@ def brute_force(held, queries, bands, rows):
     """Return the rows that agree with each query in all slots of some band, none of them being empty."""
     found = []
     for query in queries:
-        agree = (held == query)[:, : bands * rows].reshape(len(held), bands, rows).all(axis=2).any(axis=1)
-        found.append(np.flatnonzero(agree & (held[:, 0] != EMPTY) & (query[0] != EMPTY)).tolist())
+        agree = (
+            (held == query)[:, : bands * rows]
+            .reshape(len(held), bands, rows)
+            .all(axis=2)
+            .any(axis=1)
+        )
+        found.append(
+            np.flatnonzero(agree & (held[:, 0] != EMPTY) & (query[0] != EMPTY)).tolist()
+        )
     return found
 
 
@@ -82,7 +110,9 @@ def packed(held):
     sections = {}
     for name, arrays in held.sections().items():
         whole = np.concatenate(arrays) if arrays else np.empty((0, 1), np.uint64)
-        sections[name] = np.frombuffer(whole.tobytes(), whole.dtype).reshape(whole.shape)
+        sections[name] = np.frombuffer(whole.tobytes(), whole.dtype).reshape(
+            whole.shape
+        )
     return sections
 
 
@@ -97,14 +127,25 @@ def tables_over(held, k, bands, rows, kind, gone=None):
 def state(held, probe, names=None):
     """Return what can be seen of tables by some queries, and by some names."""
     sizes, largest, squares = held.bucket_sizes()
-    seen = [held.unsound(), held.rows_in_use().tolist(), answers(held, probe), sizes.tolist(), largest, squares]
+    seen = [
+        held.unsound(),
+        held.rows_in_use().tolist(),
+        answers(held, probe),
+        sizes.tolist(),
+        largest,
+        squares,
+    ]
     return [*seen, len(held), None if names is None else held.find(names).tolist()]
 
 
 def tag_signatures(tags, k=2):
     """Return signatures of which each slot is a band with this tag; no two share a slot, so none are candidates."""
     return np.array(
-        [[reference.slot_of_key(tag << 32 | i, band) for band in range(k)] for i, tag in enumerate(tags)], np.uint64
+        [
+            [reference.slot_of_key(tag << 32 | i, band) for band in range(k)]
+            for i, tag in enumerate(tags)
+        ],
+        np.uint64,
     )
 
 

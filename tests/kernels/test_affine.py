@@ -15,19 +15,24 @@ from tests.conftest import csr
 from tests.reference import affine as reference
 from tests.reference.affine import MASK32, MASK64, P
 
-# Around the lanes of each level (4, 8, 16), what they hold (8, 16, 32, 64), and the block of hashes (256).
+# Around the lanes of each level (4, 8, 16), what they hold (8, 16, 32, 64), and the block of hashes
+# (256).
 COUNTS = [0, 1, 2, 3, 7, 8, 9, 255, 256, 257, 600]
 SLOTS = [1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129]
 DTYPES = {"affine32": np.uint32, "affine64": np.uint64, "legacy": np.uint64}
 OWN = {"classic": sketch.classic_constants, "fast": sketch.fast_constants}
 SCHEMES = pytest.mark.parametrize("scheme", DTYPES)
 
-EDGE = st.sampled_from([0, 1, MASK32, P - 1, P, P + 1, 8 * P, 2**63, MASK64 - 1, MASK64])
+EDGE = st.sampled_from(
+    [0, 1, MASK32, P - 1, P, P + 1, 8 * P, 2**63, MASK64 - 1, MASK64]
+)
 WORD64 = st.one_of(st.integers(0, MASK64), EDGE)
 
 
 def functions_of(scheme, a, b):
-    return affine.Functions(scheme, len(a), np.array(a, DTYPES[scheme]), np.array(b, DTYPES[scheme]))
+    return affine.Functions(
+        scheme, len(a), np.array(a, DTYPES[scheme]), np.array(b, DTYPES[scheme])
+    )
 
 
 def own_functions(scheme, k, seed=1):
@@ -35,7 +40,9 @@ def own_functions(scheme, k, seed=1):
 
 
 def fresh(scheme, *shape):
-    return np.full(shape, reference.GREATEST.get(scheme, MASK64), DTYPES.get(scheme, np.uint64))
+    return np.full(
+        shape, reference.GREATEST.get(scheme, MASK64), DTYPES.get(scheme, np.uint64)
+    )
 
 
 def lowered(functions, scheme, hashes, k):
@@ -58,7 +65,10 @@ def random_rows():
 @cache
 def expected(scheme, k):
     constants = reference.permutations(scheme, 7, k)
-    return constants, [reference.hash_values(scheme, hashes_for(scheme, row), *constants) for row in random_rows()]
+    return constants, [
+        reference.hash_values(scheme, hashes_for(scheme, row), *constants)
+        for row in random_rows()
+    ]
 
 
 # Hash values
@@ -71,7 +81,9 @@ def test_hash_values(level, scheme, k):
     functions = functions_of(scheme, *constants)
     values = fresh(scheme, len(COUNTS), k)
     functions.lower_rows(*csr(random_rows()), values)
-    for n, hashes, row, wanted in zip(COUNTS, random_rows(), values.tolist(), sketches, strict=True):
+    for n, hashes, row, wanted in zip(
+        COUNTS, random_rows(), values.tolist(), sketches, strict=True
+    ):
         assert row == wanted, f"{n} hashes"
         assert lowered(functions, scheme, hashes, k) == wanted
 
@@ -82,13 +94,25 @@ def test_hash_values(level, scheme, k):
     rows=st.lists(st.lists(WORD64, max_size=12), max_size=3),
     constants=st.lists(st.tuples(WORD64, WORD64), min_size=1, max_size=40),
 )
-@example(rows=[[MASK64], [0], []], constants=[(MASK64, MASK64), (1, 0), (0, P), (0, P - 1), (0, 7 * P), (0, 8 * P + 7)])
+@example(
+    rows=[[MASK64], [0], []],
+    constants=[
+        (MASK64, MASK64),
+        (1, 0),
+        (0, P),
+        (0, P - 1),
+        (0, 7 * P),
+        (0, 8 * P + 7),
+    ],
+)
 def test_any_constants(level, scheme, rows, constants):
     greatest = MASK32 if scheme == "affine32" else MASK64
     a, b = [x & greatest for x, _ in constants], [y & greatest for _, y in constants]
     values = fresh(scheme, len(rows), len(a))
     functions_of(scheme, a, b).lower_rows(*csr(rows), values)
-    assert values.tolist() == [reference.hash_values(scheme, hashes_for(scheme, row), a, b) for row in rows]
+    assert values.tolist() == [
+        reference.hash_values(scheme, hashes_for(scheme, row), a, b) for row in rows
+    ]
 
 
 @settings(max_examples=40)
@@ -100,7 +124,9 @@ def test_any_constants(level, scheme, rows, constants):
 )
 def test_parts_in_any_order_are_the_whole(level, scheme, hashes, cuts, k):
     functions = (
-        own_functions(scheme, k) if scheme in OWN else functions_of(scheme, *reference.permutations(scheme, 1, k))
+        own_functions(scheme, k)
+        if scheme in OWN
+        else functions_of(scheme, *reference.permutations(scheme, 1, k))
     )
     whole, parts = lowered(functions, scheme, hashes, k), fresh(scheme, k)
     edges = sorted({0, len(hashes), *(cut for cut in cuts if cut < len(hashes))})
@@ -119,7 +145,9 @@ def test_own_schemes_are_the_library_s(level, scheme, k):
     offsets, tokens = csr(rows)
     functions, values = own_functions(scheme, k, 9), fresh(scheme, len(rows), k)
     functions.lower_rows(offsets, tokens, values)
-    assert np.array_equal(values, MinHasher(k, scheme, 9).sketch(TokenSets(offsets, tokens)))
+    assert np.array_equal(
+        values, MinHasher(k, scheme, 9).sketch(TokenSets(offsets, tokens))
+    )
     one_by_one = fresh(scheme, k)
     for token in rows[7]:
         functions.lower(token, one_by_one)
@@ -129,9 +157,9 @@ def test_own_schemes_are_the_library_s(level, scheme, k):
 def test_long_batches_and_threads_without_the_interpreter_lock(level):
     hashes = np.random.default_rng(5).integers(0, 2**64, 5000, np.uint64)
     constants = reference.permutations("affine64", 1, 3)
-    assert lowered(functions_of("affine64", *constants), "affine64", hashes, 3) == reference.hash_values(
-        "affine64", hashes.tolist(), *constants
-    )
+    assert lowered(
+        functions_of("affine64", *constants), "affine64", hashes, 3
+    ) == reference.hash_values("affine64", hashes.tolist(), *constants)
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
@@ -152,14 +180,18 @@ def test_sha1_of_each_length(level):
     tokens = [data[start : start + n] for start, n in enumerate(range(300))]
     heads = [reference.sha1_head(token, 64) for token in tokens]
     assert affine.sha1(tokens, 64).tolist() == heads
-    lying_anywhere = [memoryview(data)[start : start + n] for start, n in enumerate(range(300))]
+    lying_anywhere = [
+        memoryview(data)[start : start + n] for start, n in enumerate(range(300))
+    ]
     assert affine.sha1(lying_anywhere, 64).tolist() == heads
     assert affine.sha1(iter(tokens), 32).tolist() == [head & MASK32 for head in heads]
     held = affine.Tokens([tokens[:7], [], iter(tokens[7:])])
     assert held.offsets.tolist() == [0, 7, 7, 300]
     assert held.sha1(64).tolist() == heads
     assert [affine.sha1_hash64(token) for token in tokens] == heads
-    assert [affine.sha1_hash32(token) for token in tokens] == [head & MASK32 for head in heads]
+    assert [affine.sha1_hash32(token) for token in tokens] == [
+        head & MASK32 for head in heads
+    ]
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 15, 16, 17, 31, 33, 255, 256, 257, 273])
@@ -167,13 +199,20 @@ def test_sha1_of_many_at_once(level, n):
     """Around sixteen short tokens at a time: alone, and with long ones and others than bytes among them."""
     data = np.random.default_rng(n).bytes(200)
     short = [data[i : i + i % 56] for i in range(n)]
-    for tokens in (short, [data[: 60 + i] if i % 3 == 1 else token for i, token in enumerate(short)]):
+    for tokens in (
+        short,
+        [data[: 60 + i] if i % 3 == 1 else token for i, token in enumerate(short)],
+    ):
         heads = [reference.sha1_head(token, 64) for token in tokens]
         assert affine.sha1(tokens, 64).tolist() == heads
         assert affine.Tokens([tokens]).sha1(64).tolist() == heads
-        mixed = [bytearray(token) if i % 5 == 2 else token for i, token in enumerate(tokens)]
+        mixed = [
+            bytearray(token) if i % 5 == 2 else token for i, token in enumerate(tokens)
+        ]
         assert affine.sha1(mixed, 64).tolist() == heads
-        assert affine.Tokens([mixed]).sha1(32).tolist() == [head & MASK32 for head in heads]
+        assert affine.Tokens([mixed]).sha1(32).tolist() == [
+            head & MASK32 for head in heads
+        ]
 
 
 def test_tokens_take_no_more_rows_than_they_need():
@@ -185,8 +224,12 @@ def test_tokens_take_no_more_rows_than_they_need():
 
 @given(st.lists(st.binary(max_size=200), max_size=40))
 def test_sha1_of_any_bytes(level, tokens):
-    assert affine.sha1(tokens, 64).tolist() == [reference.sha1_head(token, 64) for token in tokens]
-    assert affine.Tokens([tokens]).sha1(64).tolist() == [reference.sha1_head(token, 64) for token in tokens]
+    assert affine.sha1(tokens, 64).tolist() == [
+        reference.sha1_head(token, 64) for token in tokens
+    ]
+    assert affine.Tokens([tokens]).sha1(64).tolist() == [
+        reference.sha1_head(token, 64) for token in tokens
+    ]
 
 
 def test_long_data(level):
@@ -209,12 +252,18 @@ BYTES_LIKE = [
 
 
 def test_what_hashlib_takes():
-    heads = [int.from_bytes(hashlib.sha1(token).digest()[:8], "little") for token in BYTES_LIKE]
+    heads = [
+        int.from_bytes(hashlib.sha1(token).digest()[:8], "little")
+        for token in BYTES_LIKE
+    ]
     assert affine.sha1(BYTES_LIKE, 64).tolist() == heads
     assert affine.Tokens([BYTES_LIKE, []]).sha1(64).tolist() == heads
 
 
-@pytest.mark.parametrize("token", ["str", np.str_("str"), 1, None, 1.5, [1], memoryview(b"abcdef")[::2], object()])
+@pytest.mark.parametrize(
+    "token",
+    ["str", np.str_("str"), 1, None, 1.5, [1], memoryview(b"abcdef")[::2], object()],
+)
 def test_what_hashlib_refuses(token):
     with pytest.raises((TypeError, BufferError)) as theirs:
         hashlib.sha1(token)
@@ -241,7 +290,9 @@ def test_tokens_keep_what_could_change():
 @given(
     st.lists(
         st.one_of(
-            st.binary(max_size=40), st.text(st.characters(codec="utf-8"), max_size=20), st.integers(-(2**63), MASK64)
+            st.binary(max_size=40),
+            st.text(st.characters(codec="utf-8"), max_size=20),
+            st.integers(-(2**63), MASK64),
         )
     ),
     WORD64,
@@ -262,7 +313,10 @@ def test_native_tokens(tokens, seed):
     assert [affine.native_hash(token, seed) for token in tokens] == wanted.tolist()
 
 
-@pytest.mark.parametrize("token", [1.5, None, True, -(2**63) - 1, 2**64, "\ud800", np.int64(5), bytearray(b"a")])
+@pytest.mark.parametrize(
+    "token",
+    [1.5, None, True, -(2**63) - 1, 2**64, "\ud800", np.int64(5), bytearray(b"a")],
+)
 def test_tokens_that_are_left_to_python(token):
     assert affine.native_hash(token, 1) is None
     assert affine.native(["a", token], 1) is None
@@ -327,7 +381,11 @@ def test_values_are_checked(values):
 def test_rows_are_checked(offsets):
     functions = functions_of("affine64", [1, 3], [0, 1])
     with pytest.raises(ValueError, match=r"offsets must rise|values must be"):
-        functions.lower_rows(np.array(offsets, np.int64), np.arange(3, dtype=np.uint64), fresh("affine64", 1, 2))
+        functions.lower_rows(
+            np.array(offsets, np.int64),
+            np.arange(3, dtype=np.uint64),
+            fresh("affine64", 1, 2),
+        )
 
 
 def test_other_arguments_are_checked():

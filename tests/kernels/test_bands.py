@@ -41,7 +41,11 @@ def brute_force(keys, band=0, members=None):
         if keys[row][band] != EMPTY:
             buckets[keys[row][band]].append(row)
     pairs = (pair for bucket in buckets.values() for pair in combinations(bucket, 2))
-    return sorted((i, j) for i, j in pairs if not minhash.is_candidate(keys[i][:band], keys[j][:band]))
+    return sorted(
+        (i, j)
+        for i, j in pairs
+        if not minhash.is_candidate(keys[i][:band], keys[j][:band])
+    )
 
 
 # Keys
@@ -61,7 +65,8 @@ def signatures(draw_from):
 @example(([[7] * 256], 1, 256))
 def test_band_keys(level, case):
     rows, b, r = case
-    # A first slot of all ones makes a row empty, whatever follows: no scheme gives that to a set with tokens.
+    # A first slot of all ones makes a row empty, whatever follows: no scheme gives that to a set
+    # with tokens.
     rows = [row if row[0] != EMPTY else [EMPTY] * len(row) for row in rows]
     if rows:
         assert keys_of(rows, b, r) == [minhash.band_keys(row, b, r) for row in rows]
@@ -72,11 +77,15 @@ def test_all_numbers_of_bands(r, level):
     """Up to forty, side by side and left over: empty rows, rows that end all ones, slots behind the last band."""
     generator = np.random.default_rng(r)
     for b in range(1, 41):
-        rows = generator.integers(0, 2**64, (4, b * r + generator.integers(0, 3)), np.uint64)
+        rows = generator.integers(
+            0, 2**64, (4, b * r + generator.integers(0, 3)), np.uint64
+        )
         rows[1] = EMPTY
         rows[2, 1:] = EMPTY
         rows[3, 0], rows[3, generator.integers(1, rows.shape[1] + 1) :] = 0, EMPTY - 1
-        assert keys_of(rows, b, r) == [minhash.band_keys(row, b, r) for row in rows.tolist()]
+        assert keys_of(rows, b, r) == [
+            minhash.band_keys(row, b, r) for row in rows.tolist()
+        ]
 
 
 @pytest.mark.parametrize("offset", range(9))
@@ -161,20 +170,30 @@ def test_pairs(case):
     keys, members = case
     b = len(keys[0])
     found = [pairs_of(keys, band, members) for band in range(b)]
-    assert [sorted(pairs) for pairs in found] == [brute_force(keys, band, members) for band in range(b)]
+    assert [sorted(pairs) for pairs in found] == [
+        brute_force(keys, band, members) for band in range(b)
+    ]
     # Over all bands each candidate comes once.
     chosen = set(range(len(keys)) if members is None else members)
-    candidates = [pair for pair in minhash.candidate_pairs(keys) if chosen.issuperset(pair)]
+    candidates = [
+        pair for pair in minhash.candidate_pairs(keys) if chosen.issuperset(pair)
+    ]
     assert sorted(pair for pairs in found for pair in pairs) == candidates
 
 
 # The sort goes by eleven bits at a time and, up to 64 records, by insertion.
 SPREADS = {
-    "random": lambda generator, n: generator.integers(0, 2**64 - 1, max(n // 2, 1), np.uint64),
+    "random": lambda generator, n: generator.integers(
+        0, 2**64 - 1, max(n // 2, 1), np.uint64
+    ),
     "low digit": lambda generator, n: np.arange(n // 2 + 1, dtype=np.uint64),
     "high digit": lambda generator, n: np.arange(512, dtype=np.uint64) << np.uint64(55),
-    "third digit": lambda generator, n: (np.arange(2048, dtype=np.uint64) << np.uint64(22)) + np.uint64(5),
-    "one digit differs": lambda generator, n: np.uint64(1) << np.arange(64, dtype=np.uint64),
+    "third digit": lambda generator, n: (
+        (np.arange(2048, dtype=np.uint64) << np.uint64(22)) + np.uint64(5)
+    ),
+    "one digit differs": lambda generator, n: (
+        np.uint64(1) << np.arange(64, dtype=np.uint64)
+    ),
     "one key": lambda generator, n: np.full(1, 2**63 + 7, np.uint64),
 }
 
@@ -199,7 +218,9 @@ def rows_for(count):
     """Return bucket sizes that make this many pairs."""
     sizes = []
     while count:
-        size = next(size for size in range(2, count + 3) if size * (size + 1) // 2 > count)
+        size = next(
+            size for size in range(2, count + 3) if size * (size + 1) // 2 > count
+        )
         sizes.append(size)
         count -= size * (size - 1) // 2
     return sizes
@@ -208,11 +229,28 @@ def rows_for(count):
 PIECE = bands.FIRST_PIECE
 
 
-@pytest.mark.parametrize("count", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE - 1, 3 * PIECE, 3 * PIECE + 1, 50_000])
+@pytest.mark.parametrize(
+    "count",
+    [
+        0,
+        1,
+        PIECE - 1,
+        PIECE,
+        PIECE + 1,
+        3 * PIECE - 1,
+        3 * PIECE,
+        3 * PIECE + 1,
+        50_000,
+    ],
+)
 def test_pairs_come_in_pieces(count):
     """The walk over the buckets stops when a piece of its output is full and goes on from there."""
     keys = [[key] for key, size in enumerate(rows_for(count)) for _ in range(size)]
-    keys = np.random.default_rng(1).permutation(np.array([*keys, [EMPTY], [EMPTY]], np.uint64)).tolist()
+    keys = (
+        np.random.default_rng(1)
+        .permutation(np.array([*keys, [EMPTY], [EMPTY]], np.uint64))
+        .tolist()
+    )
     found = pairs_of(keys)
     assert len(found) == count
     assert sorted(found) == brute_force(keys)
@@ -230,14 +268,18 @@ def test_the_limit(count):
     keys = [[key] for key, size in enumerate(rows_for(count)) for _ in range(size)]
     assert len(pairs_of(keys, limit=count)) == count
     for limit in {0, count // 2, count - 1}:
-        with pytest.raises(OverflowError, match=f"band 0 alone holds more than {limit} candidate pairs"):
+        with pytest.raises(
+            OverflowError, match=f"band 0 alone holds more than {limit} candidate pairs"
+        ):
             pairs_of(keys, limit=limit)
 
 
 def test_a_huge_bucket_is_refused_early():
     """A million equal rows make 5 * 10**11 pairs: the limit is what keeps memory in bounds."""
     with pytest.raises(OverflowError, match="more than 100000 candidate pairs"):
-        bands.pairs_of_band(np.ones((1_000_000, 1), np.uint64), 0, np.arange(1_000_000), 100_000)
+        bands.pairs_of_band(
+            np.ones((1_000_000, 1), np.uint64), 0, np.arange(1_000_000), 100_000
+        )
 
 
 @pytest.mark.parametrize(

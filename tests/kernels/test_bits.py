@@ -13,9 +13,37 @@ from tests.kernels.test_sketch import unmix64
 from tests.reference import bits as reference
 from tests.reference.hashing import EMPTY, MASK64, Domain, draw, mix64
 
-# Around the lanes of each level (4, 8), its bytes (32, 64) and words of each width, and the block of tokens (256).
+# Around the lanes of each level (4, 8), its bytes (32, 64) and words of each width, and the block
+# of tokens (256).
 COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 127, 255, 256, 257, 600]
-SLOTS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 520, 1000]
+SLOTS = [
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+    520,
+    1000,
+]
 WIDTHS = [1, 2, 4, 8, 16]
 
 WORD64 = st.integers(0, MASK64)
@@ -39,7 +67,9 @@ def counts_of(a, b):
 
 
 def packed_of(signatures, width):
-    out = np.zeros((len(signatures), bits.words_of(signatures.shape[1], width)), np.uint64)
+    out = np.zeros(
+        (len(signatures), bits.words_of(signatures.shape[1], width)), np.uint64
+    )
     bits.pack(signatures, width, out)
     return out
 
@@ -54,7 +84,9 @@ def packed_counts(a, b, k, width):
 def random_signatures(n, k):
     """Return signatures of few different values a slot, so that many agree; some slots and rows without a value."""
     rng = np.random.default_rng(n * 1000 + k)
-    signatures = rng.integers(0, 3, (n, k)).astype(np.uint64) + np.arange(k, dtype=np.uint64) * np.uint64(2**50)
+    signatures = rng.integers(0, 3, (n, k)).astype(np.uint64) + np.arange(
+        k, dtype=np.uint64
+    ) * np.uint64(2**50)
     signatures[rng.random((n, k)) < 0.2] = EMPTY
     signatures[1::5] = EMPTY
     return signatures
@@ -67,7 +99,9 @@ def random_signatures(n, k):
 def test_groups(level, k):
     rng = np.random.default_rng(7)
     rows = [rng.integers(0, 2**64, n, np.uint64).tolist() for n in COUNTS]
-    assert grouped(*csr(rows), k).tolist() == [reference.one_permutation(row, k, 1) for row in rows]
+    assert grouped(*csr(rows), k).tolist() == [
+        reference.one_permutation(row, k, 1) for row in rows
+    ]
 
 
 @settings(max_examples=40)
@@ -75,7 +109,9 @@ def test_groups(level, k):
 @example(rows=[], k=1, seed=0)
 @example(rows=[[], [0], [MASK64] * 9, [0] * 300, [0, MASK64], []], k=33, seed=MASK64)
 def test_groups_of_any_tokens(level, rows, k, seed):
-    assert grouped(*csr(rows), k, seed).tolist() == [reference.one_permutation(row, k, seed) for row in rows]
+    assert grouped(*csr(rows), k, seed).tolist() == [
+        reference.one_permutation(row, k, seed) for row in rows
+    ]
 
 
 @pytest.mark.parametrize("k", [1, 3, 8, 1000, 65536])
@@ -93,15 +129,22 @@ def test_the_first_and_the_last_group(level, k):
 def test_compare(level, k):
     a, b = random_signatures(12, k), random_signatures(13, k)[:12].copy()
     b[::3, : k // 2] = a[::3, : k // 2]
-    assert counts_of(a, b) == [reference.compare(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    assert counts_of(a, b) == [
+        reference.compare(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     for one in a[:3]:
-        assert counts_of(one[None], b) == [reference.compare(one.tolist(), y) for y in b.tolist()]
+        assert counts_of(one[None], b) == [
+            reference.compare(one.tolist(), y) for y in b.tolist()
+        ]
 
 
 @settings(max_examples=40)
 @given(data=st.data(), k=st.integers(1, 40))
 def test_compare_any_slots(level, data, k):
-    a, b = (np.array(data.draw(st.lists(SLOT, min_size=k, max_size=k)), np.uint64)[None] for _ in range(2))
+    a, b = (
+        np.array(data.draw(st.lists(SLOT, min_size=k, max_size=k)), np.uint64)[None]
+        for _ in range(2)
+    )
     assert counts_of(a, b) == [reference.compare(a[0].tolist(), b[0].tolist())]
     assert counts_of(a, b) == counts_of(b, a)
 
@@ -116,9 +159,13 @@ def test_packing_and_packed_comparison(level, width, k):
     short, other = packed_of(a, width), packed_of(b, width)
     assert short.tolist() == [pack_or_empty(row, width) for row in a.tolist()]
     rows = list(zip(short.tolist(), other.tolist(), strict=True))
-    assert packed_counts(short, other, k, width) == [reference.equal_slots(x, y, k, width) for x, y in rows]
+    assert packed_counts(short, other, k, width) == [
+        reference.equal_slots(x, y, k, width) for x, y in rows
+    ]
     for one in short[:3]:
-        expected = [reference.equal_slots(one.tolist(), y, k, width) for y in other.tolist()]
+        expected = [
+            reference.equal_slots(one.tolist(), y, k, width) for y in other.tolist()
+        ]
         assert packed_counts(one[None], other, k, width) == expected
 
 
@@ -135,11 +182,19 @@ def test_packed_comparison_of_any_words(level, data, k, width):
     tail = MASK64 >> (-k * width) % 64
 
     def drawn():
-        row = data.draw(st.lists(st.one_of(WORD64, EDGE), min_size=words, max_size=words))
+        row = data.draw(
+            st.lists(st.one_of(WORD64, EDGE), min_size=words, max_size=words)
+        )
         return row if row[0] == EMPTY else [*row[:-1], row[-1] & tail]
 
-    a, b = np.array([drawn() for _ in range(3)], np.uint64), np.array([drawn() for _ in range(3)], np.uint64)
-    expected = [reference.equal_slots(x, y, k, width) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    a, b = (
+        np.array([drawn() for _ in range(3)], np.uint64),
+        np.array([drawn() for _ in range(3)], np.uint64),
+    )
+    expected = [
+        reference.equal_slots(x, y, k, width)
+        for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     assert packed_counts(a, b, k, width) == expected
 
 
@@ -149,14 +204,19 @@ def test_a_first_word_of_all_ones_is_not_taken_for_an_empty_set(level, width):
     ones = np.full((1, k), unmix64(MASK64), np.uint64)
     [words] = packed_of(ones, width).tolist()
     assert words == [MASK64 - 1] == reference.pack(ones[0].tolist(), width)
-    assert packed_counts(packed_of(ones, width), packed_of(ones, width), k, width) == [k]
+    assert packed_counts(packed_of(ones, width), packed_of(ones, width), k, width) == [
+        k
+    ]
     assert packed_of(ones[:, 1:].copy(), width).tolist() == [[MASK64 >> width]]
 
 
 def test_more_rows_than_a_block(level):
     signatures = np.repeat(random_signatures(12, 20), 60, axis=0)
     packed = packed_of(signatures, 2)
-    expected = [reference.equal_slots(packed[0].tolist(), row, 20, 2) for row in packed[::60].tolist()]
+    expected = [
+        reference.equal_slots(packed[0].tolist(), row, 20, 2)
+        for row in packed[::60].tolist()
+    ]
     assert packed_counts(packed[:1], packed, 20, 2) == np.repeat(expected, 60).tolist()
     own = [-1 if row[0] == EMPTY else 20 for row in signatures.tolist()]
     assert packed_counts(packed, packed, 20, 2) == own
@@ -171,7 +231,9 @@ def test_the_longest_signatures(level):
         packed = packed_of(a, width)
         [same, other] = packed_counts(packed[:1], packed, 65536, width)
         assert same == 65536
-        assert other == sum(mix64(x) % 2**width == mix64(x + 65536) % 2**width for x in range(65536))
+        assert other == sum(
+            mix64(x) % 2**width == mix64(x + 65536) % 2**width for x in range(65536)
+        )
 
 
 # Laws
@@ -181,8 +243,12 @@ def test_the_longest_signatures(level):
 def test_order_repeats_and_pieces_do_not_matter(level, k):
     tokens = np.random.default_rng(3).integers(0, 2**64, 700, np.uint64)
     whole = grouped(np.array([0, 700]), tokens, k)[0]
-    shuffled = np.random.default_rng(4).permutation(np.concatenate([tokens, tokens[:300], tokens[:1].repeat(256)]))
-    assert grouped(np.array([0, len(shuffled)]), shuffled, k)[0].tolist() == whole.tolist()
+    shuffled = np.random.default_rng(4).permutation(
+        np.concatenate([tokens, tokens[:300], tokens[:1].repeat(256)])
+    )
+    assert (
+        grouped(np.array([0, len(shuffled)]), shuffled, k)[0].tolist() == whole.tolist()
+    )
     for cuts in ([0, 1, 700], [0, 255, 256, 700], [0, 0, 350, 350, 699, 700]):
         assert grouped(np.array(cuts), tokens, k).min(axis=0).tolist() == whole.tolist()
 
@@ -255,7 +321,11 @@ def test_bad_rows_and_shapes_are_refused(offsets, out):
         bits.groups(offsets, tokens, 1, np.zeros(out, np.uint64))
 
 
-WORDS, SHORT, COUNT = np.zeros((3, 4), np.uint64), np.zeros((3, 3), np.uint64), np.zeros(3, np.int32)
+WORDS, SHORT, COUNT = (
+    np.zeros((3, 4), np.uint64),
+    np.zeros((3, 3), np.uint64),
+    np.zeros(3, np.int32),
+)
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,15 @@ def test_any_change_changes_the_checksum():
     assert len(sums) == 1 + 100 * 255
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.int64, np.uint64, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.uint32, np.int64, np.uint64, np.float64]
+)
 def test_checksums_of_arrays(dtype):
     array = np.arange(60).astype(dtype).reshape(12, 5)
     array.flags.writeable = False
-    assert checksum(array, array[3:4], array[:0]) == reference.checksum(array.tobytes() + array[3:4].tobytes())
+    assert checksum(array, array[3:4], array[:0]) == reference.checksum(
+        array.tobytes() + array[3:4].tobytes()
+    )
     with pytest.raises(TypeError):
         checksum(array[:, ::2])
     with pytest.raises(TypeError):

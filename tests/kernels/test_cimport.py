@@ -146,7 +146,8 @@ def agreement(bytes a, bytes b):
 """
 )
 
-# Prints, as JSON, what the project and what the Python API give for the same input: {name: [ours, theirs]}.
+# Prints, as JSON, what the project and what the Python API give for the same input: {name: [ours,
+# theirs]}.
 COMPARE = """
 import json
 import os
@@ -555,7 +556,13 @@ except (CCompilerError, DistutilsError):
 def run(folder, *command):
     """Run Python in the folder; return how that ended, and what it wrote. It compiles without optimisation."""
     quick = os.environ | {"CFLAGS": "-O0"}
-    return subprocess.run([sys.executable, *command], cwd=folder, env=quick, capture_output=True, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=quick,
+        capture_output=True,
+        encoding="utf-8",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -584,7 +591,9 @@ def asked(folder, name, source, compare):
 
 
 def judge(answers, question):
-    of_question = {name: pair for name, pair in answers.items() if name.startswith(question)}
+    of_question = {
+        name: pair for name, pair in answers.items() if name.startswith(question)
+    }
     assert of_question
     for name, (ours, theirs) in of_question.items():
         assert ours == theirs, name
@@ -599,7 +608,9 @@ def answers(compiler, tmp_path_factory):
 @pytest.fixture(scope="module")
 def answers_of_sketches(compiler, tmp_path_factory):
     """The same of the other sketches."""
-    return asked(tmp_path_factory.mktemp("sketches"), "sketches", SKETCHES, COMPARE_SKETCHES)
+    return asked(
+        tmp_path_factory.mktemp("sketches"), "sketches", SKETCHES, COMPARE_SKETCHES
+    )
 
 
 @pytest.mark.slow
@@ -610,11 +621,14 @@ def test_the_answers_are_those_of_the_python_api(answers, question):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", SKETCH_QUESTIONS)
-def test_the_answers_of_the_sketches_are_those_of_the_python_api(answers_of_sketches, question):
+def test_the_answers_of_the_sketches_are_those_of_the_python_api(
+    answers_of_sketches, question
+):
     judge(answers_of_sketches, question)
 
 
-# Prints, as JSON, what the page's project and the Python API give for the same texts: {name: [ours, theirs]}.
+# Prints, as JSON, what the page's project and the Python API give for the same texts: {name: [ours,
+# theirs]}.
 BESIDE = """
 import json
 import os
@@ -644,7 +658,13 @@ print(json.dumps({
 
 def shown(page):
     """Return the files that the page shows, by name, and what the last of them prints."""
-    files = dict(re.findall(r"^(?:[^\n]* )?`([\w.]+)`:\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    files = dict(
+        re.findall(
+            r"^(?:[^\n]* )?`([\w.]+)`:\n\n```\w+\n(.*?)^```$",
+            page,
+            re.MULTILINE | re.DOTALL,
+        )
+    )
     return files, re.search(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
 
 
@@ -691,11 +711,17 @@ OWN |= {"tables_codes", "tables_files", "tables_queries", "tables_search"}
 def declared(path):
     """Return the functions that a .pxd file declares: their types and names, arguments, and the comment above them."""
     paragraphs = path.read_text(encoding="utf-8").split("\n\n")
-    head = "\n".join(line for line in paragraphs[0].splitlines() if line.startswith("#"))
+    head = "\n".join(
+        line for line in paragraphs[0].splitlines() if line.startswith("#")
+    )
     comment = ""
     for paragraph in paragraphs:
-        found = re.findall(r"^cdef (?:inline )?([^(\n]+)\(([^)]*)\)", paragraph, re.MULTILINE)
-        above = "\n".join(line for line in paragraph.splitlines() if line.startswith("#"))
+        found = re.findall(
+            r"^cdef (?:inline )?([^(\n]+)\(([^)]*)\)", paragraph, re.MULTILINE
+        )
+        above = "\n".join(
+            line for line in paragraph.splitlines() if line.startswith("#")
+        )
         comment = above or comment
         for name, arguments in found:
             yield name, arguments, head + "\n" + comment
@@ -703,13 +729,26 @@ def declared(path):
 
 def test_the_page_names_every_function():
     offered = [path for path in KERNELS.glob("*.pxd") if path.stem not in OWN]
-    functions = {name.split()[-1].lstrip("*") for path in offered for name, _, _ in declared(path)}
+    functions = {
+        name.split()[-1].lstrip("*")
+        for path in offered
+        for name, _, _ in declared(path)
+    }
     assert len(functions) > 40
-    assert functions - set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8"))) == set()
+    assert (
+        functions - set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
+        == set()
+    )
 
 
-@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.pxd")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(KERNELS.glob("*.pxd")), ids=lambda path: path.stem
+)
 def test_comments_name_every_argument(path):
     for name, arguments, comment in declared(path):
-        names = set(re.findall(r"(\w+)(?:\[[^]]*\])?\s*(?:,|$)", re.sub(r"\[[^]]*\]", "", arguments)))
+        names = set(
+            re.findall(
+                r"(\w+)(?:\[[^]]*\])?\s*(?:,|$)", re.sub(r"\[[^]]*\]", "", arguments)
+            )
+        )
         assert names - set(re.findall(r"`(\w+)`", comment)) == set(), name

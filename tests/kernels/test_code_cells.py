@@ -21,15 +21,23 @@ class World:
         topics = rng.standard_normal((clusters, DIM))
         self.form = PointFormat("angle", DIM, dtype, None)
         self.planes = rng.standard_normal((DIM, 64 * WORDS))
-        self.rows = self.rows_of(topics[rng.integers(0, clusters, n)] + rng.standard_normal((n, DIM)) / 4)
-        self.queries = self.rows_of(topics[rng.integers(0, clusters, 30)] + rng.standard_normal((30, DIM)) / 4)
+        self.rows = self.rows_of(
+            topics[rng.integers(0, clusters, n)] + rng.standard_normal((n, DIM)) / 4
+        )
+        self.queries = self.rows_of(
+            topics[rng.integers(0, clusters, 30)] + rng.standard_normal((30, DIM)) / 4
+        )
 
     def rows_of(self, points):
         bits = np.packbits(points @ self.planes > 0, axis=1, bitorder="little")
-        return np.concatenate([bits.view(np.uint64), self.form.check(points)[1]], axis=1)
+        return np.concatenate(
+            [bits.view(np.uint64), self.form.check(points)[1]], axis=1
+        )
 
     def tables(self, rows):
-        held = BandTables(WORDS, 1, 1, payload=self.form.measure.words, apart=True, head=HEAD)
+        held = BandTables(
+            WORDS, 1, 1, payload=self.form.measure.words, apart=True, head=HEAD
+        )
         held.write(held.allot(len(rows)), rows)
         return held
 
@@ -38,14 +46,27 @@ class World:
 
     def found(self, tables, *arguments, measure=None):
         """Return {row: distance} of each query, and the number of rows that were examined."""
-        codes, points = np.ascontiguousarray(self.queries[:, :WORDS]), np.ascontiguousarray(self.queries[:, WORDS:])
+        codes, points = (
+            np.ascontiguousarray(self.queries[:, :WORDS]),
+            np.ascontiguousarray(self.queries[:, WORDS:]),
+        )
         measure = measure or self.form.measure.kernel
-        offsets, rows, distances, examined = search_codes(tables, codes, points, measure, NEAR, ENOUGH, *arguments)
+        offsets, rows, distances, examined = search_codes(
+            tables, codes, points, measure, NEAR, ENOUGH, *arguments
+        )
         pairs = [*zip(rows.tolist(), distances.tolist(), strict=True)]
         return [dict(pairs[a:b]) for a, b in pairwise(offsets)], examined.sum()
 
 
-SEARCHES = [(10,), (1, 0.02), (None, 0.05), (None, 0.0), (None, None), (10**6,), (3, None, ("closest", 20))]
+SEARCHES = [
+    (10,),
+    (1, 0.02),
+    (None, 0.05),
+    (None, 0.0),
+    (None, None),
+    (10**6,),
+    (3, None, ("closest", 20)),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -55,14 +76,18 @@ def test_the_answers_are_those_without_cells(level, n, dtype):
     without, held = world.tables(world.rows), world.tables(world.rows)
     assert world.arrange(held)
     for arguments in SEARCHES:
-        assert world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        assert (
+            world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        )
 
 
 def test_far_cells_are_skipped():
     world = World(10_000)
     without, held = world.tables(world.rows), world.tables(world.rows)
     world.arrange(held)
-    assert world.found([held], None, 0.02)[1] < 0.5 * world.found([without], None, 0.02)[1]
+    assert (
+        world.found([held], None, 0.02)[1] < 0.5 * world.found([without], None, 0.02)[1]
+    )
     assert sum(held.nbytes()) > sum(without.nbytes())
 
 
@@ -89,12 +114,17 @@ def test_rows_that_are_written_later(level):
     rows = held.rows_in_use()
     fresh = world.tables(held.signatures_of(rows))
     for arguments in SEARCHES[:-1]:
-        expected = [{rows[row]: d for row, d in each.items()} for each in world.found([fresh], *arguments)[0]]
+        expected = [
+            {rows[row]: d for row, d in each.items()}
+            for each in world.found([fresh], *arguments)[0]
+        ]
         assert world.found([held], *arguments)[0] == expected
     both = world.tables(world.rows[1900:])
     world.arrange(both)
     joined = world.tables(np.concatenate([held.signatures_of(rows), world.rows[1900:]]))
-    for mine, theirs in zip(world.found([held, both], 10)[0], world.found([joined], 10)[0], strict=True):
+    for mine, theirs in zip(
+        world.found([held, both], 10)[0], world.found([joined], 10)[0], strict=True
+    ):
         assert sorted(mine.values()) == sorted(theirs.values())
 
 
@@ -122,7 +152,9 @@ def test_what_has_no_cells():
     assert not held.arrange(("euclidean", "float32", DIM), 1)
     assert not held.arrange(("cosine", "sparse32", 4), 1)
     assert not held.arrange(("cosine", "float32", DIM + 2), 1)
-    assert not BandTables(4, 4, 1, payload=7, apart=True).arrange(("cosine", "float32", DIM), 1)
+    assert not BandTables(4, 4, 1, payload=7, apart=True).arrange(
+        ("cosine", "float32", DIM), 1
+    )
 
 
 def test_equal_points_and_points_without_a_direction():
@@ -135,12 +167,18 @@ def test_equal_points_and_points_without_a_direction():
     without, held = world.tables(rows), world.tables(rows)
     assert world.arrange(held)
     for arguments in [(None, 0.05), (3,)]:
-        assert world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        assert (
+            world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        )
     rows[::7, WORDS] = np.uint64(0x7FF8 << 48)
     without, held = world.tables(rows), world.tables(rows)
     assert world.arrange(held)
-    found, expected = (world.found([tables], None, 0.05)[0] for tables in (held, without))
-    assert repr([sorted(each.items()) for each in found]) == repr([sorted(each.items()) for each in expected])
+    found, expected = (
+        world.found([tables], None, 0.05)[0] for tables in (held, without)
+    )
+    assert repr([sorted(each.items()) for each in found]) == repr(
+        [sorted(each.items()) for each in expected]
+    )
 
 
 def test_queries_without_an_angle(level):
@@ -151,7 +189,9 @@ def test_queries_without_an_angle(level):
     world.queries[::3, WORDS] += np.uint64(1 << 52)
     world.queries[1::3, WORDS] -= np.uint64(1 << 51)
     for arguments in SEARCHES[:4]:
-        assert world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        assert (
+            world.found([held], *arguments)[0] == world.found([without], *arguments)[0]
+        )
 
 
 def test_cells_that_would_skip_little_are_not_used():
@@ -159,5 +199,7 @@ def test_cells_that_would_skip_little_are_not_used():
     world = World(10_000, clusters=10_000)
     without, held = world.tables(world.rows), world.tables(world.rows)
     world.arrange(held)
-    assert world.found([held], None, 0.01)[1] < 0.5 * world.found([without], None, 0.01)[1]
+    assert (
+        world.found([held], None, 0.01)[1] < 0.5 * world.found([without], None, 0.01)[1]
+    )
     assert world.found([held], None, 0.6)[1] == world.found([without], None, 0.6)[1]

@@ -25,7 +25,9 @@ def fixed_of(held, head, gone=None):
     sections = packed(held)
     words = sections["signatures"].size // held.limit
     sections["signatures"] = sections["signatures"].reshape(held.limit, words)
-    return BandTables.over(words - 1, 1, 1, None, sections, gone, payload=1, apart=True, head=head)
+    return BandTables.over(
+        words - 1, 1, 1, None, sections, gone, payload=1, apart=True, head=head
+    )
 
 
 def drawn(seed, n, m, words):
@@ -36,13 +38,17 @@ def drawn(seed, n, m, words):
         flips = np.zeros(shape, np.uint64)
         for _ in range(bits):
             flips ^= np.where(
-                generator.random(shape) < 0.5, np.uint64(1) << generator.integers(0, 64, shape).astype(np.uint64), 0
+                generator.random(shape) < 0.5,
+                np.uint64(1) << generator.integers(0, 64, shape).astype(np.uint64),
+                0,
             ).astype(np.uint64)
         return flips
 
     base = generator.integers(0, 2**64, words, dtype=np.uint64)
     codes, queries = base ^ near((n, words), 8), base ^ near((m, words), 4)
-    rows = np.concatenate([codes, generator.integers(0, 2**12, (n, 1)).astype(np.uint64)], axis=1)
+    rows = np.concatenate(
+        [codes, generator.integers(0, 2**12, (n, 1)).astype(np.uint64)], axis=1
+    )
     return rows, queries, generator.integers(0, 2**12, (m, 1)).astype(np.uint64)
 
 
@@ -54,24 +60,46 @@ def ends(reach, steep=0.3):
 
 def found_by(tables, queries, points, *arguments):
     """Return {row: distance} of each query, and the numbers of examined rows."""
-    offsets, rows, distances, examined = search_codes(tables, queries, points, BITS, *arguments)
-    parts = [dict(zip(rows[a:b].tolist(), distances[a:b].tolist(), strict=True)) for a, b in pairwise(offsets)]
+    offsets, rows, distances, examined = search_codes(
+        tables, queries, points, BITS, *arguments
+    )
+    parts = [
+        dict(zip(rows[a:b].tolist(), distances[a:b].tolist(), strict=True))
+        for a, b in pairwise(offsets)
+    ]
     assert sum(map(len, parts)) == len(rows) == len(distances)
     return parts, examined.tolist()
 
 
-def definition(rows, query, point, head, near, enough, most=None, within=None, limit=None, skip=()):
+def definition(
+    rows, query, point, head, near, enough, most=None, within=None, limit=None, skip=()
+):
     """Return {row: distance} and the number of examined rows, of a search with a limit or to the end."""
     hits = []
     for number, row in enumerate(rows.tolist()):
         bits = [(a ^ int(b)).bit_count() for a, b in zip(row, query, strict=False)]
-        level = max(sum(bits), next((v for v, most_bits in enumerate(near) if most_bits >= sum(bits[:head])), 10**6))
+        level = max(
+            sum(bits),
+            next(
+                (
+                    v
+                    for v, most_bits in enumerate(near)
+                    if most_bits >= sum(bits[:head])
+                ),
+                10**6,
+            ),
+        )
         if level < len(near) and number not in skip:
             hits.append((level, number, (row[-1] ^ int(point[0])).bit_count()))
     found, examined, counted, before = {}, 0, 0, 0
     for level, number, distance in sorted(hits):
         best = sorted(found.values())[: most or 1]
-        if most and level > before and len(best) == most and best[-1] <= enough[level - 1]:
+        if (
+            most
+            and level > before
+            and len(best) == most
+            and best[-1] <= enough[level - 1]
+        ):
             break
         before = level
         is_near = within is None or distance <= within
@@ -79,7 +107,9 @@ def definition(rows, query, point, head, near, enough, most=None, within=None, l
         if is_near:
             found[number] = distance
         counted += limit is not None and (limit[0] == "closest" or not is_near)
-        if limit is not None and (counted >= limit[1] or (limit[0] == "first" and is_near)):
+        if limit is not None and (
+            counted >= limit[1] or (limit[0] == "first" and is_near)
+        ):
             break
     last = sorted(found.values())[: most or len(found)][-1:]
     return {number: d for number, d in found.items() if d <= last[0]}, examined
@@ -96,9 +126,13 @@ def test_every_level_finds_what_the_definition_does(level, n, head, words):
         for most in (None, 3):
             found, examined = found_by([tables], queries, points, near, enough, most)
             for query in range(5):
-                expected = definition(rows, queries[query], points[query], head, near, enough, most)
+                expected = definition(
+                    rows, queries[query], points[query], head, near, enough, most
+                )
                 assert found[query] == expected[0]
-                assert examined[query] >= expected[1]  # more before all codes were scanned
+                assert (
+                    examined[query] >= expected[1]
+                )  # more before all codes were scanned
 
 
 @settings(max_examples=40)
@@ -113,12 +147,28 @@ def test_one_table_or_several(seed, n, cut, most, within, limit, reach, steep):
     rows, queries, points = drawn(seed, n, 4, 4)
     (near, enough), middle = ends(reach, steep), round(cut * n)
     parts = [held_of(rows[:middle], 2), held_of(rows[middle:], 2)]
-    whole = found_by([held_of(rows, 2)], queries, points, near, enough, most, within, limit)[0]
+    whole = found_by(
+        [held_of(rows, 2)], queries, points, near, enough, most, within, limit
+    )[0]
     halves = found_by(parts, queries, points, near, enough, most, within, limit)[0]
     for query in range(4):
-        expected = definition(rows, queries[query], points[query], 2, near, enough, most, within, limit)[0]
-        joined = {(row if row < 2**32 else row - 2**32 + middle): d for row, d in halves[query].items()}
-        alone = found_by([held_of(rows, 2)], queries[[query]], points[[query]], near, enough, most, within, limit)[0]
+        expected = definition(
+            rows, queries[query], points[query], 2, near, enough, most, within, limit
+        )[0]
+        joined = {
+            (row if row < 2**32 else row - 2**32 + middle): d
+            for row, d in halves[query].items()
+        }
+        alone = found_by(
+            [held_of(rows, 2)],
+            queries[[query]],
+            points[[query]],
+            near,
+            enough,
+            most,
+            within,
+            limit,
+        )[0]
         assert whole[query] == joined == alone[0] == expected
 
 
@@ -135,7 +185,12 @@ def test_rows_that_are_gone(level, fixed):
         held.discard(gone)
     found = found_by([held], queries, points, near, enough, 5)[0]
     for query in range(4):
-        assert found[query] == definition(rows, queries[query], points[query], 2, near, enough, 5, skip={*gone})[0]
+        assert (
+            found[query]
+            == definition(
+                rows, queries[query], points[query], 2, near, enough, 5, skip={*gone}
+            )[0]
+        )
 
 
 def test_rows_that_are_used_again():
@@ -146,7 +201,9 @@ def test_rows_that_are_used_again():
     held.write(held.allot(50), rows[:50][::-1].copy())
     found = found_by([held], queries, points, near, enough, 7)[0]
     for query in range(4):
-        expected = definition(rows, queries[query], points[query], 2, near, enough, 7)[0]
+        expected = definition(rows, queries[query], points[query], 2, near, enough, 7)[
+            0
+        ]
         assert sorted(found[query].values()) == sorted(expected.values())
 
 
@@ -155,7 +212,10 @@ def test_equal_codes_do_not_stall():
     rows, queries, points = drawn(5, 1, 3, 4)
     rows = np.repeat(rows, 20_000, axis=0)
     held, (near, enough) = held_of(rows, 2), ends(60)
-    assert found_by([held], queries, points, near, enough, None, None, ("closest", 10))[1] == [10] * 3
+    assert (
+        found_by([held], queries, points, near, enough, None, None, ("closest", 10))[1]
+        == [10] * 3
+    )
     found, examined = found_by([held], queries, points, near, enough, 2)
     assert list(map(len, found)) == examined == [20_000] * 3
 
@@ -163,7 +223,17 @@ def test_equal_codes_do_not_stall():
 def test_room_ends_a_search_early():
     rows, queries, points = drawn(6, 50, 600, 4)
     near, enough = ends(200)
-    arguments = [held_of(rows, 2)], queries, points, BITS, near, enough, None, None, None
+    arguments = (
+        [held_of(rows, 2)],
+        queries,
+        points,
+        BITS,
+        near,
+        enough,
+        None,
+        None,
+        None,
+    )
     whole, few = search_codes(*arguments), search_codes(*arguments, 100)
     answered = len(few[0]) - 1
     assert 1 <= answered < 600
@@ -175,14 +245,32 @@ def test_room_ends_a_search_early():
     ("change", "message"),
     [
         ({"tables": []}, "there must be 1 to 65535 tables, not 0"),
-        ({"tables": [BandTables(4, 4, 1, payload=1, apart=True)]}, "only tables with codes"),
-        ({"codes": np.zeros((2, 3), np.uint64)}, r"codes must be \(m, 4\), not \(2, 3\)"),
-        ({"points": np.zeros((1, 1), np.uint64)}, r"points must be \(2, 1\), not \(1, 1\)"),
+        (
+            {"tables": [BandTables(4, 4, 1, payload=1, apart=True)]},
+            "only tables with codes",
+        ),
+        (
+            {"codes": np.zeros((2, 3), np.uint64)},
+            r"codes must be \(m, 4\), not \(2, 3\)",
+        ),
+        (
+            {"points": np.zeros((1, 1), np.uint64)},
+            r"points must be \(2, 1\), not \(1, 1\)",
+        ),
         ({"measure": ("hamming", "bits", 2)}, "needs a payload of 2 words, not 1"),
         ({"near": np.zeros(5, np.uint8)}, "near must have 11 numbers that do not fall"),
-        ({"near": np.arange(11, dtype=np.uint8)[::-1].copy()}, "near must have 11 numbers that do not fall"),
-        ({"enough": np.zeros(0), "near": np.zeros(0, np.uint8)}, "enough must have 1 to 257 distances, not 0"),
-        ({"enough": np.zeros(258), "near": np.zeros(258, np.uint8)}, "enough must have 1 to 257 distances, not 258"),
+        (
+            {"near": np.arange(11, dtype=np.uint8)[::-1].copy()},
+            "near must have 11 numbers that do not fall",
+        ),
+        (
+            {"enough": np.zeros(0), "near": np.zeros(0, np.uint8)},
+            "enough must have 1 to 257 distances, not 0",
+        ),
+        (
+            {"enough": np.zeros(258), "near": np.zeros(258, np.uint8)},
+            "enough must have 1 to 257 distances, not 258",
+        ),
         ({"most": 0}, "most and limit must be at least 1"),
         ({"limit": ("closest", 0)}, "most and limit must be at least 1"),
         ({"within": float("nan")}, "within a number"),
@@ -201,7 +289,12 @@ def test_what_is_refused(change, message):
         search_codes(**(given | change))
 
 
-@pytest.mark.parametrize(("words", "head", "apart"), [(4, 4, True), (65, 2, True), (4, 2, False)])
+@pytest.mark.parametrize(
+    ("words", "head", "apart"), [(4, 4, True), (65, 2, True), (4, 2, False)]
+)
 def test_codes_that_are_refused(words, head, apart):
-    with pytest.raises(ValueError, match=f"a code must have {head + 1} to 64 slots of bands apart, not {words}"):
+    with pytest.raises(
+        ValueError,
+        match=f"a code must have {head + 1} to 64 slots of bands apart, not {words}",
+    ):
         BandTables(words, 1, 1, payload=1, apart=apart, head=head)

@@ -13,7 +13,9 @@ DIMS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 95, 96, 
 MEASURES = ["cosine", "euclidean", "manhattan"]
 FLOATS = {"float32": np.float32, "float64": np.float64}
 
-POINT = st.dictionaries(st.integers(0, 40), st.floats(0.5, 10, width=32), min_size=1, max_size=9)
+POINT = st.dictionaries(
+    st.integers(0, 40), st.floats(0.5, 10, width=32), min_size=1, max_size=9
+)
 
 RNG = np.random.default_rng(5)
 
@@ -38,11 +40,15 @@ def packed(vectors, measure):
 def packed_sparse(points, dtype, most, measure):
     """Return a list of dicts, index -> value, as the words of points with up to `most` values."""
     layout, half = "sparse" + dtype.name[5:], most // 2 + most % 2
-    values = np.zeros((len(points), kernel.words_of("euclidean", layout, most)), np.uint64)
+    values = np.zeros(
+        (len(points), kernel.words_of("euclidean", layout, most)), np.uint64
+    )
     for row, point in zip(values, points, strict=True):
         row[0] = len(point)
         row[1 : 1 + half].view(np.uint32)[: len(point)] = sorted(point)
-        row[1 + half :].view(dtype)[: len(point)] = [value for _, value in sorted(point.items())]
+        row[1 + half :].view(dtype)[: len(point)] = [
+            value for _, value in sorted(point.items())
+        ]
     return with_norms(values, layout, most) if measure == "cosine" else values
 
 
@@ -61,12 +67,17 @@ def distances(a, b, measure, layout, dim):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_dense_points(level, measure, dtype):
     for dim in DIMS:
-        vectors = (RNG.standard_normal((6, dim)) * 10 ** RNG.uniform(-3, 3, (6, 1))).astype(FLOATS[dtype])
+        vectors = (
+            RNG.standard_normal((6, dim)) * 10 ** RNG.uniform(-3, 3, (6, 1))
+        ).astype(FLOATS[dtype])
         words = packed(vectors, measure)
         right = [
-            reference.dense(measure, x, y) for x, y in zip(vectors[:3].tolist(), vectors[3:].tolist(), strict=True)
+            reference.dense(measure, x, y)
+            for x, y in zip(vectors[:3].tolist(), vectors[3:].tolist(), strict=True)
         ]
-        assert distances(words[:3], words[3:], measure, dtype, dim).tolist() == right, dim
+        assert distances(words[:3], words[3:], measure, dtype, dim).tolist() == right, (
+            dim
+        )
         first = vectors[0].tolist()
         right = [reference.dense(measure, first, y) for y in vectors.tolist()]
         assert distances(words[:1], words, measure, dtype, dim).tolist() == right, dim
@@ -75,7 +86,11 @@ def test_dense_points(level, measure, dtype):
 
 @settings(max_examples=40)
 @given(
-    pairs=st.lists(st.tuples(st.floats(-1e75, 1e75), st.floats(-1e75, 1e75)), min_size=1, max_size=70),
+    pairs=st.lists(
+        st.tuples(st.floats(-1e75, 1e75), st.floats(-1e75, 1e75)),
+        min_size=1,
+        max_size=70,
+    ),
     measure=st.sampled_from(["euclidean", "manhattan"]),
 )
 @example(pairs=[(0.0, -0.0)], measure="euclidean")
@@ -91,18 +106,26 @@ def test_any_numbers(level, pairs, measure):
 @settings(max_examples=40)
 @given(
     points=st.lists(
-        st.dictionaries(st.integers(0, 40), st.floats(0.5, 10, width=32), min_size=1, max_size=9), min_size=2
+        st.dictionaries(
+            st.integers(0, 40), st.floats(0.5, 10, width=32), min_size=1, max_size=9
+        ),
+        min_size=2,
     ),
     measure=st.sampled_from(MEASURES),
     dtype=st.sampled_from([np.float32, np.float64]),
     most=st.integers(9, 12),
 )
-@example(points=[{2**32 - 1: 1.0}, {0: 1.0}], measure="manhattan", dtype=np.float64, most=9)
+@example(
+    points=[{2**32 - 1: 1.0}, {0: 1.0}], measure="manhattan", dtype=np.float64, most=9
+)
 def test_sparse_points(level, points, measure, dtype, most):
     dtype = np.dtype(dtype)
     words = packed_sparse(points, dtype, most, measure)
     right = [reference.sparse(measure, points[0], point) for point in points]
-    assert distances(words[:1], words, measure, "sparse" + dtype.name[5:], most).tolist() == right
+    assert (
+        distances(words[:1], words, measure, "sparse" + dtype.name[5:], most).tolist()
+        == right
+    )
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 4, 5, 16, 17])
@@ -110,39 +133,63 @@ def test_bits(level, words):
     codes = RNG.integers(0, 2**64, (9, words), np.uint64)
     codes[1], codes[2] = 0, 2**64 - 1
     for first in range(3):
-        right = [reference.hamming(codes[first].tolist(), code) for code in codes.tolist()]
-        assert distances(codes[first : first + 1], codes, "hamming", "bits", words).tolist() == right
+        right = [
+            reference.hamming(codes[first].tolist(), code) for code in codes.tolist()
+        ]
+        assert (
+            distances(
+                codes[first : first + 1], codes, "hamming", "bits", words
+            ).tolist()
+            == right
+        )
 
 
 def test_sums_are_accurate():
     """The sums are those of exact arithmetic but for the rounding of doubles, also for floats."""
     vectors = RNG.standard_normal((2, 10_000)).astype(np.float32)
-    found = distances(*packed(vectors, "euclidean")[:, np.newaxis], "euclidean", "float32", 10_000)
+    found = distances(
+        *packed(vectors, "euclidean")[:, np.newaxis], "euclidean", "float32", 10_000
+    )
     exact = ((vectors[0].astype(np.longdouble) - vectors[1]) ** 2).sum()
     assert abs(found[0] - exact) <= 1e-14 * exact
 
 
 def test_a_count_that_is_too_large_counts_as_the_most(level):
     """Damaged files may contain any count."""
-    points = packed_sparse([{0: 1.0, 1: 2.0}, {0: 1.0, 1: 5.0}], np.dtype(np.float64), 2, "manhattan")
+    points = packed_sparse(
+        [{0: 1.0, 1: 2.0}, {0: 1.0, 1: 5.0}], np.dtype(np.float64), 2, "manhattan"
+    )
     points[:, 0] = 2**64 - 1
     assert distances(points[:1], points, "manhattan", "sparse64", 2).tolist() == [0, 3]
 
 
 def test_unaligned_and_read_only_rows(level):
     words = packed(RNG.standard_normal((4, 37)), "cosine")
-    shifted = np.empty(words.nbytes + 1, np.uint8)[1:].view(np.uint64).reshape(words.shape)
+    shifted = (
+        np.empty(words.nbytes + 1, np.uint8)[1:].view(np.uint64).reshape(words.shape)
+    )
     shifted[:] = words
     shifted.flags.writeable = False
     right = distances(words[:1], words, "cosine", "float64", 37)
-    assert distances(shifted[:1], shifted, "cosine", "float64", 37).tolist() == right.tolist()
+    assert (
+        distances(shifted[:1], shifted, "cosine", "float64", 37).tolist()
+        == right.tolist()
+    )
     assert distances(words[:1], words[:0], "cosine", "float64", 37).tolist() == []
 
 
 def test_what_is_refused():
     words = np.zeros((2, 3), np.uint64)
-    for measure, layout in [("hamming", "float32"), ("cosine", "bits"), ("L2", "float32"), ("cosine", "float16")]:
-        with pytest.raises(ValueError, match=f"no measure '{measure}' of points with the layout '{layout}'"):
+    for measure, layout in [
+        ("hamming", "float32"),
+        ("cosine", "bits"),
+        ("L2", "float32"),
+        ("cosine", "float16"),
+    ]:
+        with pytest.raises(
+            ValueError,
+            match=f"no measure '{measure}' of points with the layout '{layout}'",
+        ):
             kernel.words_of(measure, layout, 3)
     for dim in (0, 2**31):
         with pytest.raises(ValueError, match=r"dim must be in 1\.\.2\*\*31 - 1"):
@@ -154,7 +201,14 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="out must have 2 elements"):
         kernel.distances(words, words, "euclidean", "float64", 3, np.empty(3))
     with pytest.raises(ValueError, match="out must be aligned"):
-        kernel.distances(words, words, "euclidean", "float64", 3, np.empty(17, np.uint8)[1:].view(np.float64))
+        kernel.distances(
+            words,
+            words,
+            "euclidean",
+            "float64",
+            3,
+            np.empty(17, np.uint8)[1:].view(np.float64),
+        )
 
 
 # ---- pairs of rows ----
@@ -176,8 +230,14 @@ def test_distances_of_pairs_are_those_of_rows(level, measure, dtype):
         pairs = [(left, right) for left in range(9) for right in range(9)]
         for count in (0, 1, 3, 4, 5, 81):  # rows are fetched four pairs before
             some = pairs[:count]
-            rows = [np.array([pair[side] for pair in some], np.int64) for side in range(2)]
-            right = distances(words[rows[0]], words[rows[1]], measure, dtype, dim).tolist() if some else []
+            rows = [
+                np.array([pair[side] for pair in some], np.int64) for side in range(2)
+            ]
+            right = (
+                distances(words[rows[0]], words[rows[1]], measure, dtype, dim).tolist()
+                if some
+                else []
+            )
             assert of_pairs(words, some, measure, dtype, dim) == right
 
 
@@ -185,19 +245,28 @@ def test_distances_of_pairs_are_those_of_rows(level, measure, dtype):
 def test_distances_of_pairs_of_codes(level, words):
     codes = RNG.integers(0, 2**64, (5, words), np.uint64)
     pairs = [(0, 4), (4, 0), (2, 2)]
-    right = [float(reference.hamming(codes[i].tolist(), codes[j].tolist())) for i, j in pairs]
+    right = [
+        float(reference.hamming(codes[i].tolist(), codes[j].tolist())) for i, j in pairs
+    ]
     assert of_pairs(codes, pairs, "hamming", "bits", words) == right
 
 
 def test_pairs_that_are_refused():
     points = np.zeros((3, 2), np.uint64)
     for pairs in ([(0, 3)], [(3, 0)], [(0, 1), (1, 2**32 - 1)], [(2**32 - 1, 0)]):
-        with pytest.raises(ValueError, match=f"below 3, the number of points, unlike those of pair {len(pairs) - 1}"):
+        with pytest.raises(
+            ValueError,
+            match=f"below 3, the number of points, unlike those of pair {len(pairs) - 1}",
+        ):
             of_pairs(points, pairs, "euclidean", "float64", 2)
     with pytest.raises(ValueError, match="rows of 3 words, not of 2"):
         of_pairs(points, [(0, 1)], "euclidean", "float64", 3)
-    with pytest.raises(ValueError, match="out must have 1 elements, one for each pair, not 2"):
-        kernel.distances_of_pairs(points, np.zeros(1, np.uint64), "euclidean", "float64", 2, np.empty(2))
+    with pytest.raises(
+        ValueError, match="out must have 1 elements, one for each pair, not 2"
+    ):
+        kernel.distances_of_pairs(
+            points, np.zeros(1, np.uint64), "euclidean", "float64", 2, np.empty(2)
+        )
     with pytest.raises(ValueError, match="below 0"):
         of_pairs(points[:0], [(0, 0)], "euclidean", "float64", 2)
     with pytest.raises(ValueError, match="no measure 'L2'"):

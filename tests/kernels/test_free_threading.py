@@ -23,7 +23,10 @@ ROUNDS = 150
 WORDS = [f"word{i} of a text, {'ä' if i % 3 else ''} or {i * i}" for i in range(400)]
 
 
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="Python has an interpreter lock")
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"),
+    reason="Python has an interpreter lock",
+)
 def test_no_kernel_brings_the_interpreter_lock_back():
     code = """if True:
         import importlib, pkgutil, sys
@@ -32,8 +35,12 @@ def test_no_kernel_brings_the_interpreter_lock_back():
             importlib.import_module(f"lshfast.kernels.{module.name}")
         assert not sys._is_gil_enabled()
     """
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=environment)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHON_GIL"
+    }
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, env=environment
+    )
 
 
 def beside(change, *work):
@@ -75,7 +82,11 @@ def growing_and_shrinking(shared, values):
 
 def test_a_list_of_texts_that_changes_while_others_shingle_it():
     shared = list(WORDS)
-    allowed = {tuple(row.tolist()) for turn in range(7) for row in shingle([word + word[:1] * turn for word in WORDS])}
+    allowed = {
+        tuple(row.tolist())
+        for turn in range(7)
+        for row in shingle([word + word[:1] * turn for word in WORDS])
+    }
 
     def work(_):
         for row in shingle(shared, threads=1):
@@ -87,7 +98,11 @@ def test_a_list_of_texts_that_changes_while_others_shingle_it():
 def test_a_list_of_tokens_that_changes_while_others_hash_it():
     values = [word.encode() if i % 2 else word for i, word in enumerate(WORDS)]
     shared = list(values)
-    allowed = {affine.native_hash(value + value[:1] * turn, 1) for turn in range(7) for value in values}
+    allowed = {
+        affine.native_hash(value + value[:1] * turn, 1)
+        for turn in range(7)
+        for value in values
+    }
 
     def work(_):
         rows = affine.NativeRows(1)
@@ -122,7 +137,9 @@ def rows_of(numbers):
     return rows
 
 
-@pytest.mark.parametrize("key_of", [int, str, lambda i: (i, "key")], ids=["int", "str", "object"])
+@pytest.mark.parametrize(
+    "key_of", [int, str, lambda i: (i, "key")], ids=["int", "str", "object"]
+)
 def test_an_index_that_many_threads_change_and_ask_one_by_one(key_of):
     index = LSHIndex(num_perm=8, bands=2, rows_per_band=4)
     each = 400
@@ -147,12 +164,17 @@ def test_an_index_that_many_threads_change_and_ask_one_by_one(key_of):
     left = {i for i in range(THREADS * each) if i % 4}
     assert len(index) == len(left)
     for digit in range(10):
-        assert {number_of[key] for key in index.query(rows_of([digit])[0])} == {i for i in left if i % 10 == digit}
+        assert {number_of[key] for key in index.query(rows_of([digit])[0])} == {
+            i for i in left if i % 10 == digit
+        }
 
 
 def test_the_drop_in_index_that_many_threads_change_and_ask():
     lsh = MinHashLSH(num_perm=8, params=(2, 4))
-    sketches = [MinHash(num_perm=8, hashvalues=row, scheme="affine32") for row in rows_of(range(240)).astype(np.uint32)]
+    sketches = [
+        MinHash(num_perm=8, hashvalues=row, scheme="affine32")
+        for row in rows_of(range(240)).astype(np.uint32)
+    ]
 
     def work(start):
         def run():
@@ -172,7 +194,10 @@ def test_the_drop_in_index_that_many_threads_change_and_ask():
 def test_the_cpu_level_changes_while_others_compute():
     sets = TokenSets.from_sets([WORDS[i:] for i in range(50)])
     hasher = MinHasher(64)
-    tokens, signatures = shingle(WORDS, threads=1).tokens, hasher.sketch(sets, threads=1)
+    tokens, signatures = (
+        shingle(WORDS, threads=1).tokens,
+        hasher.sketch(sets, threads=1),
+    )
     levels = kernels.available()
     before = kernels.level()
 
@@ -239,7 +264,11 @@ def test_a_grouping_that_many_threads_hand_tokens():
         def run(turn):
             row = start * ROUNDS + turn
             numbers.append(
-                grouping.hold(np.array([row], np.int32), np.array([0, 3], np.int64), np.array([1, 2, 3], np.uint64))
+                grouping.hold(
+                    np.array([row], np.int32),
+                    np.array([0, 3], np.int64),
+                    np.array([1, 2, 3], np.uint64),
+                )
             )
 
         return run
@@ -253,8 +282,12 @@ def test_a_grouping_that_many_threads_hand_tokens():
 
 def test_texts_keep_what_they_were_made_of():
     """Bytes that only a list held stay as long as the Texts over them."""
-    source = [f"text number {i} ä".encode() for i in range(1000)] + [f"zahl {i} ä" for i in range(1000)]
-    expected = [value if isinstance(value, bytes) else value.encode() for value in source]
+    source = [f"text number {i} ä".encode() for i in range(1000)] + [
+        f"zahl {i} ä" for i in range(1000)
+    ]
+    expected = [
+        value if isinstance(value, bytes) else value.encode() for value in source
+    ]
     texts = text.Texts(source)
     source.clear()
     assert [texts[row] for row in range(len(texts))] == expected

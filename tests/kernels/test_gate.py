@@ -29,7 +29,9 @@ def threads(*targets):
         except BaseException as error:
             errors.append(error)
 
-    running = [threading.Thread(target=run, args=(target,), daemon=True) for target in targets]
+    running = [
+        threading.Thread(target=run, args=(target,), daemon=True) for target in targets
+    ]
     for thread in running:
         thread.start()
     try:
@@ -328,7 +330,9 @@ def test_a_child_of_a_process_with_a_writer():
     )  # fmt: skip
     with elsewhere(index.store.gate.enter_write, index.store.gate.leave_write):
         for use in uses:
-            assert child(use).startswith("RuntimeError: the process was forked while another thread was changing")
+            assert child(use).startswith(
+                "RuntimeError: the process was forked while another thread was changing"
+            )
     assert child(lambda: len(index.query(queries()[0]))) == str(BATCH)
 
 
@@ -359,7 +363,9 @@ def test_a_child_does_not_write_to_the_file(tmp_path):
         opened.insert(*batch_of(1))
         assert child(lambda: len(opened.query(queries()[0]))) == str(2 * BATCH)
         for use in (lambda: opened.insert(*batch_of(2)), opened.commit, opened.compact):
-            assert child(use).endswith("opened before this process was forked: only the parent may write to it")
+            assert child(use).endswith(
+                "opened before this process was forked: only the parent may write to it"
+            )
         assert child(opened.close) == "None"
         with pytest.raises(BlockingIOError):
             LSHIndex.open(path, "r+")
@@ -395,10 +401,14 @@ def check_answer(found):
     offsets, keys = found.offsets.tolist(), np.asarray(found.keys)
     whole = keys[: offsets[1]]
     there = np.unique(whole // BATCH)
-    assert whole.tolist() == [key for number in there for key in range(number * BATCH, (number + 1) * BATCH)]
+    assert whole.tolist() == [
+        key for number in there for key in range(number * BATCH, (number + 1) * BATCH)
+    ]
     for number in range(BATCHES):
         own = keys[offsets[1 + number] : offsets[2 + number]]
-        assert own.tolist() == (list(range(number * BATCH, (number + 1) * BATCH)) if number in there else [])
+        assert own.tolist() == (
+            list(range(number * BATCH, (number + 1) * BATCH)) if number in there else []
+        )
     return len(there)
 
 
@@ -502,9 +512,13 @@ def test_a_query_while_a_file_is_let_go_of(tmp_path, monkeypatch):
 
 def needs_timers(test):
     """Mark a test of interrupts. Python loses those that come while it throws an object away, and warns."""
-    ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")(test)
+    ignored = pytest.mark.filterwarnings(
+        "ignore::pytest.PytestUnraisableExceptionWarning"
+    )(test)
     no_timers = not hasattr(signal, "setitimer")
-    return pytest.mark.skipif(no_timers, reason="there are no timers here that interrupt")(ignored)
+    return pytest.mark.skipif(
+        no_timers, reason="there are no timers here that interrupt"
+    )(ignored)
 
 
 class interrupts:
@@ -534,7 +548,9 @@ class interrupts:
 def test_an_interrupt_ends_a_wait(side):
     """The lock is as if the thread had not come: a reader that waits behind its writer is let in."""
     gate, held, free, order = Gate(), threading.Event(), threading.Event(), []
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a test before may have replaced it
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a test before may have replaced it
 
     def hold():
         with gate.writing() if side == "reading" else gate.reading():

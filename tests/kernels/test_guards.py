@@ -36,7 +36,12 @@ def run(code, *given):
     """Run code in a process of its own, which is killed after CPU_SECONDS of work; return what it printed."""
     limits = f"import resource\nresource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))\n"
     program = limits + textwrap.dedent(code)
-    return subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", program, *given],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 # ---- chosen tokens ----
@@ -117,43 +122,103 @@ CALLS = {
     "agreements": (sets.agreements, [SIGNATURES, LEFT, RIGHT], []),
     "components": (sets.components, [LEFT, RIGHT, 3], []),
     "stars": (sets.stars, [np.arange(3), np.array([0, 1, 2, 2]), np.array([1, 0])], []),
-    "classic": (sketch.classic, [OFFSETS, TOKENS, *sketch.classic_constants(1, 8)], outs(((3, 8), np.uint64))),
-    "fast": (sketch.fast, [OFFSETS, TOKENS, *sketch.fast_constants(1, 8)], outs(((3, 8), np.uint64))),
+    "classic": (
+        sketch.classic,
+        [OFFSETS, TOKENS, *sketch.classic_constants(1, 8)],
+        outs(((3, 8), np.uint64)),
+    ),
+    "fast": (
+        sketch.fast,
+        [OFFSETS, TOKENS, *sketch.fast_constants(1, 8)],
+        outs(((3, 8), np.uint64)),
+    ),
     "band_keys": (bands.band_keys, [SIGNATURES, 4, 4], outs(((3, 4), np.uint64))),
     "pairs_of_band": (bands.pairs_of_band, [SIGNATURES, 0, np.arange(3), 99], []),
-    "number_buckets": (bands.number_buckets, [SIGNATURES, 0, np.array([2, 0, 1])], outs(((3, 16), np.int32))),
-    "filters_hold": (bands.filters_hold, [np.full((4, 9), 255, np.uint8), TOKENS, 4, 70, 3], []),
+    "number_buckets": (
+        bands.number_buckets,
+        [SIGNATURES, 0, np.array([2, 0, 1])],
+        outs(((3, 16), np.int32)),
+    ),
+    "filters_hold": (
+        bands.filters_hold,
+        [np.full((4, 9), 255, np.uint8), TOKENS, 4, 70, 3],
+        [],
+    ),
     "filters_add": (
         lambda slots, filters: bands.filters_add(filters, slots, 4, 70, 3),
         [TOKENS],
         outs(((4, 9), np.uint8)),
     ),
     "fingerprints": (sets.fingerprints, [OFFSETS, TOKENS, (2**40, 2**50)], []),
-    "join_buckets": (grouping.join_buckets, [np.array([[0, 1], [-1, 1], [0, 0]], np.int32), np.array([1, 2])], []),
+    "join_buckets": (
+        grouping.join_buckets,
+        [np.array([[0, 1], [-1, 1], [0, 0]], np.int32), np.array([1, 2])],
+        [],
+    ),
     "order": (bands.order, [TOKENS], []),
     "groups": (bits.groups, [OFFSETS, TOKENS, 7], outs(((3, 8), np.uint64))),
-    "compare": (bits.compare, [SIGNATURES, SIGNATURES[::-1].copy()], outs((3, np.int32), (3, np.int32))),
+    "compare": (
+        bits.compare,
+        [SIGNATURES, SIGNATURES[::-1].copy()],
+        outs((3, np.int32), (3, np.int32)),
+    ),
     "pack": (bits.pack, [SIGNATURES, 4], outs(((3, 1), np.uint64))),
-    "compare_packed": (bits.compare_packed, [CODES, CODES[::-1].copy(), 32, 4], outs((3, np.int32))),
+    "compare_packed": (
+        bits.compare_packed,
+        [CODES, CODES[::-1].copy(), 32, 4],
+        outs((3, np.int32)),
+    ),
     "update": (cardinality.update, [TOKENS, 5], outs((16, np.uint8))),
-    "update_rows": (cardinality.update_rows, [OFFSETS, TOKENS, 5], outs(((3, 16), np.uint8))),
+    "update_rows": (
+        cardinality.update_rows,
+        [OFFSETS, TOKENS, 5],
+        outs(((3, 16), np.uint8)),
+    ),
     "update_hashes": (cardinality.update_hashes, [TOKENS, 64], outs((16, np.uint8))),
-    "register_estimates": (cardinality.register_estimates, [np.ones((3, 16), np.uint8), 64], outs((3, float))),
-    "classic_estimates": (cardinality.classic_estimates, [SIGNATURES], outs((3, float))),
+    "register_estimates": (
+        cardinality.register_estimates,
+        [np.ones((3, 16), np.uint8), 64],
+        outs((3, float)),
+    ),
+    "classic_estimates": (
+        cardinality.classic_estimates,
+        [SIGNATURES],
+        outs((3, float)),
+    ),
     "fast_estimates": (cardinality.fast_estimates, [SIGNATURES], outs((3, float))),
     "hashes": (simhash.hashes, [TOKENS, 3], []),
     "overflowing": (simhash.overflowing, [OFFSETS, TOKENS.view(np.int64)], []),
-    "codes": (simhash.codes, [OFFSETS, TOKENS, simhash.constants(1, 2)], outs(((3, 2), np.uint64))),
+    "codes": (
+        simhash.codes,
+        [OFFSETS, TOKENS, simhash.constants(1, 2)],
+        outs(((3, 2), np.uint64)),
+    ),
     "counters": (
         simhash.counters,
         [OFFSETS, TOKENS, np.arange(40), simhash.constants(1, 2)],
         outs(((3, 128), np.int64)),
     ),
     "dots": (simhash.dots, [VECTORS, MASKS], outs(((3, 64), np.int64))),
-    "dots_of_doubles": (simhash.dots_of_doubles, [VECTORS.astype(float), MASKS], outs(((3, 64), float))),
-    "distances": (simhash.distances, [CODES, CODES[::-1].copy(), 128], outs((3, np.int32))),
-    "shells": (weighted.shells, [OFFSETS, TOKENS, WEIGHTS, 5, 20.0], outs(((3, 8), np.uint64))),
-    "icws": (weighted.icws, [OFFSETS, TOKENS, WEIGHTS, *weighted.constants(1, 8)], outs(((3, 8), np.uint64))),
+    "dots_of_doubles": (
+        simhash.dots_of_doubles,
+        [VECTORS.astype(float), MASKS],
+        outs(((3, 64), float)),
+    ),
+    "distances": (
+        simhash.distances,
+        [CODES, CODES[::-1].copy(), 128],
+        outs((3, np.int32)),
+    ),
+    "shells": (
+        weighted.shells,
+        [OFFSETS, TOKENS, WEIGHTS, 5, 20.0],
+        outs(((3, 8), np.uint64)),
+    ),
+    "icws": (
+        weighted.icws,
+        [OFFSETS, TOKENS, WEIGHTS, *weighted.constants(1, 8)],
+        outs(((3, 8), np.uint64)),
+    ),
     "multisets": (weighted.multisets, [TOKENS, np.arange(40)], []),
     "samples": (
         weighted.samples_of,
@@ -173,7 +238,11 @@ CALLS = {
     "tokens_of_integers": (text.tokens_of_integers, [TOKENS, 1], []),
     "equal texts": (text.Texts(["a", "b", "a"]).equal, [LEFT, RIGHT], []),
     "lines": (hashing.lines, [TOKENS, TOKENS[:4].copy(), 7], outs((40, np.uint64))),
-    "cheapest": (probes.cheapest, [np.sort(RNG.random((4, 3, 2))) * [0, 1], 3], outs(((4, 3, 3), np.uint32))),
+    "cheapest": (
+        probes.cheapest,
+        [np.sort(RNG.random((4, 3, 2))) * [0, 1], 3],
+        outs(((4, 3, 3), np.uint32)),
+    ),
     "keys of rows": (lambda rows: keys_of_three().take(rows), [np.array([2, 0])], []),
 }
 
@@ -187,7 +256,11 @@ def keys_of_three():
 def answer(function, inputs, written):
     returned = function(*inputs, *written)
     returned = returned if isinstance(returned, tuple) else (returned,)
-    return [np.asarray(value).tolist() for value in (*returned, *written) if value is not None]
+    return [
+        np.asarray(value).tolist()
+        for value in (*returned, *written)
+        if value is not None
+    ]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -197,10 +270,15 @@ def test_inputs_that_are_not_aligned_give_equal_results(name):
     for place, value in enumerate(inputs):
         if isinstance(value, np.ndarray):
             moved = [*inputs[:place], astray(value), *inputs[place + 1 :]]
-            assert answer(function, moved, [np.zeros_like(array) for array in written]) == expected
+            assert (
+                answer(function, moved, [np.zeros_like(array) for array in written])
+                == expected
+            )
 
 
-@pytest.mark.parametrize("name", [name for name, (_, _, written) in CALLS.items() if written])
+@pytest.mark.parametrize(
+    "name", [name for name, (_, _, written) in CALLS.items() if written]
+)
 def test_outputs_that_are_not_aligned_are_refused(name):
     function, inputs, written = CALLS[name]
     for place, array in enumerate(written):
@@ -215,13 +293,17 @@ def test_token_sets_copy_arrays_that_are_not_aligned():
     made = TokenSets(astray(OFFSETS), astray(TOKENS))
     assert made.tokens.flags.aligned
     assert made.offsets.flags.aligned
-    assert np.array_equal(MinHasher(16).sketch(made), MinHasher(16).sketch(TokenSets(OFFSETS, TOKENS)))
+    assert np.array_equal(
+        MinHasher(16).sketch(made), MinHasher(16).sketch(TokenSets(OFFSETS, TOKENS))
+    )
 
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_an_index_takes_signatures_and_keys_that_are_not_aligned(copy):
     hasher = MinHasher(16)
-    signatures = np.asarray(hasher.sketch(TokenSets.from_sets([range(i, i + 30) for i in range(5)])))
+    signatures = np.asarray(
+        hasher.sketch(TokenSets.from_sets([range(i, i + 30) for i in range(5)]))
+    )
     keys = np.arange(5)
     index = LSHIndex(0.5, 16, bands=8, rows_per_band=2)
     index.insert(astray(keys), astray(signatures), copy=copy)
@@ -238,9 +320,15 @@ def test_tables_over_sections_that_are_not_aligned_answer():
     made = tables.BandTables(16, 8, 2, "int")
     rows, _ = made.admit(np.arange(3))
     made.write(rows, SIGNATURES)
-    sections = {name: np.concatenate(arrays) for name, arrays in made.sections().items()}
-    moved = tables.BandTables.over(16, 8, 2, "int", {name: astray(array) for name, array in sections.items()})
-    assert [a.tolist() for a in moved.query(SIGNATURES)[:2]] == [a.tolist() for a in made.query(SIGNATURES)[:2]]
+    sections = {
+        name: np.concatenate(arrays) for name, arrays in made.sections().items()
+    }
+    moved = tables.BandTables.over(
+        16, 8, 2, "int", {name: astray(array) for name, array in sections.items()}
+    )
+    assert [a.tolist() for a in moved.query(SIGNATURES)[:2]] == [
+        a.tolist() for a in made.query(SIGNATURES)[:2]
+    ]
     assert moved.find(astray(np.arange(4))).tolist() == [0, 1, 2, -1]
 
 
@@ -249,7 +337,10 @@ def test_arrow_buffers_that_are_not_aligned_are_read(kind):
     pyarrow = pytest.importorskip("pyarrow")
     texts = ["one two", "", "three four five six seven", "é"]
     column = pyarrow.array(texts).cast(getattr(pyarrow, kind)())
-    buffers = [b if b is None else pyarrow.py_buffer(b"!" + b.to_pybytes()).slice(1) for b in column.buffers()]
+    buffers = [
+        b if b is None else pyarrow.py_buffer(b"!" + b.to_pybytes()).slice(1)
+        for b in column.buffers()
+    ]
     moved = pyarrow.Array.from_buffers(column.type, len(column), buffers)
     assert [bytes(each).decode() for each in text.Texts(moved)] == texts
 
@@ -265,13 +356,17 @@ def lowest(kernel, tokens, *constants, k, step):
     return out.min(axis=0)
 
 
-@pytest.mark.parametrize(("kernel", "constants"), [(sketch.classic, "classic"), (sketch.fast, "fast")])
+@pytest.mark.parametrize(
+    ("kernel", "constants"), [(sketch.classic, "classic"), (sketch.fast, "fast")]
+)
 def test_a_long_row_has_the_least_of_its_pieces(kernel, constants):
     k, tokens = 65_536, RNG.integers(0, 2**63, 3_000, dtype=np.uint64)
     drawn = getattr(sketch, f"{constants}_constants")(3, k)
     out = np.zeros((3, k), np.uint64)
     kernel(np.array([0, 5, 2_990, 3_000]), tokens, *drawn, out)
-    assert np.array_equal(out[1], lowest(kernel, tokens[5:2_990], *drawn, k=k, step=400))
+    assert np.array_equal(
+        out[1], lowest(kernel, tokens[5:2_990], *drawn, k=k, step=400)
+    )
     assert np.array_equal(out[2], lowest(kernel, tokens[2_990:], *drawn, k=k, step=400))
 
 
@@ -295,19 +390,27 @@ def test_a_long_row_has_the_code_of_the_sum_of_its_counters():
     simhash.codes(np.array([0, len(tokens)]), tokens, constants, whole)
     simhash.counters(np.array([0, len(tokens)]), tokens, None, constants, counters)
     parts = np.zeros((2, 4096), np.int64)
-    simhash.counters(np.array([0, 500_000, len(tokens)]), tokens, None, constants, parts)
+    simhash.counters(
+        np.array([0, 500_000, len(tokens)]), tokens, None, constants, parts
+    )
     assert np.array_equal(counters[0], parts.sum(axis=0))
-    assert np.array_equal(whole[0], np.packbits(parts.sum(axis=0) > 0, bitorder="little").view("<u8"))
+    assert np.array_equal(
+        whole[0], np.packbits(parts.sum(axis=0) > 0, bitorder="little").view("<u8")
+    )
 
 
 def test_many_tokens_are_counted_and_made_distinct_as_few_are():
     tokens = RNG.integers(0, 400_000, (1 << 20) + 5000, dtype=np.uint64)
     registers, rows = np.zeros(64, np.uint8), np.zeros((10, 64), np.uint8)
     cardinality.update(tokens, 3, registers)
-    cardinality.update_rows(np.linspace(0, len(tokens), 11).astype(np.int64), tokens, 3, rows)
+    cardinality.update_rows(
+        np.linspace(0, len(tokens), 11).astype(np.int64), tokens, 3, rows
+    )
     assert np.array_equal(registers, rows.max(axis=0))
     _, first = np.unique(tokens, return_index=True)
-    assert np.array_equal(sets.distinct(np.array([0, len(tokens)]), tokens)[1], tokens[np.sort(first)])
+    assert np.array_equal(
+        sets.distinct(np.array([0, len(tokens)]), tokens)[1], tokens[np.sort(first)]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["affine32", "affine64"])
@@ -316,7 +419,10 @@ def test_many_hashes_lower_values_as_few_do(scheme):
     a, b = RNG.integers(1, 2**31, (2, 4096)).astype(width)
     functions = affine.Functions(scheme, 4096, a, b)
     hashes = RNG.integers(0, 2**32, 5_000, dtype=np.uint64)
-    many, few = np.full(4096, np.iinfo(width).max, width), np.full(4096, np.iinfo(width).max, width)
+    many, few = (
+        np.full(4096, np.iinfo(width).max, width),
+        np.full(4096, np.iinfo(width).max, width),
+    )
     functions.lower(hashes, many)
     for start in range(0, 5_000, 50):
         functions.lower(hashes[start : start + 50], few)
@@ -328,10 +434,16 @@ def test_many_hashes_lower_values_as_few_do(scheme):
 def test_a_long_text_has_the_shingles_of_its_parts(unit):
     words = [f"word{number % 977}é" for number in range(700_000)]
     if unit == "word":
-        parts = [" ".join(words[max(0, start - 2) : start + 100_000]) for start in range(0, len(words), 100_000)]
+        parts = [
+            " ".join(words[max(0, start - 2) : start + 100_000])
+            for start in range(0, len(words), 100_000)
+        ]
     else:
         whole = " ".join(words)
-        parts = [whole[max(0, start - 2) : start + 1_000_000] for start in range(0, len(whole), 1_000_000)]
+        parts = [
+            whole[max(0, start - 2) : start + 1_000_000]
+            for start in range(0, len(whole), 1_000_000)
+        ]
     (long,) = shingle([" ".join(words)], unit=unit, size=3)
     assert np.array_equal(long, shingle(parts, unit=unit, size=3).tokens)
     with pytest.raises(ValueError, match="not UTF-8 at byte 6000000"):
@@ -434,7 +546,11 @@ WALK = """
 
 def interrupted_walk(call, after):
     head, tail = INTERRUPTED.split("    try:")
-    code = textwrap.dedent(head) + textwrap.dedent(WALK) + textwrap.dedent("    try:" + tail).format(call)
+    code = (
+        textwrap.dedent(head)
+        + textwrap.dedent(WALK)
+        + textwrap.dedent("    try:" + tail).format(call)
+    )
     done = run(code + after + "\n")
     assert done.stdout == "interrupted\nTrue\n", done
 
@@ -442,13 +558,17 @@ def interrupted_walk(call, after):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_ends_a_walk_between_comparisons():
-    interrupted_walk("g = walk(200_000, 100); begin(); g.step(100)", "print(0 < g.compared < 4950)")
+    interrupted_walk(
+        "g = walk(200_000, 100); begin(); g.step(100)", "print(0 < g.compared < 4950)"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_ends_a_comparison_of_long_rows():
-    interrupted_walk("g = walk(2 * 10**7, 2); begin(); g.step(2)", "print(g.compared == 0)")
+    interrupted_walk(
+        "g = walk(2 * 10**7, 2); begin(); g.step(2)", "print(g.compared == 0)"
+    )
 
 
 @pytest.mark.slow

@@ -49,16 +49,28 @@ def test_near(level, words):
     for n in [count for count in COUNTS if count <= 70]:
         for radius in (0, 1, 32 * words - 1, 32 * words, 64 * words - 1, 64 * words):
             found = near(codes[:n], codes[0], radius)
-            assert found == sorted(row for row, _ in reference.within(codes[:n].tolist(), codes[0].tolist(), radius))
+            assert found == sorted(
+                row
+                for row, _ in reference.within(
+                    codes[:n].tolist(), codes[0].tolist(), radius
+                )
+            )
 
 
-@pytest.mark.parametrize(("words", "piece"), [(1, 1024), (2, 1024), (3, 672), (8, 256), (33, 32), (64, 32)])
+@pytest.mark.parametrize(
+    ("words", "piece"), [(1, 1024), (2, 1024), (3, 672), (8, 256), (33, 32), (64, 32)]
+)
 def test_near_in_several_pieces(level, words, piece):
     """The pieces of a scan are the columns that it has room for, in groups of 32 rows."""
     for n in (piece - 1, piece, piece + 1, 2 * piece + 33):
         codes = random_codes(n, words)
-        numbers = [(row, reference.distance(code, codes[0].tolist())) for row, code in enumerate(codes.tolist())]
-        assert near(codes, codes[0], 25 * words) == [row for row, distance in numbers if distance <= 25 * words]
+        numbers = [
+            (row, reference.distance(code, codes[0].tolist()))
+            for row, code in enumerate(codes.tolist())
+        ]
+        assert near(codes, codes[0], 25 * words) == [
+            row for row, distance in numbers if distance <= 25 * words
+        ]
         best = hamming.Best(1, 5)
         best.scan(codes, codes[:1])
         wanted = sorted(numbers, key=lambda pair: (pair[1], pair[0]))[:5]
@@ -68,10 +80,14 @@ def test_near_in_several_pieces(level, words, piece):
 @settings(max_examples=25)
 @given(data=st.data(), words=st.integers(1, 64), radius=st.integers(0, 4096))
 def test_near_of_any_codes(level, data, words, radius):
-    code = st.lists(st.one_of(EDGE, st.integers(0, 2**64 - 1)), min_size=words, max_size=words)
+    code = st.lists(
+        st.one_of(EDGE, st.integers(0, 2**64 - 1)), min_size=words, max_size=words
+    )
     codes = np.array(data.draw(st.lists(code, min_size=1, max_size=6)), np.uint64)
     radius = min(radius, 64 * words)
-    rows = sorted(row for row, _ in reference.within(codes.tolist(), codes[0].tolist(), radius))
+    rows = sorted(
+        row for row, _ in reference.within(codes.tolist(), codes[0].tolist(), radius)
+    )
     assert near(codes, codes[0], radius) == rows
 
 
@@ -79,8 +95,13 @@ def test_near_of_any_codes(level, data, words, radius):
 @given(data=st.data(), words=st.integers(1, 4))
 def test_select(level, data, words):
     codes = random_codes(5, words)
-    places = data.draw(st.lists(st.integers(0, 64 * words - 1), max_size=26, unique=True))
-    mask = [sum(1 << place % 64 for place in places if place // 64 == w) for w in range(words)]
+    places = data.draw(
+        st.lists(st.integers(0, 64 * words - 1), max_size=26, unique=True)
+    )
+    mask = [
+        sum(1 << place % 64 for place in places if place // 64 == w)
+        for w in range(words)
+    ]
     found = hamming.select(codes, np.array(mask, np.uint64)).tolist()
     assert found == [reference.selected(code, mask) for code in codes.tolist()]
 
@@ -94,7 +115,9 @@ def test_unaligned_and_read_only_codes(level):
     assert near(shifted, shifted[0], 50) == near(codes, codes[0], 50)
     assert hamming.ones(shifted).tolist() == hamming.ones(codes).tolist()
     found = hamming.Counted(shifted, ordered=True).within(shifted[:1], 0.5)
-    assert sorted(found.tolist()) == sorted(hamming.Counted(codes, ordered=False).within(codes[:1], 0.5).tolist())
+    assert sorted(found.tolist()) == sorted(
+        hamming.Counted(codes, ordered=False).within(codes[:1], 0.5).tolist()
+    )
 
 
 @pytest.mark.few_cases
@@ -106,7 +129,11 @@ def test_scan_within(level, n, words):
     for radius in (0, 20 * words, 64 * words):
         found = split(np.sort(hamming.scan_within(codes, queries, radius)))
         assert found == expected(codes, queries, radius)
-        found = split(np.sort(hamming.scan_within(codes, queries, radius, live.astype(np.uint8), 7)))
+        found = split(
+            np.sort(
+                hamming.scan_within(codes, queries, radius, live.astype(np.uint8), 7)
+            )
+        )
         assert found == expected(codes, queries, radius, live, 7)
 
 
@@ -120,19 +147,30 @@ def test_nearest_by_scan(level, words, k):
     best.scan(codes[:500], queries, live[:500])
     best.scan(codes[500:], queries, live[500:], 500)
     counts, hits = best.hits()
-    wanted = [pair for j in range(2) for pair in expected(codes, queries[j : j + 1], 64 * words, live)[:k]]
-    assert [(row, distance) for _, row, distance in split(hits)] == [(row, distance) for _, row, distance in wanted]
+    wanted = [
+        pair
+        for j in range(2)
+        for pair in expected(codes, queries[j : j + 1], 64 * words, live)[:k]
+    ]
+    assert [(row, distance) for _, row, distance in split(hits)] == [
+        (row, distance) for _, row, distance in wanted
+    ]
     assert counts.tolist() == [min(k, 450)] * 2
 
 
 @pytest.mark.parametrize("k", [1, 3, 40, 1500])
 def test_nearest_of_codes_that_come_nearer(level, k):
-    codes = random_codes(3000, 2)[::-1].copy()  # each is offered when most before it are farther
+    codes = random_codes(3000, 2)[
+        ::-1
+    ].copy()  # each is offered when most before it are farther
     best = hamming.Best(1, k)
     for start in range(0, 3000, 700):
         best.scan(codes[start : start + 700], codes[-1:], None, start)
     _, hits = best.hits()
-    wanted = sorted((distance, row) for row, distance in reference.within(codes.tolist(), codes[-1].tolist(), 128))
+    wanted = sorted(
+        (distance, row)
+        for row, distance in reference.within(codes.tolist(), codes[-1].tolist(), 128)
+    )
     assert [(distance, row) for _, row, distance in split(hits)] == wanted[:k]
 
 
@@ -150,7 +188,9 @@ def sparse_codes(n, words, seed=1):
 def test_ones(level, words):
     codes = sparse_codes(40, words)
     for n in (0, 1, 40):
-        assert hamming.ones(codes[:n]).tolist() == [reference.distance(code, [0]) for code in codes[:n].tolist()]
+        assert hamming.ones(codes[:n]).tolist() == [
+            reference.distance(code, [0]) for code in codes[:n].tolist()
+        ]
 
 
 @pytest.mark.few_cases
@@ -162,22 +202,38 @@ def test_similarity(level, n, words, ordered):
     queries = np.concatenate([codes[:6], sparse_codes(4, words, seed=2)])
     counted = hamming.Counted(codes, ordered)
     wanted = [
-        [(row, value) for row, value in reference.similar(codes.tolist(), query) if live[row]]
+        [
+            (row, value)
+            for row, value in reference.similar(codes.tolist(), query)
+            if live[row]
+        ]
         for query in queries.tolist()
     ]
     for least in (1e-300, 0.2, 0.5, 2 / 3, 1.0):
         hits = split(np.sort(counted.within(queries, least, live.astype(np.uint8), 7)))
-        rows = [(j, 7 + row) for j, found in enumerate(wanted) for row, value in sorted(found) if value >= least]
+        rows = [
+            (j, 7 + row)
+            for j, found in enumerate(wanted)
+            for row, value in sorted(found)
+            if value >= least
+        ]
         assert [(j, row) for j, row in sorted((j, row) for j, row, _ in hits)] == rows
     for k in (1, 3, 500):
         best = hamming.Best(len(queries), k)
         best.similar(counted, queries, live.astype(np.uint8), 7)
         counts, hits = best.hits()
-        pairs = np.repeat(np.arange(len(queries), dtype=np.uint64), counts) << np.uint64(32)
+        pairs = np.repeat(
+            np.arange(len(queries), dtype=np.uint64), counts
+        ) << np.uint64(32)
         pairs |= (hits & np.uint64(2**32 - 1)) - np.uint64(7)
         values = hamming.similarities(codes, queries, pairs)
-        found = [(pair >> 32, pair & 2**32 - 1, value) for pair, value in zip(pairs.tolist(), values, strict=True)]
-        assert found == [(j, row, value) for j, some in enumerate(wanted) for row, value in some[:k]]
+        found = [
+            (pair >> 32, pair & 2**32 - 1, value)
+            for pair, value in zip(pairs.tolist(), values, strict=True)
+        ]
+        assert found == [
+            (j, row, value) for j, some in enumerate(wanted) for row, value in some[:k]
+        ]
 
 
 def test_similarity_of_several_parts(level):
@@ -187,8 +243,12 @@ def test_similarity_of_several_parts(level):
     whole, parts = hamming.Best(9, 20), hamming.Best(9, 20)
     whole.similar(hamming.Counted(codes, True), queries)
     for low, high in [*pairwise(ends)][::-1]:
-        parts.similar(hamming.Counted(codes[low:high], low > 10), queries, first_row=low)
-    assert [part.tolist() for part in whole.hits()] == [part.tolist() for part in parts.hits()]
+        parts.similar(
+            hamming.Counted(codes[low:high], low > 10), queries, first_row=low
+        )
+    assert [part.tolist() for part in whole.hits()] == [
+        part.tolist() for part in parts.hits()
+    ]
 
 
 def blocks_of(codes, widths):
@@ -207,9 +267,15 @@ def blocks_of(codes, widths):
 def clustered(n, words, seed=2):
     """Return codes some of which are within a few bits of each other."""
     rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 2**64, (n // 8 + 1, words), np.uint64)[rng.integers(0, n // 8 + 1, n)]
+    codes = rng.integers(0, 2**64, (n // 8 + 1, words), np.uint64)[
+        rng.integers(0, n // 8 + 1, n)
+    ]
     for _ in range(4):
-        flips = np.where(rng.random(n) < 0.6, np.uint64(1) << rng.integers(0, 64, n).astype(np.uint64), np.uint64(0))
+        flips = np.where(
+            rng.random(n) < 0.6,
+            np.uint64(1) << rng.integers(0, 64, n).astype(np.uint64),
+            np.uint64(0),
+        )
         codes[np.arange(n), rng.integers(0, words, n)] ^= flips
     return codes
 
@@ -237,11 +303,20 @@ def test_blocks(level, words, widths, radius, levels):
     assert split(np.sort(hits)) == expected(codes, queries, radius)
     hits, _ = blocks.within(queries, radius, levels, live, 1000)
     assert split(np.sort(hits)) == expected(codes, queries, radius, live, 1000)
-    found = np.concatenate([blocks.pairs(i, 0, 2**width, radius, levels, 10**6) for i, width in enumerate(widths)])
+    found = np.concatenate(
+        [
+            blocks.pairs(i, 0, 2**width, radius, levels, 10**6)
+            for i, width in enumerate(widths)
+        ]
+    )
     assert len(np.unique(found)) == len(found)  # each pair in one block only
     wanted = reference.pairs(codes.tolist(), radius)
-    assert sorted((pair >> 32, pair & 2**32 - 1) for pair in found.tolist()) == [(i, j) for i, j, _ in wanted]
-    assert hamming.distances(codes, np.sort(found)).tolist() == [distance for _, _, distance in wanted]
+    assert sorted((pair >> 32, pair & 2**32 - 1) for pair in found.tolist()) == [
+        (i, j) for i, j, _ in wanted
+    ]
+    assert hamming.distances(codes, np.sort(found)).tolist() == [
+        distance for _, _, distance in wanted
+    ]
 
 
 @pytest.mark.parametrize("k", [1, 3, 20, 401])
@@ -249,14 +324,19 @@ def test_blocks(level, words, widths, radius, levels):
 def test_nearest_by_blocks(level, words, k):
     codes = clustered(3000, words)
     queries = np.concatenate([codes[:8], random_codes(3, words)])
-    blocks, live = blocks_of(codes[500:], [10, 10, 10]), (np.arange(3000) % 5 != 0).astype(np.uint8)
+    blocks, live = (
+        blocks_of(codes[500:], [10, 10, 10]),
+        (np.arange(3000) % 5 != 0).astype(np.uint8),
+    )
     best = hamming.Best(len(queries), k)
     best.scan(codes[:500], queries, live[:500])
     scanned = best.search(blocks, queries, live[500:], 500)
     assert 0 < scanned <= len(queries)  # the far queries are scanned
     plain = hamming.Best(len(queries), k)
     plain.scan(codes, queries, live)
-    assert [part.tolist() for part in best.hits()] == [part.tolist() for part in plain.hits()]
+    assert [part.tolist() for part in best.hits()] == [
+        part.tolist() for part in plain.hits()
+    ]
 
 
 def test_a_crowded_bucket_is_scanned(level):
@@ -273,18 +353,25 @@ def test_copies(level):
     for words in (1, 2, 16):
         codes = rng.integers(0, 3, (2000, words)).astype(np.uint64)
         first = {}
-        wanted = [first.setdefault(tuple(code), row) for row, code in enumerate(codes.tolist())]
+        wanted = [
+            first.setdefault(tuple(code), row)
+            for row, code in enumerate(codes.tolist())
+        ]
         assert hamming.copies(codes).tolist() == wanted
 
 
 @pytest.mark.parametrize("batch", [1, 7, 200])
 @pytest.mark.parametrize(
-    ("words", "widths", "levels"), [(1, [0], [1]), (1, [9, 9, 9, 9], [1, 1, 1, 1]), (2, [9, 9], [2, 2])]
+    ("words", "widths", "levels"),
+    [(1, [0], [1]), (1, [9, 9, 9, 9], [1, 1, 1, 1]), (2, [9, 9], [2, 2])],
 )
 def test_keepers(level, batch, words, widths, levels):
     codes = clustered(200, words)
     blocks, levels = blocks_of(codes, widths), np.array(levels, np.uint8)
-    keepers, keeper_of = hamming.Keepers(blocks, 3, levels), np.full(200, hamming.NO_ROW, np.uint32)
+    keepers, keeper_of = (
+        hamming.Keepers(blocks, 3, levels),
+        np.full(200, hamming.NO_ROW, np.uint32),
+    )
     for low in range(0, 200, batch):
         high = min(low + batch, 200)
         for i, width in enumerate(widths):
@@ -301,7 +388,9 @@ def test_int_keys(data):
     """A dict beside the table: keys that are put again, dropped and found."""
     table, model, live = hamming.IntKeys(), {}, np.zeros(400, np.uint8)
     key, row = st.integers(-20, 20) | st.sampled_from([-(2**63), 2**63 - 1]), 0
-    for keys in data.draw(st.lists(st.lists(key, unique=True, max_size=20), max_size=12)):
+    for keys in data.draw(
+        st.lists(st.lists(key, unique=True, max_size=20), max_size=12)
+    ):
         if data.draw(st.booleans()):
             keys = np.array(keys, np.int64)
             rows = np.arange(row, row + len(keys), dtype=np.int64)
@@ -314,7 +403,9 @@ def test_int_keys(data):
             for key in keys:
                 del model[key]
         everything = np.array([*range(-21, 22), -(2**63), 2**63 - 1], np.int64)
-        assert table.find(everything).tolist() == [model.get(key, -1) for key in everything.tolist()]
+        assert table.find(everything).tolist() == [
+            model.get(key, -1) for key in everything.tolist()
+        ]
         assert np.flatnonzero(live).tolist() == sorted(model.values())
         assert table.take(np.array([*model.values()], np.int64)).tolist() == [*model]
         assert len(table) == len(model)

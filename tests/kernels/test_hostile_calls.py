@@ -14,13 +14,24 @@ import numpy as np
 import pytest
 
 import lshfast.kernels
-from lshfast.kernels import grouping, hamming, keys, kmers, pairs, passages, setjoin, tables
+from lshfast.kernels import (
+    grouping,
+    hamming,
+    keys,
+    kmers,
+    pairs,
+    passages,
+    setjoin,
+    tables,
+)
 from tests.kernels import hostile_calls
 
 TREE = Path(__file__).parents[2]
 CPU_SECONDS = 100
 MEMORY_BYTES = 6 << 30
-MODULES = sorted(module.name for module in pkgutil.iter_modules(lshfast.kernels.__path__))
+MODULES = sorted(
+    module.name for module in pkgutil.iter_modules(lshfast.kernels.__path__)
+)
 
 
 def run_calls(calls, *modules):
@@ -30,12 +41,26 @@ def run_calls(calls, *modules):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if "ASAN_OPTIONS" not in os.environ:  # the address sanitizer reserves more, and has a limit of its own
+        if (
+            "ASAN_OPTIONS" not in os.environ
+        ):  # the address sanitizer reserves more, and has a limit of its own
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
-    command = [sys.executable, "-m", "tests.kernels.hostile_calls", str(calls), *modules]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.kernels.hostile_calls",
+        str(calls),
+        *modules,
+    ]
     done = subprocess.run(
-        command, cwd=TREE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, preexec_fn=limit
+        command,
+        cwd=TREE,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, (done.returncode, lines[-1:], done.stderr[-2000:])
@@ -70,15 +95,22 @@ def keepers_of_eight():
 
 def test_rows_are_settled_only_after_they_are_matched():
     keepers, _ = keepers_of_eight()
-    with pytest.raises(ValueError, match="rows 0 to 4 must be matched before they are settled"):
+    with pytest.raises(
+        ValueError, match="rows 0 to 4 must be matched before they are settled"
+    ):
         keepers.settle(0, 4, NO_KEEPERS.copy())
 
 
 def test_rows_that_were_matched_with_some_values_are_found_out():
     keepers, _ = keepers_of_eight()
-    keepers.match(0, 1, 256, 0, 4, NO_KEEPERS.copy())  # not with value 0, which all of them have
+    keepers.match(
+        0, 1, 256, 0, 4, NO_KEEPERS.copy()
+    )  # not with value 0, which all of them have
     keepers.settle(0, 4, NO_KEEPERS.copy())
-    with pytest.raises(ValueError, match="rows before 4 were settled, and not matched with all values of block 0"):
+    with pytest.raises(
+        ValueError,
+        match="rows before 4 were settled, and not matched with all values of block 0",
+    ):
         keepers.match(0, 0, 256, 4, 8, NO_KEEPERS.copy())
 
 
@@ -86,7 +118,9 @@ def test_rows_that_were_matched_with_some_values_are_found_out():
 def test_a_batch_has_one_end(high):
     keepers, _ = keepers_of_eight()
     keepers.match(0, 0, 256, 0, 4, NO_KEEPERS.copy())
-    with pytest.raises(ValueError, match=f"rows must be to 4, to which others were matched, not {high}"):
+    with pytest.raises(
+        ValueError, match=f"rows must be to 4, to which others were matched, not {high}"
+    ):
         keepers.settle(0, high, np.full(high, hamming.NO_ROW, np.uint32))
 
 
@@ -100,7 +134,9 @@ def test_codes_that_keepers_read_do_not_move():
 def test_a_row_is_in_a_crowd_once(end):
     state = hostile_calls.crowded_grouping()
     state.add_to_crowd(0, 3)
-    with pytest.raises(ValueError, match="rows of a crowd must ascend: row 0 is not after 0"):
+    with pytest.raises(
+        ValueError, match="rows of a crowd must ascend: row 0 is not after 0"
+    ):
         state.add_to_crowd(0, end)
 
 
@@ -109,7 +145,9 @@ def test_one_slot_takes_any_step(step):
     signatures = np.arange(12, dtype=np.uint64).reshape(3, 4)
     rows = np.array([0, 2, 2, 1, 0, 1], np.int64)
     expected = grouping.slot_hashes(signatures, rows, 3, 1, 1)
-    assert grouping.slot_hashes(signatures, rows, 3, step, 1).tolist() == expected.tolist()
+    assert (
+        grouping.slot_hashes(signatures, rows, 3, step, 1).tolist() == expected.tolist()
+    )
 
 
 @pytest.mark.parametrize("count", [2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
@@ -187,9 +225,14 @@ def test_arrays_that_are_not_aligned_give_the_same_results():
         np.ones(2, np.int64),
     )
     for function in (setjoin.indexed_prefixes, setjoin.longest_prefixes):
-        assert function(rule, unaligned(sizes), True).tolist() == function(rule, sizes, True).tolist()
+        assert (
+            function(rule, unaligned(sizes), True).tolist()
+            == function(rule, sizes, True).tolist()
+        )
     texts = ["a b", "a c"]
-    assert passages.have_same_words(texts, unaligned(zeros), zeros, ones, unaligned(zeros), zeros, ones)
+    assert passages.have_same_words(
+        texts, unaligned(zeros), zeros, ones, unaligned(zeros), zeros, ones
+    )
 
 
 @pytest.mark.parametrize("least", [6, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
@@ -214,20 +257,43 @@ SIGNATURE = np.ones((1, 4), np.uint64)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda table: table.release(np.array([0])), "row 0 has a signature in the tables: erase it before"),
+        (
+            lambda table: table.release(np.array([0])),
+            "row 0 has a signature in the tables: erase it before",
+        ),
         (lambda table: table.release(np.array([2, 2])), "row 2 comes twice"),
         (lambda table: table.release(np.array([3])), "row 3 is not in use"),
-        (lambda table: table.write(np.array([0]), SIGNATURE), "row 0 has a signature in the tables: erase it before"),
-        (lambda table: table.write(np.array([2, 2]), np.repeat(SIGNATURE, 2, axis=0)), "row 2 comes twice"),
+        (
+            lambda table: table.write(np.array([0]), SIGNATURE),
+            "row 0 has a signature in the tables: erase it before",
+        ),
+        (
+            lambda table: table.write(
+                np.array([2, 2]), np.repeat(SIGNATURE, 2, axis=0)
+            ),
+            "row 2 comes twice",
+        ),
         (lambda table: table.write(np.array([3]), SIGNATURE), "row 3 is not in use"),
         (lambda table: table.erase(np.array([2])), "row 2 has no signature"),
         (lambda table: table.erase(np.array([1, 1])), "row 1 comes twice"),
         (lambda table: table.erase(np.array([3])), "row 3 is not in use"),
         (lambda table: table.discard(np.array([0, 2])), "row 2 has no signature"),
-        (lambda table: table.hand_over(np.array([2]), np.array([0])), "row 2 has no signature"),
-        (lambda table: table.hand_over(np.array([0]), np.array([2])), "row 2 has no signature"),
-        (lambda table: table.hand_over(np.array([0]), np.array([0])), "row 0 is not in use"),
-        (lambda table: table.hand_over(np.array([0, 0]), np.array([1, 1])), "row 0 comes twice"),
+        (
+            lambda table: table.hand_over(np.array([2]), np.array([0])),
+            "row 2 has no signature",
+        ),
+        (
+            lambda table: table.hand_over(np.array([0]), np.array([2])),
+            "row 2 has no signature",
+        ),
+        (
+            lambda table: table.hand_over(np.array([0]), np.array([0])),
+            "row 0 is not in use",
+        ),
+        (
+            lambda table: table.hand_over(np.array([0, 0]), np.array([1, 1])),
+            "row 0 comes twice",
+        ),
     ],
 )
 def test_rows_of_tables_are_written_erased_and_freed_in_this_order(call, message):

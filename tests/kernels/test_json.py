@@ -17,18 +17,24 @@ orjson = pytest.importorskip("orjson")
 # Bytes behind the lines, on which nothing may depend.
 BEHIND = [b"\0", b'"', b"\\", b"\n", b"}", b"\x80", b"x"]
 
-TEXT = st.text(st.one_of(st.characters(), st.sampled_from('"\\/\n\t\b\0 é漢😀\u2028')), max_size=40)
+TEXT = st.text(
+    st.one_of(st.characters(), st.sampled_from('"\\/\n\t\b\0 é漢😀\u2028')), max_size=40
+)
 NUMBER = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 VALUE = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBER, TEXT),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)
+    ),
     max_leaves=6,
 )
-RECORD = st.fixed_dictionaries({}, optional={"text": TEXT | VALUE, "id": VALUE, "other": VALUE, "é": VALUE})
+RECORD = st.fixed_dictionaries(
+    {}, optional={"text": TEXT | VALUE, "id": VALUE, "other": VALUE, "é": VALUE}
+)
 LINE = st.builds(
-    lambda record, plain, separators: json.dumps(record, ensure_ascii=plain, separators=separators).encode(
-        "utf-8", "surrogatepass"
-    ),
+    lambda record, plain, separators: json.dumps(
+        record, ensure_ascii=plain, separators=separators
+    ).encode("utf-8", "surrogatepass"),
     RECORD,
     st.booleans(),
     st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\r:  ")]),
@@ -36,11 +42,70 @@ LINE = st.builds(
 # What lines are made of, well and badly put together.
 PART = st.sampled_from(
     [
-        *[b"{", b"}", b"[", b"]", b":", b",", b'"', b" ", b"\n", b"\r", b"\t", b"\v", b"\0", b"\x1f", b"\x7f"],
-        *[b'"text"', b'"text":', b'"id":', b'{"text": "a"}', b'{"text": "a", ', b'"text": "b"', b"null", b"nul"],
-        *[b"true", b"0", b"-", b"1", b"01", b"1.5", b".5", b"1.", b"1e5", b"1E+", b"-0", b"1e999", b"NaN", b"Infinity"],
-        *[b"\\", b"\\n", b'\\"', b"\\u", b"\\u00e9", b"\\ud83d", b"\\ude00", b"\\uD83D\\uDE00", b"\\x", b"\\u12G4"],
-        *[b"\xc3\xa9", "漢".encode(), "😀".encode(), b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"],
+        *[
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b":",
+            b",",
+            b'"',
+            b" ",
+            b"\n",
+            b"\r",
+            b"\t",
+            b"\v",
+            b"\0",
+            b"\x1f",
+            b"\x7f",
+        ],
+        *[
+            b'"text"',
+            b'"text":',
+            b'"id":',
+            b'{"text": "a"}',
+            b'{"text": "a", ',
+            b'"text": "b"',
+            b"null",
+            b"nul",
+        ],
+        *[
+            b"true",
+            b"0",
+            b"-",
+            b"1",
+            b"01",
+            b"1.5",
+            b".5",
+            b"1.",
+            b"1e5",
+            b"1E+",
+            b"-0",
+            b"1e999",
+            b"NaN",
+            b"Infinity",
+        ],
+        *[
+            b"\\",
+            b"\\n",
+            b'\\"',
+            b"\\u",
+            b"\\u00e9",
+            b"\\ud83d",
+            b"\\ude00",
+            b"\\uD83D\\uDE00",
+            b"\\x",
+            b"\\u12G4",
+        ],
+        *[
+            b"\xc3\xa9",
+            "漢".encode(),
+            "😀".encode(),
+            b"\x80",
+            b"\xc0\xaf",
+            b"\xed\xa0\x80",
+            b"\xf4\x90\x80\x80",
+        ],
         *[b"\xe6\xbc", b"\xef\xbb\xbf", b"x" * 62],
     ]
 )
@@ -66,32 +131,45 @@ def scanned(data, text=b"text", keys=(), behind=b"\0", before=b""):
     values = [found.values(key, lambda raw: raw) for key in range(len(keys))]
     undecided = found.undecided.tolist()
     lines = data.split(b"\n")
-    spans = zip(found.lines.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
+    spans = zip(
+        found.lines.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True
+    )
     assert all(whole[first:last] == lines[line] for line, first, last in spans)
     texts = [text.decode() for text in Texts.of_buffer(found.texts, found.offsets)]
     return [
-        (line, None if row in undecided else (texts[row], [each[row] for each in values]))
+        (
+            line,
+            None if row in undecided else (texts[row], [each[row] for each in values]),
+        )
         for row, line in enumerate(found.lines.tolist())
     ]
 
 
 def plain(raw):
     """Return what `values` makes of a raw value: a str of strings without escapes."""
-    return raw[1:-1].decode() if raw and raw.startswith(b'"') and b"\\" not in raw else raw
+    return (
+        raw[1:-1].decode() if raw and raw.startswith(b'"') and b"\\" not in raw else raw
+    )
 
 
 def expected(data, text=b"text", keys=()):
     rows = reference.scanned(data, text, keys)
-    return [(line, row and (row[0], [plain(raw) for raw in row[1]])) for line, row in rows]
+    return [
+        (line, row and (row[0], [plain(raw) for raw in row[1]])) for line, row in rows
+    ]
 
 
 @given(st.one_of(LINE, mutated(), SOUP), st.sampled_from(BEHIND), st.integers(0, 70))
 @example(b'{"text": "a"}\r\n\v\f\n \n{"text": null}', b"}", 0)
 @example(b'{"text": "' + b"x" * 53 + b"\\", b'"', 0)
-@example(b'{"text": "a", "text": 1}\n{"text": 1, "text": "a"}\n{"\\u0074ext": "a"}', b"x", 0)
+@example(
+    b'{"text": "a", "text": 1}\n{"text": 1, "text": "a"}\n{"\\u0074ext": "a"}', b"x", 0
+)
 def test_rows_equal_the_reference(level, data, behind, shift):
     keys = b"id", "é".encode(), b"text"
-    assert scanned(data, b"text", keys, behind, b"#" * shift) == expected(data, b"text", keys)
+    assert scanned(data, b"text", keys, behind, b"#" * shift) == expected(
+        data, b"text", keys
+    )
 
 
 @given(st.one_of(mutated(), SOUP))
@@ -107,22 +185,44 @@ def test_what_is_decided_orjson_reads_alike(level, data):
             record = json.loads(content)
         assert (record["text"] or "") == row[0]
         value = row[1][0]
-        assert record.get("id") == (json.loads(value) if isinstance(value, bytes) else value)
+        assert record.get("id") == (
+            json.loads(value) if isinstance(value, bytes) else value
+        )
 
 
-@pytest.mark.parametrize("part", ["x", "é", "漢", "😀", '\\"', "\\u00e9", "\\ud83d\\ude00"])
+@pytest.mark.parametrize(
+    "part", ["x", "é", "漢", "😀", '\\"', "\\u00e9", "\\ud83d\\ude00"]
+)
 def test_strings_around_the_ends_of_blocks(level, part):
     """Every part at every place of a block of 64 bytes, in the text and in a string that is skipped."""
     for place in [0, 1, *range(36, 68), *range(100, 132)]:
         string = "a" * place + part + "b" * (place % 3)
         data = f'{{"other": "{string}", "text": "{string}"}}'.encode()
         assert scanned(data, behind=b'"') == [(0, (json.loads(f'"{string}"'), []))]
-        for cut in range(1, min(40, len(string.encode()) + 2)):  # ends of the data inside the string
+        for cut in range(
+            1, min(40, len(string.encode()) + 2)
+        ):  # ends of the data inside the string
             assert scanned(data[: -1 - cut], behind=b'"')[0][1] is None
 
 
-INVALID = [b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xf0\x8f\xbf\xbf"]
-INVALID += [b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff", b"\xc3", b"\xe6\xbc", b"\xf0\x9f\x98", b"\xc3\xa9\xa9"]
+INVALID = [
+    b"\x80",
+    b"\xc0\x80",
+    b"\xc1\xbf",
+    b"\xe0\x9f\xbf",
+    b"\xed\xa0\x80",
+    b"\xed\xbf\xbf",
+    b"\xf0\x8f\xbf\xbf",
+]
+INVALID += [
+    b"\xf4\x90\x80\x80",
+    b"\xf5\x80\x80\x80",
+    b"\xff",
+    b"\xc3",
+    b"\xe6\xbc",
+    b"\xf0\x9f\x98",
+    b"\xc3\xa9\xa9",
+]
 
 
 @pytest.mark.parametrize("invalid", INVALID, ids=repr)
@@ -135,10 +235,15 @@ def test_bytes_that_are_no_utf8_are_left_undecided(level, invalid):
             assert scanned(b'{"a": ["' + string + b'"], "text": "a"}') == [(0, None)]
 
 
-@pytest.mark.parametrize(("first", "last"), [(0x80, 0x8FF), (0xD7C0, 0xD7FF), (0xE000, 0xE040), (0xFFC0, 0x1003F)])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0x80, 0x8FF), (0xD7C0, 0xD7FF), (0xE000, 0xE040), (0xFFC0, 0x1003F)],
+)
 def test_characters_at_the_edges_of_utf8(level, first, last):
     text = "".join(map(chr, range(first, last + 1))) + "\U0010ffff"
-    assert scanned(json.dumps({"text": text}, ensure_ascii=False).encode()) == [(0, (text, []))]
+    assert scanned(json.dumps({"text": text}, ensure_ascii=False).encode()) == [
+        (0, (text, []))
+    ]
     assert scanned(json.dumps({"text": text}).encode()) == [(0, (text, []))]
 
 
@@ -157,7 +262,10 @@ def test_the_length_of_numbers_is_bounded(level):
     for digits in (b"9", b"-1", b"0.", b"1e"):
         for more, decided in ((640, True), (641, False)):
             value = digits + b"0" * (more - len(digits))
-            for line in (b'{"text": "t", "id": ' + value + b"}", b'{"a": [' + value + b'], "text": "t"}'):
+            for line in (
+                b'{"text": "t", "id": ' + value + b"}",
+                b'{"a": [' + value + b'], "text": "t"}',
+            ):
                 assert (scanned(line)[0][1] is not None) == decided
                 assert scanned(line, keys=(b"id",)) == expected(line, keys=(b"id",))
 
@@ -181,7 +289,9 @@ def test_hostile_lines_take_time_in_proportion(level):
 
 
 def test_a_name_for_several_members(level):
-    data = b'{"text": "a\\n", "n": 1}\n{"n": 2, "text": "b", "text": "c"}\n{"text": null}'
+    data = (
+        b'{"text": "a\\n", "n": 1}\n{"n": 2, "text": "b", "text": "c"}\n{"text": null}'
+    )
     assert scanned(data, b"text", (b"text", b"n")) == [
         (0, ("a\n", [b'"a\\n"', b"1"])),
         (1, ("c", ["c", b"2"])),
@@ -202,7 +312,9 @@ def test_arguments_are_checked():
     for start, end in ((-1, 2), (3, 2), (0, 14), (0, 2**62)):
         with pytest.raises(ValueError, match=r"start and end must be in 0\.\.13, not"):
             kernels.scan(data, start, end, b"text")
-    with pytest.raises(ValueError, match=r"start and end must be in 0\.\.-64, not 0 and 0"):
+    with pytest.raises(
+        ValueError, match=r"start and end must be in 0\.\.-64, not 0 and 0"
+    ):
         kernels.scan(b"", 0, 0, b"text")
     with pytest.raises(ValueError, match="there must be at most 3 keys, not 4"):
         kernels.scan(data, 0, 13, b"text", (b"a", b"b", b"c", b"d"))
@@ -235,7 +347,13 @@ def test_texts_of_a_buffer():
 
 @pytest.mark.few_cases
 @given(
-    st.lists(st.one_of(LINE, mutated().map(lambda data: data.split(b"\n")[0]), SOUP.map(lambda d: d.split(b"\n")[0])))
+    st.lists(
+        st.one_of(
+            LINE,
+            mutated().map(lambda data: data.split(b"\n")[0]),
+            SOUP.map(lambda d: d.split(b"\n")[0]),
+        )
+    )
 )
 def test_spans_are_scanned_as_lines_are(level, lines):
     """In any order, with other bytes between them."""
@@ -250,10 +368,14 @@ def test_spans_are_scanned_as_lines_are(level, lines):
     chosen = [np.array(places, np.int64)[order] for places in (starts, stops)]
     found = kernels.scan_spans(data + b'"' * kernels.PADDING, *chosen, b"text")
     rows = [reference.scanned(lines[row], b"text", ())[0][1] for row in order]
-    assert found.undecided.tolist() == [row for row, wanted in enumerate(rows) if wanted is None]
+    assert found.undecided.tolist() == [
+        row for row, wanted in enumerate(rows) if wanted is None
+    ]
     texts = [text.decode() for text in Texts.of_buffer(found.texts, found.offsets)]
     assert texts == [wanted[0] if wanted else "" for wanted in rows]
-    assert [found.starts.tolist(), found.stops.tolist()] == [places.tolist() for places in chosen]
+    assert [found.starts.tolist(), found.stops.tolist()] == [
+        places.tolist() for places in chosen
+    ]
 
 
 def test_unaligned_spans(tmp_path):
@@ -270,27 +392,48 @@ def test_unaligned_spans(tmp_path):
 def test_spans_are_checked():
     data = b'{"text": "a"}' + bytes(kernels.PADDING)
     for starts, stops in (([-1], [2]), ([3], [3]), ([0], [14]), ([5], [2])):
-        with pytest.raises(ValueError, match=r"lines must be in 0\.\.13 and not empty, not "):
-            kernels.scan_spans(data, np.array(starts, np.int64), np.array(stops, np.int64), b"text")
+        with pytest.raises(
+            ValueError, match=r"lines must be in 0\.\.13 and not empty, not "
+        ):
+            kernels.scan_spans(
+                data, np.array(starts, np.int64), np.array(stops, np.int64), b"text"
+            )
     with pytest.raises(ValueError, match="as many stops as starts, not 2 and 1"):
         kernels.scan_spans(data, np.zeros(1, np.int64), np.ones(2, np.int64), b"text")
-    assert kernels.scan_spans(bytes(kernels.PADDING), *np.zeros((2, 0), np.int64), b"text").count == 0
+    assert (
+        kernels.scan_spans(
+            bytes(kernels.PADDING), *np.zeros((2, 0), np.int64), b"text"
+        ).count
+        == 0
+    )
 
 
-@given(st.lists(st.sampled_from([b"\n", b"a", b"\r", b"bcd" * 40]), max_size=60).map(b"".join), st.data())
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"\r", b"bcd" * 40]), max_size=60).map(
+        b"".join
+    ),
+    st.data(),
+)
 def test_ends_of_lines(data, draw):
     end = draw.draw(st.integers(0, len(data)))
     start = draw.draw(st.integers(0, end))
-    assert kernels.line_ends(data, start, end).tolist() == [i for i in range(start, end) if data[i] == 10]
+    assert kernels.line_ends(data, start, end).tolist() == [
+        i for i in range(start, end) if data[i] == 10
+    ]
 
 
 def test_ends_of_lines_are_checked():
     for start, end in ((0, 4), (3, 2)):
-        with pytest.raises(ValueError, match=f"must be in 0..3, ascending, not {start} and {end}"):
+        with pytest.raises(
+            ValueError, match=f"must be in 0..3, ascending, not {start} and {end}"
+        ):
             kernels.line_ends(b"abc", start, end)
 
 
-@given(st.binary(max_size=200), st.lists(st.tuples(st.integers(0, 250), st.integers(0, 60)), max_size=6))
+@given(
+    st.binary(max_size=200),
+    st.lists(st.tuples(st.integers(0, 250), st.integers(0, 60)), max_size=6),
+)
 def test_spans_are_read_one_behind_the_other(tmp_path_factory, data, spans):
     path = tmp_path_factory.mktemp("spans") / "data"
     path.write_bytes(data)
@@ -301,7 +444,10 @@ def test_spans_are_read_one_behind_the_other(tmp_path_factory, data, spans):
         whole = kernels.read_spans(file.fileno(), starts, sizes, out)
     assert whole == all(size == 0 or start + size <= len(data) for start, size in spans)
     if whole:
-        assert out.tobytes() == b"".join(data[start : start + size] for start, size in spans) + b"\7\7\7"
+        assert (
+            out.tobytes()
+            == b"".join(data[start : start + size] for start, size in spans) + b"\7\7\7"
+        )
 
 
 def test_spans_that_cannot_be_read(tmp_path):
@@ -309,7 +455,9 @@ def test_spans_that_cannot_be_read(tmp_path):
     path.write_bytes(bytes(100))
 
     def read(starts, sizes, number):
-        return kernels.read_spans(number, np.array(starts, np.int64), np.array(sizes, np.int64), out)
+        return kernels.read_spans(
+            number, np.array(starts, np.int64), np.array(sizes, np.int64), out
+        )
 
     with path.open("wb") as file:
         with pytest.raises(OSError, match="Bad file descriptor"):
@@ -320,7 +468,9 @@ def test_spans_that_cannot_be_read(tmp_path):
             read([-1], [1], file.fileno())
         with pytest.raises(ValueError, match="must not be negative, not 0 and -1"):
             read([0], [-1], file.fileno())
-        with pytest.raises(ValueError, match="the spans have 9 bytes, and out has room for 8"):
+        with pytest.raises(
+            ValueError, match="the spans have 9 bytes, and out has room for 8"
+        ):
             read([0, 0], [1, 8], file.fileno())
         with pytest.raises(MemoryError):
             read([0, 0], [2**62, 2**62], file.fileno())

@@ -14,7 +14,32 @@ from tests.reference import kmers
 ALL = 2**64 - 1
 
 # Letters of k-mers, around the words of eight letters and the blocks of 16 that are hashed.
-LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 21, 23, 24, 25, 31, 32, 33, 40, 47, 48, 49, 51, 55, 56, 63, 64]
+LENGTHS = [
+    1,
+    2,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    21,
+    23,
+    24,
+    25,
+    31,
+    32,
+    33,
+    40,
+    47,
+    48,
+    49,
+    51,
+    55,
+    56,
+    63,
+    64,
+]
 
 # Around the lanes (8), the block of k-mers (1024) and the piece of letters (32768).
 SIZES = [0, 1, 7, 8, 9, 15, 16, 17, 1023, 1024, 1025, 2049]
@@ -61,7 +86,9 @@ def test_all_sizes(level, count):
 
 @given(characters, st.integers(1, 64))
 @example("A" * 80, 8)
-@example("AT" * 40, 64)  # palindromes: each k-mer equals its reverse complement, or the next one
+@example(
+    "AT" * 40, 64
+)  # palindromes: each k-mer equals its reverse complement, or the next one
 @example("ACGT" * 20, 16)
 @example("GATTACA" * 10 + "N" + "GATTACA" * 10, 31)
 @example("NNN", 1)
@@ -88,14 +115,20 @@ def test_parts_of_a_sequence(level, data, k):
 def test_a_sequence_longer_than_a_piece(level):
     text = letters_of(70_000)
     found = sampled(text, 31, ALL // 50)
-    assert found == [value for value in sampled(text[:35_000], 31) + sampled(text[34_970:], 31) if value <= ALL // 50]
+    assert found == [
+        value
+        for value in sampled(text[:35_000], 31) + sampled(text[34_970:], 31)
+        if value <= ALL // 50
+    ]
     assert len(found) == pytest.approx(1400, abs=4 * 1400**0.5)
 
 
 def test_the_bound_is_included(level):
     values = sampled(letters_of(200), 21)
     for bound in sorted(values)[:3]:
-        assert sampled(letters_of(200), 21, bound) == [value for value in values if value <= bound]
+        assert sampled(letters_of(200), 21, bound) == [
+            value for value in values if value <= bound
+        ]
     assert sampled(letters_of(200), 21, min(values) - 1) == []
 
 
@@ -103,7 +136,9 @@ def test_read_only_and_unaligned_characters(level):
     text = letters_of(100)
     buffer = np.frombuffer(b"x" + text.encode(), np.uint8)[1:]
     out = np.empty(100, np.uint64)
-    assert out[: KmerReader(31, ALL).sample(buffer, out, True)].tolist() == kmers.hashes(text, 31)
+    assert out[
+        : KmerReader(31, ALL).sample(buffer, out, True)
+    ].tolist() == kmers.hashes(text, 31)
 
 
 def read_in_pieces(data, k, sizes, records):
@@ -134,7 +169,10 @@ ends = st.sampled_from(["\n", "\r\n"])
 
 
 @given(
-    st.lists(st.tuples(names, fasta_lines), min_size=1, max_size=5), ends, st.lists(st.integers(0, 9)), st.booleans()
+    st.lists(st.tuples(names, fasta_lines), min_size=1, max_size=5),
+    ends,
+    st.lists(st.integers(0, 9)),
+    st.booleans(),
 )
 def test_fasta(level, records, end, sizes, separate):
     lines, line, expected = [], 1, []
@@ -144,7 +182,9 @@ def test_fasta(level, records, end, sizes, separate):
         line += 1 + len(sequence)
     data = end.join(lines).encode()
     found = read_in_pieces(data, 3, sizes, separate)
-    assert found == (expected if separate else [value for _, _, own in expected for value in own])
+    assert found == (
+        expected if separate else [value for _, _, own in expected for value in own]
+    )
 
 
 bases = st.text(st.sampled_from("ACGTN"), max_size=12)
@@ -158,12 +198,25 @@ def test_fastq(level, records, end, sizes, separate, width):
     """Also with sequences and qualities of several lines; a quality may begin with @ or +."""
     lines, expected = [], []
     for name, sequence, more, data in records:
-        quality = data.draw(st.text(st.sampled_from("@+!I~>"), min_size=len(sequence), max_size=len(sequence)))
+        quality = data.draw(
+            st.text(
+                st.sampled_from("@+!I~>"),
+                min_size=len(sequence),
+                max_size=len(sequence),
+            )
+        )
         expected.append([name.encode(), len(lines) + 1, kmers.hashes(sequence, 3)])
         cut = [slice(at, at + width) for at in range(0, max(1, len(sequence)), width)]
-        lines += [f"@{name}", *(sequence[part] for part in cut), f"+{more}", *(quality[part] for part in cut)]
+        lines += [
+            f"@{name}",
+            *(sequence[part] for part in cut),
+            f"+{more}",
+            *(quality[part] for part in cut),
+        ]
     found = read_in_pieces(end.join(lines).encode(), 3, sizes, separate)
-    assert found == (expected if separate else [value for _, _, own in expected for value in own])
+    assert found == (
+        expected if separate else [value for _, _, own in expected for value in own]
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,7 +228,11 @@ def test_fastq(level, records, end, sizes, separate, width):
         (b"\n\n;ACGT\n", 3, "the first line must begin with > or @"),
         (b"@a\nACGT\n", 4, "ends in the sequence"),
         (b"@a\nACGT\n+\n", 5, r"\(4\), not 0"),
-        (b"@a\nACGT\n+\nIII\n", 6, r"ends in the quality of this record; .* \(4\), not 3"),
+        (
+            b"@a\nACGT\n+\nIII\n",
+            6,
+            r"ends in the quality of this record; .* \(4\), not 3",
+        ),
         (b"@a\nACGT\n+\nIIII\n@b\n", 7, "ends in the sequence"),
         (b"@a\nACGT\n+\nIIIII\n", 4, "more characters than the sequence"),
         (b"@a\nACGT\n+\nIIII\nACGT\n", 5, "must begin with @"),
@@ -205,7 +262,11 @@ def test_long_headers_are_cut():
     assert reader.read(data, 0, np.empty(len(data), np.uint64), True) == (5002, 0, True)
     assert reader.name == b"n" * MOST_NAME_BYTES
     assert reader.cut
-    assert reader.read(data, 5002, np.empty(len(data), np.uint64), True) == (len(data), 2, False)
+    assert reader.read(data, 5002, np.empty(len(data), np.uint64), True) == (
+        len(data),
+        2,
+        False,
+    )
     assert reader.letters == 4
 
 
@@ -216,14 +277,24 @@ def test_letters_and_lines_are_counted():
     assert (reader.letters, reader.line, reader.record_line) == (8, 7, 5)
 
 
-sketches = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12).map(sorted), min_size=1, max_size=4)
+sketches = st.lists(
+    st.lists(st.integers(0, 30), unique=True, max_size=12).map(sorted),
+    min_size=1,
+    max_size=4,
+)
 
 
 @given(sketches, sketches, st.integers(1, 14))
 def test_the_smallest_hashes_of_both(a, b, bottom):
-    i, j = (side.ravel() for side in np.meshgrid(np.arange(len(a)), np.arange(len(b)), indexing="ij"))
+    i, j = (
+        side.ravel()
+        for side in np.meshgrid(np.arange(len(a)), np.arange(len(b)), indexing="ij")
+    )
     shared, together = bottom_shared(*csr(a), *csr(b), i, j, bottom)
-    expected = [kmers.bottom_shared(a[x], b[y], bottom) for x, y in zip(i.tolist(), j.tolist(), strict=True)]
+    expected = [
+        kmers.bottom_shared(a[x], b[y], bottom)
+        for x, y in zip(i.tolist(), j.tolist(), strict=True)
+    ]
     assert list(zip(shared.tolist(), together.tolist(), strict=True)) == expected
 
 

@@ -37,7 +37,14 @@ def leaders(rows, least, universe):
 
 
 fractions = st.sampled_from(
-    [Fraction(1), Fraction(1, 2), Fraction(4, 5), Fraction(2, 3), Fraction(1, 9), Fraction(9, 10)]
+    [
+        Fraction(1),
+        Fraction(1, 2),
+        Fraction(4, 5),
+        Fraction(2, 3),
+        Fraction(1, 9),
+        Fraction(9, 10),
+    ]
 )
 
 
@@ -54,7 +61,12 @@ def test_against_all_pairs(rows, least):
 def test_many_rows(least):
     generator = np.random.default_rng(1)
     kinds = [generator.choice(300, 20, replace=False) for _ in range(30)]
-    rows = {frozenset(kinds[generator.integers(30)][generator.random(20) < 0.9].tolist()): None for _ in range(600)}
+    rows = {
+        frozenset(
+            kinds[generator.integers(30)][generator.random(20) < 0.9].tolist()
+        ): None
+        for _ in range(600)
+    }
     assert leaders(list(rows), least, 300) == by_all_pairs(list(rows), least)
 
 
@@ -92,7 +104,11 @@ def test_crowds_without_rare_ranks(n, universe, smallest, largest, least, level)
     generator = np.random.default_rng(n)
     rows = []
     for _ in range(n):
-        row = set(generator.choice(universe, generator.integers(smallest, largest), replace=False).tolist())
+        row = set(
+            generator.choice(
+                universe, generator.integers(smallest, largest), replace=False
+            ).tolist()
+        )
         if rows and generator.random() < 0.1:
             row = set(sorted(row)[:1]) | set(rows[generator.integers(len(rows))])
         rows.append(frozenset(row))
@@ -107,9 +123,15 @@ def test_unaligned_and_read_only_inputs():
     offsets.flags.writeable = ranks.flags.writeable = False
     expected = leaders_of_sets(offsets, ranks, 3, 1, 4).tolist()
     assert expected == [0, 0]
-    assert leaders_of_sets(unaligned(offsets), unaligned(ranks), 3, 1, 4).tolist() == expected
+    assert (
+        leaders_of_sets(unaligned(offsets), unaligned(ranks), 3, 1, 4).tolist()
+        == expected
+    )
     assert leaders_of_sets(np.zeros(1, I64), np.zeros(0, U32), 0, 1, 2).tolist() == []
-    assert leaders_of_sets(np.zeros(3, I64), np.zeros(0, U32), 0, 1, 2).tolist() == [0, 1]
+    assert leaders_of_sets(np.zeros(3, I64), np.zeros(0, U32), 0, 1, 2).tolist() == [
+        0,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(

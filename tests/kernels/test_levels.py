@@ -18,6 +18,8 @@ def test_a_level_is_used_for_the_length_of_a_with_statement():
 
 def test_a_level_that_this_machine_lacks_is_refused():
     before = kernels.level()
-    with pytest.raises(ValueError, match=r"must be one of scalar.* here, not 'avx1024'"):
+    with pytest.raises(
+        ValueError, match=r"must be one of scalar.* here, not 'avx1024'"
+    ):
         kernels.use("avx1024")
     assert kernels.level() == before

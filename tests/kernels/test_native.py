@@ -51,7 +51,11 @@ name_of.argtypes, name_of.restype = [ctypes.py_object], ctypes.c_char_p
 
 def arguments_of(text):
     """Return (type, name) of each argument that C declares, the type as `uint8_t const *`."""
-    found = [re.fullmatch(r"(const )?(\w+) ?(\*?) ?(\w+)", one.strip()) for one in text.split(",") if text != "void"]
+    found = [
+        re.fullmatch(r"(const )?(\w+) ?(\*?) ?(\w+)", one.strip())
+        for one in text.split(",")
+        if text != "void"
+    ]
     return [(f"{m[2]} {'const ' if m[1] else ''}{m[3]}".strip(), m[4]) for m in found]
 
 
@@ -59,32 +63,55 @@ def members():
     """Return (returned type, name, arguments, comment) of each function of the header, in its order."""
     found, comment = [], ""
     pattern = r"^    (?:/\* (?!--)(.*?) \*/|(\w+) \(\*(\w+)\)\(([^)]*)\);)$"
-    for note, returned, name, arguments in re.findall(pattern, HEADER, re.MULTILINE | re.DOTALL):
+    for note, returned, name, arguments in re.findall(
+        pattern, HEADER, re.MULTILINE | re.DOTALL
+    ):
         comment = " ".join(note.split()) or comment
         if name:
-            found.append((returned, name, arguments_of(" ".join(arguments.split())), comment))
+            found.append(
+                (returned, name, arguments_of(" ".join(arguments.split())), comment)
+            )
     return found
 
 
 def test_the_header_declares_what_the_table_holds():
     assert len(members()) > 40
-    assert [name for _, name, _, _ in members()] == [name for _, name in native.FUNCTIONS]
-    for (returned, name, arguments, _), (module, _) in zip(members(), native.FUNCTIONS, strict=True):
-        capsule = vars(__import__(f"lshfast.kernels.{module}", fromlist=["."]))["__pyx_capi__"][name]
+    assert [name for _, name, _, _ in members()] == [
+        name for _, name in native.FUNCTIONS
+    ]
+    for (returned, name, arguments, _), (module, _) in zip(
+        members(), native.FUNCTIONS, strict=True
+    ):
+        capsule = vars(__import__(f"lshfast.kernels.{module}", fromlist=["."]))[
+            "__pyx_capi__"
+        ][name]
         types = ", ".join(kind for kind, _ in arguments) or "void"
-        assert name_of(capsule).decode().replace("unsigned int", "unsigned") == f"{returned} ({types})", name
+        assert (
+            name_of(capsule).decode().replace("unsigned int", "unsigned")
+            == f"{returned} ({types})"
+        ), name
 
 
 def test_the_table_has_every_function_that_cython_has():
-    offered = {path.stem: list(declared(path)) for path in KERNELS.glob("*.pxd") if path.stem not in OWN}
-    functions = {(stem, name.split()[-1].lstrip("*")) for stem, found in offered.items() for name, _, _ in found}
+    offered = {
+        path.stem: list(declared(path))
+        for path in KERNELS.glob("*.pxd")
+        if path.stem not in OWN
+    }
+    functions = {
+        (stem, name.split()[-1].lstrip("*"))
+        for stem, found in offered.items()
+        for name, _, _ in found
+    }
     assert functions == set(native.FUNCTIONS)
 
 
 @pytest.mark.parametrize("member", members(), ids=lambda member: member[1])
 def test_comments_of_the_header_name_every_argument(member):
     _, _, arguments, comment = member
-    assert [name for _, name in arguments if not re.search(rf"\b{name}\b", comment)] == []
+    assert [
+        name for _, name in arguments if not re.search(rf"\b{name}\b", comment)
+    ] == []
 
 
 def test_rust_declares_the_same_table():
@@ -96,15 +123,25 @@ def test_rust_declares_the_same_table():
     expected = []
     for returned, name, arguments, _ in members():
         given = ", ".join(f"{name}: {rust(kind)}" for kind, name in arguments)
-        expected.append((name, given, "" if returned == "void" else f" -> {rust(returned)}"))
+        expected.append(
+            (name, given, "" if returned == "void" else f" -> {rust(returned)}")
+        )
     body = RUST[RUST.index("pub struct Kernels") :]
-    found = re.findall(r'^    pub (\w+): unsafe extern "C" fn\((.*?)\)((?: -> \w+)?),$', body, re.MULTILINE | re.DOTALL)
-    assert [(name, " ".join(given.split()).removesuffix(","), returned) for name, given, returned in found] == expected
+    found = re.findall(
+        r'^    pub (\w+): unsafe extern "C" fn\((.*?)\)((?: -> \w+)?),$',
+        body,
+        re.MULTILINE | re.DOTALL,
+    )
+    assert [
+        (name, " ".join(given.split()).removesuffix(","), returned)
+        for name, given, returned in found
+    ] == expected
     [version] = re.findall(r"INTERFACE: u32 = (\d+);", RUST)
     assert re.search(rf"^#define LSHFAST_INTERFACE {version}$", HEADER, re.MULTILINE)
 
 
-# Calls the functions given, each with a count of 0; its items are at an address that cannot be read.
+# Calls the functions given, each with a count of 0; its items are at an address that cannot be
+# read.
 CALL = """
 import ctypes, json, sys
 from lshfast.kernels import native
@@ -130,19 +167,37 @@ for place, (_, name) in enumerate(native.FUNCTIONS):
     ctypes.CFUNCTYPE(ctypes.c_size_t, *types)(addresses[place])(*values)
     print(name, flush=True)
 """
-ITEMS = ["tokens", "signatures", "hashes", "codes", "vectors", "packed", "data", "text", "weights"]
+ITEMS = [
+    "tokens",
+    "signatures",
+    "hashes",
+    "codes",
+    "vectors",
+    "packed",
+    "data",
+    "text",
+    "weights",
+]
 
 
 def test_a_count_of_0_reads_no_items():
     allowed = {}
     for _, name, arguments, comment in members():
-        counts = re.findall(r"\b(n|m|length|count)`? (?:and (m) )?(?:may be|is) 0", comment)
+        counts = re.findall(
+            r"\b(n|m|length|count)`? (?:and (m) )?(?:may be|is) 0", comment
+        )
         counts = {count for pair in counts for count in pair if count}
-        if counts or "number returned are as above" in comment:  # of the shingles of words
+        if (
+            counts or "number returned are as above" in comment
+        ):  # of the shingles of words
             items = ["a", "b"] if name == "jaccard_of_sets" else ITEMS
             allowed[name] = [arguments, [*(counts or {"length"})], items]
     assert len(allowed) > 22
-    done = subprocess.run([sys.executable, "-c", CALL, json.dumps(allowed)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CALL, json.dumps(allowed)],
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, [*allowed], "")
 
 
@@ -187,7 +242,10 @@ def test_the_example_in_c(c_example):
 
 
 def test_the_example_in_c_raises(c_example):
-    for arguments, error in (("'a', b'a'", "TypeError"), ("'a', '\\ud800'", "UnicodeEncodeError")):
+    for arguments, error in (
+        ("'a', b'a'", "TypeError"),
+        ("'a', '\\ud800'", "UnicodeEncodeError"),
+    ):
         done = run(c_example, "-c", f"import near; near.similarity({arguments})")
         assert error in done.stderr.splitlines()[-1]
 
@@ -200,9 +258,18 @@ def test_the_example_in_cpp(tmp_path):
     folder = built("cpp", tmp_path)
     assert run(folder, "check.py").stdout == "(2, 18) uint64 shared buckets: 7\n"
     code = f"import bands; print(bands.keys({TEXTS!r}, 18, 3).tolist(), bands.keys([], 18, 3).shape, sep=', ')"
-    theirs = Bands(18, 3).keys(MinHasher(54, "fast", seed=1).sketch(shingle(TEXTS, size=3, seed=1)))
+    theirs = Bands(18, 3).keys(
+        MinHasher(54, "fast", seed=1).sketch(shingle(TEXTS, size=3, seed=1))
+    )
     assert answer(folder, code) == (theirs.tolist(), (0, 18))
-    for arguments in ("0, 3", "18, 0", "65537, 1", "2**63, 2", "18, 3, 0", "18, 3, 257"):
+    for arguments in (
+        "0, 3",
+        "18, 0",
+        "65537, 1",
+        "2**63, 2",
+        "18, 3, 0",
+        "18, 3, 257",
+    ):
         done = run(folder, "-c", f"import bands; bands.keys(['a'], {arguments})")
         assert "ValueError" in done.stderr.splitlines()[-1], arguments
 
@@ -212,8 +279,22 @@ def rustc(folder, source):
     if shutil.which("rustc") is None:
         pytest.skip("rustc is not installed")
     library = folder / "codes.so"
-    command = ["rustc", "--edition", "2021", "--crate-type", "cdylib", "-o", library, source]
-    done = subprocess.run(command, cwd=folder, env=os.environ | {"LSHFAST_INCLUDE": str(INCLUDE)}, capture_output=True)
+    command = [
+        "rustc",
+        "--edition",
+        "2021",
+        "--crate-type",
+        "cdylib",
+        "-o",
+        library,
+        source,
+    ]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"LSHFAST_INCLUDE": str(INCLUDE)},
+        capture_output=True,
+    )
     assert (done.returncode, done.stderr.decode()) == (0, "")
     return library
 
@@ -224,8 +305,13 @@ def test_the_example_in_rust(tmp_path):
     assert run(tmp_path, "check.py", str(library)).stdout == "6\n"
     code = f"import sys; sys.argv[1:] = [{str(library)!r}]; sys.stdout = sys.stderr; from check import distance\n"
     code += f"sys.stdout = sys.__stdout__; print([distance(a, b) for a in {TEXTS!r} for b in {TEXTS!r}])"
-    codes = [int(row[0]) for row in SimHasher(64, seed=1).sketch(shingle(TEXTS, size=2, seed=1))]
-    theirs = [65 if 2**64 - 1 in (a, b) else (a ^ b).bit_count() for a in codes for b in codes]
+    codes = [
+        int(row[0])
+        for row in SimHasher(64, seed=1).sketch(shingle(TEXTS, size=2, seed=1))
+    ]
+    theirs = [
+        65 if 2**64 - 1 in (a, b) else (a ^ b).bit_count() for a in codes for b in codes
+    ]
     assert answer(tmp_path, code) == theirs
 
 
@@ -233,9 +319,17 @@ def test_the_example_in_rust(tmp_path):
 def test_rust_refuses_another_interface(tmp_path):
     head = ctypes.c_uint32 * 2
     library = ctypes.CDLL(str(rustc(example("rust", tmp_path), "codes.rs")))
-    library.distance.argtypes = [ctypes.c_void_p, *[ctypes.c_char_p, ctypes.c_size_t] * 2]
+    library.distance.argtypes = [
+        ctypes.c_void_p,
+        *[ctypes.c_char_p, ctypes.c_size_t] * 2,
+    ]
     for version, functions in ((2, 100), (1, len(native.FUNCTIONS) - 1)):
-        assert library.distance(ctypes.addressof(head(version, functions)), b"a", 1, b"a", 1) == -1
+        assert (
+            library.distance(
+                ctypes.addressof(head(version, functions)), b"a", 1, b"a", 1
+            )
+            == -1
+        )
 
 
 # Imports the table, by a header that is changed; prints how that ended.
@@ -251,8 +345,16 @@ PyMODINIT_FUNC PyInit_other(void) { return lshfast_import() ? PyModule_Create(&d
     ("old", "new", "says"),
     [
         ("", "", ""),
-        ("#define LSHFAST_INTERFACE 1", "#define LSHFAST_INTERFACE 7", "built for version 7 .* has version 1 "),
-        ("};\n\n/* Without", "    void (*later)(void);\n};\n\n/* Without", "with 50 functions; .* with 49 functions"),
+        (
+            "#define LSHFAST_INTERFACE 1",
+            "#define LSHFAST_INTERFACE 7",
+            "built for version 7 .* has version 1 ",
+        ),
+        (
+            "};\n\n/* Without",
+            "    void (*later)(void);\n};\n\n/* Without",
+            "with 50 functions; .* with 49 functions",
+        ),
     ],
     ids=["same", "version", "functions"],
 )
@@ -261,14 +363,18 @@ def test_another_interface_is_an_import_error(tmp_path, old, new, says):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler is installed")
     assert old in HEADER
-    (tmp_path / "lshfast.h").write_text(HEADER.replace(old, new, 1) if old else HEADER, encoding="utf-8")
+    (tmp_path / "lshfast.h").write_text(
+        HEADER.replace(old, new, 1) if old else HEADER, encoding="utf-8"
+    )
     (tmp_path / "other.c").write_text(MODULE, encoding="utf-8")
     setup = "from setuptools import Extension, setup\n"
     setup += "setup(name='other', ext_modules=[Extension('other', ['other.c'], include_dirs=['.'])])"
     (tmp_path / "setup.py").write_text(setup, encoding="utf-8")
     done = run(tmp_path, "setup.py", "-q", "build_ext", "--inplace")
     assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "-W", "ignore", "-c", "import other")  # it needs the interpreter lock
+    done = run(
+        tmp_path, "-W", "ignore", "-c", "import other"
+    )  # it needs the interpreter lock
     if says:
         assert re.search(f"ImportError: .*{says}", done.stderr.splitlines()[-1])
     else:
@@ -282,11 +388,26 @@ def test_the_header_compiles_without_warnings(tmp_path, compiler):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     source = tmp_path / ("header.cpp" if compiler.endswith("++") else "header.c")
-    source.write_text("#include <lshfast.h>\nsize_t size = sizeof(struct lshfast_kernels);\n", encoding="utf-8")
+    source.write_text(
+        "#include <lshfast.h>\nsize_t size = sizeof(struct lshfast_kernels);\n",
+        encoding="utf-8",
+    )
     standard = "-std=c++11" if compiler.endswith("++") else "-std=c11"
-    strict = [standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-function", f"-I{INCLUDE}"]
+    strict = [
+        standard,
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-Wno-unused-function",
+        f"-I{INCLUDE}",
+    ]
     python = ["-isystem", sysconfig.get_path("include")]
-    for options in (python, [*python, "-DPy_LIMITED_API=0x030A0000"], ["-DLSHFAST_NO_PYTHON"]):
+    for options in (
+        python,
+        [*python, "-DPy_LIMITED_API=0x030A0000"],
+        ["-DLSHFAST_NO_PYTHON"],
+    ):
         command = [compiler, *strict, *options, "-c", source.name]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")

@@ -14,7 +14,12 @@ def test_aarch64_gives_the_same_bits():
     """Programs that compare NEON with the portable code run under qemu, and print the digests of this machine."""
     if not (TESTS.parent / "src").is_dir():
         pytest.skip("there is no src/ beside the tests")
-    done = subprocess.run(["sh", str(TESTS / "sanitize" / "neon.sh")], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", str(TESTS / "sanitize" / "neon.sh")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode == MISSING:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr

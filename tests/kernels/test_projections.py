@@ -14,12 +14,36 @@ from tests.reference import families_lines as reference
 from tests.reference.hashing import MASK64
 
 WORD64 = st.integers(0, MASK64)
-EDGES = [0, 1, 2**12 - 1, 2**12, MASK64, MASK64 - 1, 2**63, 2**61, 2**61 + 2**12, 2**62, 3 << 60, 39 << 54, 1 << 40]
+EDGES = [
+    0,
+    1,
+    2**12 - 1,
+    2**12,
+    MASK64,
+    MASK64 - 1,
+    2**63,
+    2**61,
+    2**61 + 2**12,
+    2**62,
+    3 << 60,
+    39 << 54,
+    1 << 40,
+]
 DOMAINS = {False: reference.GAUSSIAN, True: reference.CAUCHY}
 
-# Coordinates around the depth of a block (96), functions around registers (8) and panels (32), and rows around tiles of
-# 6 and chunks of 96.
-SHAPES = [(0, 3, 4), (1, 1, 1), (2, 2, 7), (5, 95, 8), (6, 96, 9), (7, 97, 31), (13, 193, 32), (12, 5, 33), (97, 3, 65)]
+# Coordinates around the depth of a block (96), functions around registers (8) and panels (32), and
+# rows around tiles of 6 and chunks of 96.
+SHAPES = [
+    (0, 3, 4),
+    (1, 1, 1),
+    (2, 2, 7),
+    (5, 95, 8),
+    (6, 96, 9),
+    (7, 97, 31),
+    (13, 193, 32),
+    (12, 5, 33),
+    (97, 3, 65),
+]
 
 
 def lines_of(seed, cauchy, dim, count):
@@ -51,8 +75,13 @@ def expected(vectors, lines, width):
     for x in vectors.tolist():
         totals = [0.0] * len(offsets)
         for coordinate, numbers in zip(x, matrix, strict=True):
-            totals = [total + coordinate * a for total, a in zip(totals, numbers, strict=False)]
-        rows.append([total / width + u for total, u in zip(totals, offsets, strict=True)])
+            totals = [
+                total + coordinate * a
+                for total, a in zip(totals, numbers, strict=False)
+            ]
+        rows.append(
+            [total / width + u for total, u in zip(totals, offsets, strict=True)]
+        )
     return rows
 
 
@@ -72,14 +101,22 @@ def test_variates_are_percentage_points(word):
     p, sign = reference.tail(word), -1 if word & 1 else 1
     assert projections.gaussian(word) == reference.gaussian(word)
     assert projections.cauchy(word) == reference.cauchy(word)
-    assert projections.gaussian(word) == pytest.approx(-sign * NormalDist().inv_cdf(p), rel=1e-15, abs=1e-300)
-    assert projections.cauchy(word) == pytest.approx(sign * math.tan(math.pi * (0.5 - p)), rel=1e-15 / p)
+    assert projections.gaussian(word) == pytest.approx(
+        -sign * NormalDist().inv_cdf(p), rel=1e-15, abs=1e-300
+    )
+    assert projections.cauchy(word) == pytest.approx(
+        sign * math.tan(math.pi * (0.5 - p)), rel=1e-15 / p
+    )
 
 
 def test_variates_decrease_with_the_word():
     """Also where the formula of a part ends and that of another begins."""
     spread = {i << 52 for i in range(2**12)}
-    borders = {int(p * 2**65) + (i << 12) for p in (0.075, math.exp(-25), 0.25) for i in range(-20, 20)}
+    borders = {
+        int(p * 2**65) + (i << 12)
+        for p in (0.075, math.exp(-25), 0.25)
+        for i in range(-20, 20)
+    }
     for words in (spread, borders):
         for variate in (projections.gaussian, projections.cauchy):
             drawn = [variate(word & ~1) for word in sorted(words)]
@@ -90,9 +127,13 @@ def test_variates_decrease_with_the_word():
 @pytest.mark.parametrize("seed", [0, 1, MASK64])
 def test_lines_and_offsets(cauchy, seed):
     matrix, offsets = lines_of(seed, cauchy, 5, 7)
-    assert matrix.T.tolist() == [reference.line(seed, DOMAINS[cauchy], f, 5) for f in range(7)]
+    assert matrix.T.tolist() == [
+        reference.line(seed, DOMAINS[cauchy], f, 5) for f in range(7)
+    ]
     assert offsets.tolist() == [reference.offset(seed, f) for f in range(7)]
-    assert (lines_of(seed, cauchy, 3, 2)[0] == matrix[:3, :2]).all()  # neither dim nor count matter
+    assert (
+        lines_of(seed, cauchy, 3, 2)[0] == matrix[:3, :2]
+    ).all()  # neither dim nor count matter
 
 
 # Positions and cells
@@ -103,29 +144,45 @@ def test_lines_and_offsets(cauchy, seed):
 def test_dense_and_sparse(level, shape, dtype):
     n, dim, count = shape
     generator = np.random.default_rng(n)
-    vectors = (generator.standard_normal((n, dim)) * (generator.random((n, dim)) < 0.7)).astype(dtype)
+    vectors = (
+        generator.standard_normal((n, dim)) * (generator.random((n, dim)) < 0.7)
+    ).astype(dtype)
     lines = lines_of(3, bool(n % 2), dim, count + n % 3)
     lines = lines[0], lines[1][:count]  # of the matrix only the first columns are used
     right = expected(vectors, lines, 0.3)
     positions, values, wrong = project(vectors, lines, 0.3)
     assert wrong == -1
     assert positions.tolist() == right
-    assert values.tolist() == [[reference.value(math.floor(y)) for y in row] for row in right]
+    assert values.tolist() == [
+        [reference.value(math.floor(y)) for y in row] for row in right
+    ]
     positions[:], values[:] = 0, 0
     assert projections.sparse(*csr_of(vectors), *lines, 0.3, positions, None) == -1
     assert projections.sparse(*csr_of(vectors), *lines, 0.3, None, values) == -1
     assert positions.tolist() == right
-    assert values.tolist() == [[reference.value(math.floor(y)) for y in row] for row in right]
+    assert values.tolist() == [
+        [reference.value(math.floor(y)) for y in row] for row in right
+    ]
 
 
 @settings(max_examples=40)
-@given(data=st.data(), seed=WORD64, cauchy=st.booleans(), small=st.booleans(), width=st.floats(1e-300, 1e300))
+@given(
+    data=st.data(),
+    seed=WORD64,
+    cauchy=st.booleans(),
+    small=st.booleans(),
+    width=st.floats(1e-300, 1e300),
+)
 @example(data=None, seed=1, cauchy=True, small=True, width=1.0)
 def test_any_vectors(level, data, seed, cauchy, small, width):
     """Subnormal and huge coordinates, fused and separate roundings, and positions that have no cell."""
     bits, dtype = (32, np.float32) if small else (64, np.float64)
     number = st.floats(allow_nan=False, allow_infinity=False, width=bits)
-    rows = [[1e-45, 3.4e38]] * 3 if data is None else data.draw(st.lists(st.lists(number, min_size=2, max_size=2)))
+    rows = (
+        [[1e-45, 3.4e38]] * 3
+        if data is None
+        else data.draw(st.lists(st.lists(number, min_size=2, max_size=2)))
+    )
     vectors = np.array(rows, dtype).reshape(-1, 2)
     right = expected(vectors, lines_of(seed, cauchy, 2, 9), width)
     fits = [all(-(2.0**63) < y < 2.0**63 for y in row) for row in right]
@@ -134,7 +191,9 @@ def test_any_vectors(level, data, seed, cauchy, small, width):
     assert wrong == first
     fitting = slice(None) if first < 0 else slice(first)
     assert positions[fitting].tolist() == right[fitting]
-    assert values[fitting].tolist() == [[reference.value(math.floor(y)) for y in row] for row in right[fitting]]
+    assert values[fitting].tolist() == [
+        [reference.value(math.floor(y)) for y in row] for row in right[fitting]
+    ]
 
 
 def test_equal_numbers_have_equal_positions_in_both_widths(level):
@@ -159,7 +218,21 @@ def test_cells_at_the_ends(level):
     """The last cells with a number, and positions at and next to walls."""
     matrix, offsets = np.ones((1, 9), np.float32), np.zeros(9)
     last = 2.0**63 - 1024
-    for y in (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, -5e-324, 1 - 2**-53, -1 - 2**-52, 2.0**52 + 1, 2.0**53, last, -last):
+    for y in (
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        -5e-324,
+        1 - 2**-53,
+        -1 - 2**-52,
+        2.0**52 + 1,
+        2.0**53,
+        last,
+        -last,
+    ):
         positions, values, wrong = project(np.array([[y]]), (matrix, offsets))
         assert wrong == -1
         assert positions.tolist() == [[y] * 9]
@@ -171,7 +244,11 @@ def test_cells_at_the_ends(level):
 def test_unaligned_and_read_only_vectors(level):
     lines = lines_of(1, False, 3, 4)
     vectors = np.arange(6, dtype=np.float64).reshape(2, 3)
-    shifted = np.frombuffer(b"x" + vectors.tobytes(), np.uint8)[1:].view(np.float64).reshape(2, 3)
+    shifted = (
+        np.frombuffer(b"x" + vectors.tobytes(), np.uint8)[1:]
+        .view(np.float64)
+        .reshape(2, 3)
+    )
     assert not shifted.flags.aligned
     assert not shifted.flags.writeable
     assert project(shifted, lines)[0].tolist() == project(vectors, lines)[0].tolist()
@@ -196,14 +273,20 @@ def call(**changed):
     ("changed", "message"),
     [
         ({"vectors": np.zeros((2, 2))}, "must have 3 coordinates"),
-        ({"vectors": np.zeros((2, 0)), "matrix": np.zeros((0, 5), np.float32)}, "must have 0 coordinates"),
+        (
+            {"vectors": np.zeros((2, 0)), "matrix": np.zeros((0, 5), np.float32)},
+            "must have 0 coordinates",
+        ),
         ({"offsets": np.zeros(6)}, "1..5, the columns of the matrix, not 6"),
         ({"offsets": np.zeros(0)}, "1..5, the columns of the matrix, not 0"),
         ({"width": 0.0}, "finite and above 0, not 0.0"),
         ({"width": math.inf}, "finite and above 0, not inf"),
         ({"width": math.nan}, "finite and above 0, not nan"),
         ({"positions": np.zeros((1, 4))}, r"positions must be \(2, 4\), not \(1, 4\)"),
-        ({"values": np.zeros((2, 5), np.uint64)}, r"values must be \(2, 4\), not \(2, 5\)"),
+        (
+            {"values": np.zeros((2, 5), np.uint64)},
+            r"values must be \(2, 4\), not \(2, 5\)",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(changed, message):
@@ -227,11 +310,15 @@ def test_damaged_sparse_rows_are_refused(starts, columns, message):
     starts, columns = np.array(starts, np.int64), np.array(columns, np.int64)
     lines = np.zeros((3, 4), np.float32), np.zeros(4)
     with pytest.raises(ValueError, match=message):
-        projections.sparse(starts, columns, np.zeros(2), *lines, 1.0, np.zeros((1, 4)), None)
+        projections.sparse(
+            starts, columns, np.zeros(2), *lines, 1.0, np.zeros((1, 4)), None
+        )
 
 
 def test_data_of_another_length_is_refused():
     lines = np.zeros((3, 4), np.float32), np.zeros(4)
     starts, columns = np.array([0, 2]), np.array([0, 1])
     with pytest.raises(ValueError, match="data must have 2 elements"):
-        projections.sparse(starts, columns, np.zeros(3), *lines, 1.0, np.zeros((1, 4)), None)
+        projections.sparse(
+            starts, columns, np.zeros(3), *lines, 1.0, np.zeros((1, 4)), None
+        )

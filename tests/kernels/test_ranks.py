@@ -14,7 +14,10 @@ from lshfast import TokenSets, exact
 from lshfast.kernels import ranks
 from tests.conftest import csr
 
-ROWS = st.lists(st.lists(st.integers(0, 30) | st.integers(2**64 - 3, 2**64 - 1), max_size=20), max_size=12)
+ROWS = st.lists(
+    st.lists(st.integers(0, 30) | st.integers(2**64 - 3, 2**64 - 1), max_size=20),
+    max_size=12,
+)
 
 
 def numbers_of(rows):
@@ -24,10 +27,14 @@ def numbers_of(rows):
 def pick(rows, limit, slices=1):
     """Note the tokens of rows, slice by slice, and pick the rows that have fewer unique tokens than the limit."""
     offsets, tokens = csr(rows)
-    found = ranks.TokenFilter(2**22)  # so many counters that two of these tokens hardly share one
+    found = ranks.TokenFilter(
+        2**22
+    )  # so many counters that two of these tokens hardly share one
     for slice_ in range(slices):
         found.note(offsets, tokens, numbers_of(rows), slice_, slices)
-    return found.pick(offsets, tokens, numbers_of(rows), np.full(len(rows), limit, np.uint64))
+    return found.pick(
+        offsets, tokens, numbers_of(rows), np.full(len(rows), limit, np.uint64)
+    )
 
 
 def grouped(pieces):
@@ -43,9 +50,17 @@ def grouped(pieces):
 def check(rows, once, counts, found, most):
     """Compare with the definition; `once` counts all tokens that are in one set."""
     held = Counter(token for row in rows for token in set(row))
-    assert once.tolist() == [sum(held[token] == 1 for token in set(row)) for row in rows]
-    assert counts.tolist() == [sum(held[token] > 1 for token in set(row)) for row in rows]
-    sets = [part.tolist() for part in np.split(found, np.cumsum(counts)[:-1])] if rows else []
+    assert once.tolist() == [
+        sum(held[token] == 1 for token in set(row)) for row in rows
+    ]
+    assert counts.tolist() == [
+        sum(held[token] > 1 for token in set(row)) for row in rows
+    ]
+    sets = (
+        [part.tolist() for part in np.split(found, np.cumsum(counts)[:-1])]
+        if rows
+        else []
+    )
     assert all(part == sorted(set(part)) for part in sets)
     for (i, left), (j, right) in combinations(enumerate(sets), 2):
         assert len(set(left) & set(right)) == len(set(rows[i]) & set(rows[j]))
@@ -64,28 +79,43 @@ def test_ranks(rows, slices, cut):
     assert (once + counts).tolist() == list(map(len, rows))
     cut = min(cut, len(rows))
     at = int(counts[:cut].sum())
-    own, ranked, found, most = grouped([(counts[:cut], hashes[:at]), (counts[cut:], hashes[at:])])
+    own, ranked, found, most = grouped(
+        [(counts[:cut], hashes[:at]), (counts[cut:], hashes[at:])]
+    )
     check(rows, once + own, ranked, found, most)
 
 
 def test_many_parts():
     """More tokens than one part has, in classes of all kinds: token i is in about 60000 / i of 3000 sets."""
     rng = np.random.default_rng(1)
-    rows = [sorted(set((20 / rng.random(40)).astype(int).tolist())) for _ in range(3000)]
+    rows = [
+        sorted(set((20 / rng.random(40)).astype(int).tolist())) for _ in range(3000)
+    ]
     _, once, counts, hashes = pick(rows, 1000, 3)
     own, ranked, found, most = grouped([(counts, hashes)])
     held = Counter(token for row in rows for token in row)
-    assert (once + own).tolist() == [sum(held[token] == 1 for token in row) for row in rows]
+    assert (once + own).tolist() == [
+        sum(held[token] == 1 for token in row) for row in rows
+    ]
     shared = np.bincount(found, minlength=most)
-    assert sorted(shared.tolist()) == sorted(count for count in held.values() if count > 1)
+    assert sorted(shared.tolist()) == sorted(
+        count for count in held.values() if count > 1
+    )
     # Numbers from 16 on are in order up to an eighth.
     assert np.all(np.maximum.accumulate(shared) <= shared * 9 / 8)
     assert max(shared) > 1000
-    large = [np.arange(start, start + 60_000, dtype=np.uint64).tolist() for start in (0, 30_000)]
+    large = [
+        np.arange(start, start + 60_000, dtype=np.uint64).tolist()
+        for start in (0, 30_000)
+    ]
     _, once, counts, hashes = pick(large, 60_000)
     assert ranks.TokenParts([(counts, hashes)]).parts > 1
     own, ranked, found, most = grouped([(counts, hashes)])
-    assert ((once + own).tolist(), ranked.tolist(), most) == ([30_000] * 2, [30_000] * 2, 30_000)
+    assert ((once + own).tolist(), ranked.tolist(), most) == (
+        [30_000] * 2,
+        [30_000] * 2,
+        30_000,
+    )
     assert np.array_equal(found[:30_000], found[30_000:])
 
 
@@ -113,9 +143,15 @@ def test_ranking_can_be_interrupted(threads):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ranks.TokenFilter(1).note(*csr([[1]]), np.ones(1, np.int64)), ValueError, "rows must be below 1"),
         (
-            lambda: ranks.TokenFilter(1).note(np.array([0, 2]), np.ones(1, np.uint64), np.zeros(1, np.int64)),
+            lambda: ranks.TokenFilter(1).note(*csr([[1]]), np.ones(1, np.int64)),
+            ValueError,
+            "rows must be below 1",
+        ),
+        (
+            lambda: ranks.TokenFilter(1).note(
+                np.array([0, 2]), np.ones(1, np.uint64), np.zeros(1, np.int64)
+            ),
             ValueError,
             "offsets must rise from 0 to at most 1",
         ),
@@ -125,14 +161,32 @@ def test_ranking_can_be_interrupted(threads):
             "slice must be below slices, and slices at most 65536, not 2 and 2",
         ),
         (
-            lambda: ranks.TokenFilter(1).pick(*csr([[1]]), np.zeros(1, np.int64), np.zeros(2, np.uint64)),
+            lambda: ranks.TokenFilter(1).pick(
+                *csr([[1]]), np.zeros(1, np.int64), np.zeros(2, np.uint64)
+            ),
             ValueError,
             "limits must be 1, one for each row, not 2",
         ),
-        (lambda: ranks.TokenParts([(np.ones(1, np.uint32), np.ones(2, np.uint64))]), ValueError, "must add up"),
-        (lambda: ranks.TokenParts([]).divide(0), ValueError, "piece 0 is divided already, or there is none"),
-        (lambda: ranks.TokenParts([]).group(0, 2), ValueError, "parts 0..2 are grouped already, or there are none"),
-        (lambda: ranks.TokenParts([]).ranks(), ValueError, "all parts must be grouped before"),
+        (
+            lambda: ranks.TokenParts([(np.ones(1, np.uint32), np.ones(2, np.uint64))]),
+            ValueError,
+            "must add up",
+        ),
+        (
+            lambda: ranks.TokenParts([]).divide(0),
+            ValueError,
+            "piece 0 is divided already, or there is none",
+        ),
+        (
+            lambda: ranks.TokenParts([]).group(0, 2),
+            ValueError,
+            "parts 0..2 are grouped already, or there are none",
+        ),
+        (
+            lambda: ranks.TokenParts([]).ranks(),
+            ValueError,
+            "all parts must be grouped before",
+        ),
         (lambda: [grouped_twice()], ValueError, "all parts must be grouped before"),
     ],
 )

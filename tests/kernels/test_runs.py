@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from lshfast.kernels import runs
 from tests.reference.hashing import EMPTY, mix64
 
-WORD = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 3), st.sampled_from([2**64 - 1, 1 << 63, 1 << 8, 255]))
+WORD = st.one_of(
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 3),
+    st.sampled_from([2**64 - 1, 1 << 63, 1 << 8, 255]),
+)
 RECORDS = st.lists(st.tuples(WORD, WORD), max_size=300)
 
 
@@ -33,22 +37,36 @@ def test_sorting(rows, repeat):
 
 @given(RECORDS, st.tuples(WORD, WORD))
 def test_counting_until_a_record(rows, last):
-    assert runs.count_until(as_records(sorted(rows)), *last) == sum(row <= last for row in rows)
+    assert runs.count_until(as_records(sorted(rows)), *last) == sum(
+        row <= last for row in rows
+    )
 
 
-@given(st.lists(st.tuples(st.one_of(WORD, st.just(EMPTY)), WORD, st.booleans()), max_size=50), st.booleans())
+@given(
+    st.lists(
+        st.tuples(st.one_of(WORD, st.just(EMPTY)), WORD, st.booleans()), max_size=50
+    ),
+    st.booleans(),
+)
 def test_records_of_a_band(rows, choose):
-    keys = np.array([[first, second] for first, second, _ in rows], np.uint64).reshape(-1, 2)
+    keys = np.array([[first, second] for first, second, _ in rows], np.uint64).reshape(
+        -1, 2
+    )
     chosen = np.array([mark for *_, mark in rows], np.uint8) if choose else None
     out = np.zeros((len(rows), 2), np.uint64)
     made = runs.records_of_band(keys, 0, 1000, out, chosen)
     wanted = [
-        [mix64(key), 1000 + row] for row, (key, _, mark) in enumerate(rows) if key != EMPTY and (mark or not choose)
+        [mix64(key), 1000 + row]
+        for row, (key, _, mark) in enumerate(rows)
+        if key != EMPTY and (mark or not choose)
     ]
     assert out[:made].tolist() == wanted
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=60), st.integers(1, 30))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=60),
+    st.integers(1, 30),
+)
 def test_pairs_of_records(rows, capacity):
     rows = sorted(rows)
     records, found, i, j = as_records(rows), [], 0, 1
@@ -56,7 +74,9 @@ def test_pairs_of_records(rows, capacity):
         out = np.zeros((capacity, 2), np.uint64)
         made, i, j = runs.pairs_of_records(records, i, j, out)
         found += map(tuple, out[:made].tolist())
-    assert found == [(a[1], b[1]) for a, b in combinations(rows, 2) if a[0] == b[0] and a[1] != b[1]]
+    assert found == [
+        (a[1], b[1]) for a, b in combinations(rows, 2) if a[0] == b[0] and a[1] != b[1]
+    ]
 
 
 def test_bad_arguments():

@@ -22,7 +22,9 @@ def integers_of(codes):
 
 
 def unaligned(array):
-    copy = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    copy = (
+        np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    )
     copy[...] = array
     return copy
 
@@ -32,20 +34,32 @@ def unaligned(array):
 def test_bits(n, words):
     codes = codes_of(n, words)
     for count in COUNTS:
-        positions = np.random.default_rng(count).integers(0, 64 * words, count).astype(np.uint64)
+        positions = (
+            np.random.default_rng(count)
+            .integers(0, 64 * words, count)
+            .astype(np.uint64)
+        )
         out = np.full((n, -(-count // 64)), MASK64, np.uint64)
         sampling.bits(codes, positions, out)
         for code, found in zip(integers_of(codes), integers_of(out), strict=True):
-            assert found == sum((code >> p & 1) << j for j, p in enumerate(positions.tolist())), count
+            assert found == sum(
+                (code >> p & 1) << j for j, p in enumerate(positions.tolist())
+            ), count
 
 
-@given(st.lists(st.integers(0, MASK64), min_size=1, max_size=4), st.integers(1, 63), st.integers(0, 9))
+@given(
+    st.lists(st.integers(0, MASK64), min_size=1, max_size=4),
+    st.integers(1, 63),
+    st.integers(0, 9),
+)
 def test_buckets(words, rows, fewer):
     bands = max(0, 64 * len(words) // rows - fewer)
     out = np.zeros((1, bands), np.uint64)
     sampling.buckets(np.array([words], np.uint64), rows, out)
     code = sum(word << 64 * w for w, word in enumerate(words))
-    assert out[0].tolist() == [code >> rows * band & (1 << rows) - 1 for band in range(bands)]
+    assert out[0].tolist() == [
+        code >> rows * band & (1 << rows) - 1 for band in range(bands)
+    ]
 
 
 @pytest.mark.parametrize("words", WORDS)
@@ -81,14 +95,20 @@ def test_distances(words):
     a[0], b[0] = 0, EMPTY
     out = np.empty(70, np.int64)
     sampling.distances(a, b, out)
-    expected = [(x ^ y).bit_count() for x, y in zip(integers_of(a), integers_of(b), strict=True)]
+    expected = [
+        (x ^ y).bit_count() for x, y in zip(integers_of(a), integers_of(b), strict=True)
+    ]
     assert out.tolist() == expected
     sampling.distances(a[:1], b, out)
     assert out.tolist() == [(integers_of(a)[0] ^ y).bit_count() for y in integers_of(b)]
 
 
 def test_inputs_may_lie_anywhere():
-    codes, positions, masks = codes_of(20, 2), np.arange(9, dtype=np.uint64), codes_of(3, 2, 2)
+    codes, positions, masks = (
+        codes_of(20, 2),
+        np.arange(9, dtype=np.uint64),
+        codes_of(3, 2, 2),
+    )
     for kernel, inputs, shape, dtype in (
         (sampling.bits, (codes, positions), (20, 1), np.uint64),
         (sampling.masked, (codes, masks), (20, 3), np.uint64),
@@ -108,29 +128,87 @@ def test_inputs_may_lie_anywhere():
     ("call", "message"),
     [
         (
-            lambda: sampling.bits(codes_of(2, 1), np.array([64], np.uint64), np.empty((2, 1), np.uint64)),
+            lambda: sampling.bits(
+                codes_of(2, 1), np.array([64], np.uint64), np.empty((2, 1), np.uint64)
+            ),
             "in 0..63, not 64",
         ),
         (
-            lambda: sampling.bits(codes_of(2, 0), np.zeros(1, np.uint64), np.empty((2, 1), np.uint64)),
+            lambda: sampling.bits(
+                codes_of(2, 0), np.zeros(1, np.uint64), np.empty((2, 1), np.uint64)
+            ),
             "positions must be",
         ),
         (
-            lambda: sampling.bits(codes_of(2, 1), np.zeros(65, np.uint64), np.empty((2, 1), np.uint64)),
+            lambda: sampling.bits(
+                codes_of(2, 1), np.zeros(65, np.uint64), np.empty((2, 1), np.uint64)
+            ),
             r"shape \(2, 2\)",
         ),
-        (lambda: sampling.bits(codes_of(2, 1), np.zeros(1, np.uint64), np.empty((3, 1), np.uint64)), r"shape \(2, 1\)"),
-        (lambda: sampling.buckets(codes_of(2, 1), 64, np.empty((2, 1), np.uint64)), "rows must be in 1..63"),
-        (lambda: sampling.buckets(codes_of(2, 1), 0, np.empty((2, 1), np.uint64)), "rows must be in 1..63"),
-        (lambda: sampling.buckets(codes_of(2, 1), 9, np.empty((2, 8), np.uint64)), "8 x 9 bits do not fit"),
-        (lambda: sampling.buckets(codes_of(2, 1), 9, np.empty((1, 7), np.uint64)), "out must have shape"),
-        (lambda: sampling.masked(codes_of(2, 1), codes_of(2, 2), np.empty((2, 2), np.uint64)), "masks must have shape"),
-        (lambda: sampling.masked(codes_of(2, 1), codes_of(2, 1), np.empty((2, 3), np.uint64)), "out must have shape"),
-        (lambda: sampling.masked(codes_of(2, 0), codes_of(2, 0), np.empty((2, 2), np.uint64)), "at least one word"),
-        (lambda: sampling.distances(codes_of(2, 1), codes_of(3, 1), np.empty(3, np.int64)), "a must have shape"),
-        (lambda: sampling.distances(codes_of(1, 2), codes_of(3, 1), np.empty(3, np.int64)), "a must have shape"),
-        (lambda: sampling.distances(codes_of(1, 1), codes_of(3, 1), np.empty(2, np.int64)), "out must have 3 numbers"),
-        (lambda: sampling.distances(codes_of(1, 0), codes_of(3, 0), np.empty(3, np.int64)), "at least one word"),
+        (
+            lambda: sampling.bits(
+                codes_of(2, 1), np.zeros(1, np.uint64), np.empty((3, 1), np.uint64)
+            ),
+            r"shape \(2, 1\)",
+        ),
+        (
+            lambda: sampling.buckets(codes_of(2, 1), 64, np.empty((2, 1), np.uint64)),
+            "rows must be in 1..63",
+        ),
+        (
+            lambda: sampling.buckets(codes_of(2, 1), 0, np.empty((2, 1), np.uint64)),
+            "rows must be in 1..63",
+        ),
+        (
+            lambda: sampling.buckets(codes_of(2, 1), 9, np.empty((2, 8), np.uint64)),
+            "8 x 9 bits do not fit",
+        ),
+        (
+            lambda: sampling.buckets(codes_of(2, 1), 9, np.empty((1, 7), np.uint64)),
+            "out must have shape",
+        ),
+        (
+            lambda: sampling.masked(
+                codes_of(2, 1), codes_of(2, 2), np.empty((2, 2), np.uint64)
+            ),
+            "masks must have shape",
+        ),
+        (
+            lambda: sampling.masked(
+                codes_of(2, 1), codes_of(2, 1), np.empty((2, 3), np.uint64)
+            ),
+            "out must have shape",
+        ),
+        (
+            lambda: sampling.masked(
+                codes_of(2, 0), codes_of(2, 0), np.empty((2, 2), np.uint64)
+            ),
+            "at least one word",
+        ),
+        (
+            lambda: sampling.distances(
+                codes_of(2, 1), codes_of(3, 1), np.empty(3, np.int64)
+            ),
+            "a must have shape",
+        ),
+        (
+            lambda: sampling.distances(
+                codes_of(1, 2), codes_of(3, 1), np.empty(3, np.int64)
+            ),
+            "a must have shape",
+        ),
+        (
+            lambda: sampling.distances(
+                codes_of(1, 1), codes_of(3, 1), np.empty(2, np.int64)
+            ),
+            "out must have 3 numbers",
+        ),
+        (
+            lambda: sampling.distances(
+                codes_of(1, 0), codes_of(3, 0), np.empty(3, np.int64)
+            ),
+            "at least one word",
+        ),
     ],
 )
 def test_refused(call, message):

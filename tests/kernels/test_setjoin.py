@@ -21,7 +21,9 @@ def u32(*numbers):
 
 
 def records(sizes=(2, 3), counts=(2, 3), starts=(0, 2), ranks=(0, 1, 0, 1, 2), most=3):
-    return setjoin.SetRecords(u32(*sizes), u32(*counts), np.array(starts, np.uint64), u32(*ranks), most)
+    return setjoin.SetRecords(
+        u32(*sizes), u32(*counts), np.array(starts, np.uint64), u32(*ranks), most
+    )
 
 
 def ranked(rows):
@@ -40,7 +42,11 @@ def test_ranks():
     table, tokens, counts = ranked(rows)
     assert (tokens, counts) == ([7, 2**64 - 1, 0, 5], [1, 1, 2, 4])
     sizes, number, ranks = table.number(*csr(rows), np.arange(3), RULE, False)
-    assert (sizes.tolist(), number.tolist(), ranks.tolist()) == ([3, 2, 2], [3, 2, 2], [1, 2, 3, 2, 3, 0, 3])
+    assert (sizes.tolist(), number.tolist(), ranks.tolist()) == (
+        [3, 2, 2],
+        [3, 2, 2],
+        [1, 2, 3, 2, 3, 0, 3],
+    )
 
 
 def test_a_table_that_grows():
@@ -62,12 +68,18 @@ def test_rows_without_a_rank_in_their_prefix():
     rows = [[*range(100, 108), 1, 2], [*range(200, 210), 1, 2]]
     for threshold, expected in [(0.9, [0, 0]), (0.2, [2, 0]), (0.1, [2, 2])]:
         rule = rule_of("jaccard", threshold).of_kernels
-        assert table.number(*csr(rows), np.arange(2), rule, False)[1].tolist() == expected
+        assert (
+            table.number(*csr(rows), np.arange(2), rule, False)[1].tolist() == expected
+        )
 
 
 def test_unaligned_records():
     sets = setjoin.SetRecords(
-        *map(unaligned, (u32(2, 3), u32(2, 3), np.array([0, 2], np.uint64), u32(0, 1, 0, 1, 2))), 3
+        *map(
+            unaligned,
+            (u32(2, 3), u32(2, 3), np.array([0, 2], np.uint64), u32(0, 1, 0, 1, 2)),
+        ),
+        3,
     )
     assert sets.bitmaps(False)[:2].tolist() == [[3], [7]]
 
@@ -84,11 +96,18 @@ def test_longest_prefixes():
 def test_a_search_in_many_steps(level):
     """More pairs than are returned at a time, and merges of more steps than are made between two pauses."""
     long = np.arange(1_500_000, dtype=np.uint64)
-    sets = TokenSets(np.arange(3) * len(long), np.concatenate([long, long + np.uint64(3)]))
-    assert exact.pairs(sets, threads=1)["similarity"].tolist() == [(len(long) - 3) / (len(long) + 3)]
+    sets = TokenSets(
+        np.arange(3) * len(long), np.concatenate([long, long + np.uint64(3)])
+    )
+    assert exact.pairs(sets, threads=1)["similarity"].tolist() == [
+        (len(long) - 3) / (len(long) + 3)
+    ]
     rows = [[number, 500, 501, 502, 503] for number in range(400)]
     for method in ("prefix", "bitmap"):
-        assert len(exact.pairs(rows, threshold=0.6, method=method, threads=1)) == 400 * 399 // 2
+        assert (
+            len(exact.pairs(rows, threshold=0.6, method=method, threads=1))
+            == 400 * 399 // 2
+        )
 
 
 @pytest.mark.parametrize("method", ["prefix", "bitmap"])
@@ -102,7 +121,13 @@ def test_a_search_ends_when_there_are_too_many_pairs(method):
     if method == "prefix":
         search = setjoin.Search(setjoin.Prefixes(RULE, sets, True), sets)
     else:
-        search = setjoin.BitSearch(setjoin.SizeClasses(RULE, sets), sets.bitmaps(True), sets, sets.bitmaps(False), True)
+        search = setjoin.BitSearch(
+            setjoin.SizeClasses(RULE, sets),
+            sets.bitmaps(True),
+            sets,
+            sets.bitmaps(False),
+            True,
+        )
     assert len(search.run(0, 10, 45)) == 45
     assert len(search.run(10, n, 1000)) > 1000
     assert search.candidates < 10**6
@@ -113,7 +138,9 @@ def test_a_search_ends_when_there_are_too_many_pairs(method):
 @pytest.mark.parametrize("method", ["prefix", "bitmap"])
 def test_searches_can_be_interrupted(method):
     rng = np.random.default_rng(1)
-    tokens = rng.permuted(np.tile(np.arange(52, dtype=np.uint64), (150_000, 1)), axis=1)[:, :26]
+    tokens = rng.permuted(
+        np.tile(np.arange(52, dtype=np.uint64), (150_000, 1)), axis=1
+    )[:, :26]
     rows = TokenSets(np.arange(150_001) * 26, tokens.ravel())
     threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
     start = time.monotonic()

@@ -12,12 +12,42 @@ from tests.conftest import csr
 from tests.reference import simhash as reference
 from tests.reference.hashing import MASK64, draw, mix64
 
-# Around the lanes (4, 8), their groups of eight (32, 64), the blocks of weights (256) and of counts (504).
-COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 65, 255, 256, 257, 503, 504, 505, 1007, 1009, 2000]
+# Around the lanes (4, 8), their groups of eight (32, 64), the blocks of weights (256) and of counts
+# (504).
+COUNTS = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    9,
+    15,
+    16,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    255,
+    256,
+    257,
+    503,
+    504,
+    505,
+    1007,
+    1009,
+    2000,
+]
 RULES = ("minus", "plus", "random")
 
 WORD64 = st.integers(0, MASK64)
-TOKENS = st.lists(st.one_of(WORD64, st.sampled_from([0, 1, 2**63, MASK64])), max_size=20)
+TOKENS = st.lists(
+    st.one_of(WORD64, st.sampled_from([0, 1, 2**63, MASK64])), max_size=20
+)
 WEIGHT = st.one_of(st.integers(-3, 3), st.integers(-(2**58), 2**58))
 
 
@@ -68,7 +98,9 @@ def test_codes_and_counters(level, words):
     found = codes(offsets, tokens, words).tolist()
     counted = counters(offsets, tokens, words=words).tolist()
     weighed = counters(offsets, tokens, ones, words).tolist()
-    for n, row, counts, weights, right in zip(COUNTS, found, counted, weighed, expected(words), strict=True):
+    for n, row, counts, weights, right in zip(
+        COUNTS, found, counted, weighed, expected(words), strict=True
+    ):
         assert counts == right, f"{n} tokens"
         assert weights == right, f"{n} tokens"
         assert row == reference.code(right), f"{n} tokens"
@@ -81,11 +113,17 @@ def test_codes_and_counters(level, words):
 def test_any_tokens(level, rows, words, seed):
     right = [reference.counters(row, words, seed) for row in rows]
     assert counters(*csr(rows), words=words, seed=seed).tolist() == right
-    assert codes(*csr(rows), words, seed).tolist() == [reference.code(row) for row in right]
+    assert codes(*csr(rows), words, seed).tolist() == [
+        reference.code(row) for row in right
+    ]
 
 
 @settings(max_examples=40)
-@given(row=st.lists(st.tuples(WORD64, WEIGHT), max_size=20), words=st.integers(1, 2), seed=WORD64)
+@given(
+    row=st.lists(st.tuples(WORD64, WEIGHT), max_size=20),
+    words=st.integers(1, 2),
+    seed=WORD64,
+)
 @example(row=[(5, 2**63 - 1)], words=1, seed=1)
 @example(row=[(5, -(2**63) + 1)], words=1, seed=1)
 def test_any_weights(level, row, words, seed):
@@ -98,37 +136,63 @@ def test_any_weights(level, row, words, seed):
 def test_counters_that_are_as_large_as_can_be(level, n):
     """Hashes of all ones, and of all ones and all zeros by turns: every carry there is, and none."""
     full, none, low = token_of(MASK64), token_of(0), token_of(2**32 - 1)
-    rows = [[full] * n, [none] * n, [low] * n, [full, none] * (n // 2) + [full] * (n % 2)]
+    rows = [
+        [full] * n,
+        [none] * n,
+        [low] * n,
+        [full, none] * (n // 2) + [full] * (n % 2),
+    ]
     offsets, tokens = csr(rows)
     sides = [[n] * 64, [-n] * 64, [n] * 32 + [-n] * 32, [n % 2] * 64]
     assert counters(offsets, tokens).tolist() == sides
-    assert codes(offsets, tokens).tolist() == [[MASK64 - 1], [0], [2**32 - 1], [MASK64 - n % 2]]
+    assert codes(offsets, tokens).tolist() == [
+        [MASK64 - 1],
+        [0],
+        [2**32 - 1],
+        [MASK64 - n % 2],
+    ]
 
 
 def test_the_longest_code(level):
     offsets, tokens = csr([[3, 1, 4], []])
-    assert codes(offsets, tokens, 64).tolist() == [reference.code(reference.counters([3, 1, 4], 64, 1)), [MASK64] * 64]
+    assert codes(offsets, tokens, 64).tolist() == [
+        reference.code(reference.counters([3, 1, 4], 64, 1)),
+        [MASK64] * 64,
+    ]
 
 
 def test_constants_and_hashes(level):
     for seed in (0, 1, MASK64):
-        assert simhash.constants(seed, 64).tolist() == [draw(seed, reference.SIMHASH, w) for w in range(64)]
+        assert simhash.constants(seed, 64).tolist() == [
+            draw(seed, reference.SIMHASH, w) for w in range(64)
+        ]
     for n in COUNTS[:14]:
         tokens = np.random.default_rng(n).integers(0, 2**64, n, np.uint64)
-        assert simhash.hashes(tokens, 2**63 + 5).tolist() == [mix64(x ^ (2**63 + 5)) for x in tokens.tolist()]
+        assert simhash.hashes(tokens, 2**63 + 5).tolist() == [
+            mix64(x ^ (2**63 + 5)) for x in tokens.tolist()
+        ]
 
 
 @settings(max_examples=40)
 @given(data=st.data(), words=st.integers(1, 2), dim=st.integers(0, 12))
 def test_dots(level, data, words, dim):
-    masks = data.draw(st.lists(st.lists(WORD64, min_size=words, max_size=words), min_size=dim, max_size=dim))
-    bits = [[1 if mask[i // 64] >> i % 64 & 1 else -1 for mask in masks] for i in range(64 * words)]
+    masks = data.draw(
+        st.lists(
+            st.lists(WORD64, min_size=words, max_size=words), min_size=dim, max_size=dim
+        )
+    )
+    bits = [
+        [1 if mask[i // 64] >> i % 64 & 1 else -1 for mask in masks]
+        for i in range(64 * words)
+    ]
     masks = np.array(masks, np.uint64).reshape(dim, words)
     for numbers, kernel, dtype in (
         (st.integers(-(2**59), 2**59), simhash.dots, np.int64),
         (st.floats(-1e300, 1e300), simhash.dots_of_doubles, np.float64),
     ):
-        rows = data.draw(st.lists(st.lists(numbers, min_size=dim, max_size=dim), max_size=3))
+        rows = data.draw(
+            st.lists(st.lists(numbers, min_size=dim, max_size=dim), max_size=3)
+        )
         out = np.ones((len(rows), 64 * words), dtype)
         kernel(np.array(rows, dtype).reshape(len(rows), dim), masks, out)
         assert out.tolist() == [reference.dots(row, bits) for row in rows]
@@ -204,7 +268,10 @@ def test_read_only_sliced_and_unaligned_arrays(level):
 
 def test_nothing_is_written_beside_the_output(level):
     offsets, tokens = csr([list(range(40)), [], [7]])
-    framed, counted = np.full((5, 3), 12345, np.uint64), np.full((5, 192), 12345, np.int64)
+    framed, counted = (
+        np.full((5, 3), 12345, np.uint64),
+        np.full((5, 192), 12345, np.int64),
+    )
     constants = simhash.constants(1, 3)
     simhash.codes(offsets, tokens, constants, framed[1:4])
     simhash.counters(offsets, tokens, None, constants, counted[1:4])
@@ -232,9 +299,17 @@ def test_nothing_is_written_beside_the_output(level):
 def test_bad_rows_and_shapes_are_refused(offsets, out):
     offsets, tokens = np.array(offsets, np.int64), np.arange(3, dtype=np.uint64)
     with pytest.raises(ValueError, match=r"must (rise|have)"):
-        simhash.codes(offsets, tokens, simhash.constants(1, 1), np.zeros(out, np.uint64))
+        simhash.codes(
+            offsets, tokens, simhash.constants(1, 1), np.zeros(out, np.uint64)
+        )
     with pytest.raises(ValueError, match=r"must (rise|have)"):
-        simhash.counters(offsets, tokens, None, simhash.constants(1, 1), np.zeros((out[0], 64 * out[1]), np.int64))
+        simhash.counters(
+            offsets,
+            tokens,
+            None,
+            simhash.constants(1, 1),
+            np.zeros((out[0], 64 * out[1]), np.int64),
+        )
 
 
 def test_other_sizes_are_refused():
@@ -243,13 +318,24 @@ def test_other_sizes_are_refused():
         with pytest.raises(ValueError, match=rf"1\.\.64 words, not {words}"):
             simhash.constants(1, words)
         with pytest.raises(ValueError, match=rf"1\.\.64 words, not {words}"):
-            simhash.codes(one, tokens, np.zeros(words, np.uint64), np.zeros((1, words), np.uint64))
+            simhash.codes(
+                one, tokens, np.zeros(words, np.uint64), np.zeros((1, words), np.uint64)
+            )
     for weights in (np.zeros(2, np.int64), np.zeros(0, np.int64)):
-        with pytest.raises(ValueError, match=f"as many as the tokens, 3, not {len(weights)}"):
+        with pytest.raises(
+            ValueError, match=f"as many as the tokens, 3, not {len(weights)}"
+        ):
             counters(one, tokens, weights)
     masks = np.zeros((4, 1), np.uint64)
-    for kernel, dtype in ((simhash.dots, np.int64), (simhash.dots_of_doubles, np.float64)):
-        for x, out, name in (((2, 3), (2, 64), "masks"), ((2, 4), (1, 64), "out"), ((2, 4), (2, 65), "out")):
+    for kernel, dtype in (
+        (simhash.dots, np.int64),
+        (simhash.dots_of_doubles, np.float64),
+    ):
+        for x, out, name in (
+            ((2, 3), (2, 64), "masks"),
+            ((2, 4), (1, 64), "out"),
+            ((2, 4), (2, 65), "out"),
+        ):
             with pytest.raises(ValueError, match=rf"{name} must have shape"):
                 kernel(np.zeros(x, dtype), masks, np.zeros(out, dtype))
     two = np.zeros((3, 2), np.uint64)
@@ -260,12 +346,16 @@ def test_other_sizes_are_refused():
             simhash.distances(two, two, bits, np.empty(3, np.int32))
     with pytest.raises(ValueError, match=r"rule must be in 0\.\.2, not 3"):
         simhash.settle(two, two.copy(), 128, 3, 1)
-    with pytest.raises(ValueError, match=r"zeros must have shape \(3, 2\), not \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"zeros must have shape \(3, 2\), not \(2, 2\)"
+    ):
         simhash.settle(two, two[:2].copy(), 128, 0, 1)
     for other in (two[:2], two[:, :1].copy(), two[:0]):
         with pytest.raises(ValueError, match="a must have shape"):
             simhash.distances(other, two, 128, np.empty(3, np.int32))
-    with pytest.raises(ValueError, match="out must have 3 elements, one for each row of b, not 2"):
+    with pytest.raises(
+        ValueError, match="out must have 3 elements, one for each row of b, not 2"
+    ):
         simhash.distances(two, two, 128, np.empty(2, np.int32))
     with pytest.raises(ValueError, match="offsets must rise from 0 to at most 2"):
         simhash.overflowing(one, np.zeros(2, np.int64))

@@ -13,7 +13,8 @@ from tests.conftest import csr
 from tests.reference import minhash
 from tests.reference.hashing import EMPTY, MASK64, Domain, P, draw, mix64, multiplier
 
-# Around the lanes of each level (4, 8), the registers (16), the block of tokens (256), and the cap of 254 rounds.
+# Around the lanes of each level (4, 8), the registers (16), the block of tokens (256), and the cap
+# of 254 rounds.
 COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255, 256, 257, 600]
 SLOTS = [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 128, 129, 256, 1000]
 
@@ -23,7 +24,9 @@ REFERENCE = {"classic": minhash.classic, "fast": minhash.fast}
 SCHEMES = pytest.mark.parametrize("scheme", KERNELS)
 
 WORD64 = st.integers(0, MASK64)
-EDGE = st.sampled_from([0, 1, P - 1, P, P + 1, 2**52 - 1, 2**52, 2**63, MASK64 - 1, MASK64])
+EDGE = st.sampled_from(
+    [0, 1, P - 1, P, P + 1, 2**52 - 1, 2**52, 2**63, MASK64 - 1, MASK64]
+)
 TOKENS = st.lists(st.one_of(WORD64, EDGE), max_size=20)
 
 
@@ -78,15 +81,34 @@ def test_signatures(level, scheme, k):
 @example(rows=[], k=1, seed=0)
 @example(rows=[[], [0], [MASK64] * 9, [0] * 300, [0, MASK64], []], k=33, seed=MASK64)
 def test_any_tokens(level, scheme, rows, k, seed):
-    assert sketched(scheme, rows, k, seed) == [REFERENCE[scheme](row, k, seed) for row in rows]
+    assert sketched(scheme, rows, k, seed) == [
+        REFERENCE[scheme](row, k, seed) for row in rows
+    ]
 
 
 def test_classic_at_the_edges_of_the_field(level):
     """Tokens that become 0, p, 2^61, 2^64 - 1 and the like, and others that some function sends to 0, 1 or p - 1."""
     k, seed = 24, 5
-    edges = [0, 1, 2**52 - 1, 2**52, P - 1, P, P + 1, 2 * P, 7 * P, 8 * P, 8 * P + 7, MASK64 - 1, MASK64]
+    edges = [
+        0,
+        1,
+        2**52 - 1,
+        2**52,
+        P - 1,
+        P,
+        P + 1,
+        2 * P,
+        7 * P,
+        8 * P,
+        8 * P + 7,
+        MASK64 - 1,
+        MASK64,
+    ]
     for i in range(k):
-        a, b = multiplier(draw(seed, Domain.CLASSIC, 2 * i)), draw(seed, Domain.CLASSIC, 2 * i + 1) % P
+        a, b = (
+            multiplier(draw(seed, Domain.CLASSIC, 2 * i)),
+            draw(seed, Domain.CLASSIC, 2 * i + 1) % P,
+        )
         edges += [(value - b) * pow(a, -1, P) % P for value in (0, 1, P - 1)]
     rows = [[unmix64(edge)] for edge in edges]
     found = sketched("classic", rows, k, seed)
@@ -97,8 +119,15 @@ def test_classic_at_the_edges_of_the_field(level):
 @pytest.mark.parametrize("k", [1, 3, 7, 8, 1000])
 def test_fast_at_the_edges_of_a_hash(level, k):
     """Tokens whose hash is all zeros or all ones: the first and the last slot, the least and the greatest value."""
-    first_round, first_slot = draw(1, Domain.FAST_ROUND, 0), draw(1, Domain.FAST_SLOT, 0)
-    rows = [[unmix64(hashed) ^ constant] for hashed in (0, MASK64) for constant in (first_round, first_slot)]
+    first_round, first_slot = (
+        draw(1, Domain.FAST_ROUND, 0),
+        draw(1, Domain.FAST_SLOT, 0),
+    )
+    rows = [
+        [unmix64(hashed) ^ constant]
+        for hashed in (0, MASK64)
+        for constant in (first_round, first_slot)
+    ]
     found = sketched("fast", rows, k)
     assert found == [minhash.fast(row, k, 1) for row in rows]
     assert found[0][0] == 0
@@ -112,7 +141,10 @@ def test_the_longest_signature(level, scheme):
     [signature] = sketched(scheme, [[token]], 65536)
     for i in (0, 1, 4095, 40000, 65534, 65535):
         if scheme == "classic":
-            a, b = multiplier(draw(1, Domain.CLASSIC, 2 * i)), draw(1, Domain.CLASSIC, 2 * i + 1) % P
+            a, b = (
+                multiplier(draw(1, Domain.CLASSIC, 2 * i)),
+                draw(1, Domain.CLASSIC, 2 * i + 1) % P,
+            )
             assert signature[i] == (a * mix64(token) + b) % P
         else:
             direct = (254 << 56) + mix64(token ^ draw(1, Domain.FAST_SLOT, i)) % 2**56
@@ -127,11 +159,17 @@ def test_the_longest_signature(level, scheme):
 def test_constants(scheme, seed, k):
     first, second = (array.tolist() for array in CONSTANTS[scheme](seed, k))
     if scheme == "fast":
-        assert first == [draw(seed, Domain.FAST_ROUND, r) for r in range(minhash.rounds_of(k))]
+        assert first == [
+            draw(seed, Domain.FAST_ROUND, r) for r in range(minhash.rounds_of(k))
+        ]
         assert second == [draw(seed, Domain.FAST_SLOT, i) for i in range(k)]
     else:
-        assert first[:k] == [multiplier(draw(seed, Domain.CLASSIC, 2 * i)) for i in range(k)]
-        assert second[:k] == [draw(seed, Domain.CLASSIC, 2 * i + 1) % P for i in range(k)]
+        assert first[:k] == [
+            multiplier(draw(seed, Domain.CLASSIC, 2 * i)) for i in range(k)
+        ]
+        assert second[:k] == [
+            draw(seed, Domain.CLASSIC, 2 * i + 1) % P for i in range(k)
+        ]
 
 
 # Laws
@@ -142,8 +180,15 @@ def test_constants(scheme, seed, k):
 def test_order_repeats_and_pieces_do_not_matter(level, scheme, k):
     tokens = np.random.default_rng(3).integers(0, 2**64, 700, np.uint64)
     whole = sketches(scheme, np.array([0, 700], np.int64), tokens, k, 1)[0]
-    shuffled = np.random.default_rng(4).permutation(np.concatenate([tokens, tokens[:300], tokens[:1].repeat(256)]))
-    assert sketches(scheme, np.array([0, len(shuffled)], np.int64), shuffled, k, 1)[0].tolist() == whole.tolist()
+    shuffled = np.random.default_rng(4).permutation(
+        np.concatenate([tokens, tokens[:300], tokens[:1].repeat(256)])
+    )
+    assert (
+        sketches(scheme, np.array([0, len(shuffled)], np.int64), shuffled, k, 1)[
+            0
+        ].tolist()
+        == whole.tolist()
+    )
     for cuts in ([0, 1, 700], [0, 255, 256, 700], [0, 0, 350, 350, 699, 700]):
         pieces = sketches(scheme, np.array(cuts, np.int64), tokens, k, 1)
         assert pieces.min(axis=0).tolist() == whole.tolist()
@@ -167,9 +212,14 @@ def test_read_only_and_sliced_arrays(level, scheme):
     offsets.flags.writeable = tokens.flags.writeable = False
     assert sketches(scheme, offsets, tokens, 20, 1).tolist() == whole.tolist()
     assert sketches(scheme, offsets[1:], tokens, 20, 1).tolist() == whole[1:].tolist()
-    assert sketches(scheme, offsets[2:4], tokens[:4], 20, 1).tolist() == whole[2:3].tolist()
+    assert (
+        sketches(scheme, offsets[2:4], tokens[:4], 20, 1).tolist()
+        == whole[2:3].tolist()
+    )
     assert sketches(scheme, offsets[:1], tokens, 20, 1).shape == (0, 20)
-    assert sketches(scheme, np.array([0, 0], np.int64), tokens[:0], 20, 1).tolist() == [[EMPTY] * 20]
+    assert sketches(scheme, np.array([0, 0], np.int64), tokens[:0], 20, 1).tolist() == [
+        [EMPTY] * 20
+    ]
 
 
 @SCHEMES
@@ -194,7 +244,12 @@ def test_unaligned_tokens(level, scheme):
                 found = sketches(scheme, np.array([0, 300], np.int64), buffer, 20, 1)
             except ValueError:
                 continue  # refused
-            assert found.tolist() == sketches(scheme, np.array([0, 300], np.int64), tokens, 20, 1).tolist()
+            assert (
+                found.tolist()
+                == sketches(
+                    scheme, np.array([0, 300], np.int64), tokens, 20, 1
+                ).tolist()
+            )
 
 
 @SCHEMES
@@ -219,7 +274,9 @@ def test_unaligned_tokens(level, scheme):
 def test_bad_rows_and_shapes_are_refused(scheme, offsets, out):
     offsets, tokens = np.array(offsets, np.int64), np.arange(3, dtype=np.uint64)
     with pytest.raises(ValueError, match=r"must (rise|have|be)"):
-        KERNELS[scheme](offsets, tokens, *CONSTANTS[scheme](1, 4), np.zeros(out, np.uint64))
+        KERNELS[scheme](
+            offsets, tokens, *CONSTANTS[scheme](1, 4), np.zeros(out, np.uint64)
+        )
 
 
 @SCHEMES
@@ -239,8 +296,15 @@ def test_wrong_constants_are_refused(scheme, change):
         "none": (first[:0], second[:0]),
         "uneven": (first, second[:-1]),
     }[change]
-    with pytest.raises(ValueError, match=rf"must be those of {scheme}_constants\(seed, 20\)"):
-        KERNELS[scheme](np.array([0, 2], np.int64), np.arange(2, dtype=np.uint64), *wrong, np.zeros((1, 20), np.uint64))
+    with pytest.raises(
+        ValueError, match=rf"must be those of {scheme}_constants\(seed, 20\)"
+    ):
+        KERNELS[scheme](
+            np.array([0, 2], np.int64),
+            np.arange(2, dtype=np.uint64),
+            *wrong,
+            np.zeros((1, 20), np.uint64),
+        )
 
 
 @SCHEMES
@@ -273,7 +337,10 @@ def test_similarity(scheme):
     hasher = MinHasher(64, scheme)
     signatures = hasher.sketch(TokenSets(*csr(rows)))
     table = [[hasher.similarity(a, b) for a in signatures] for b in signatures]
-    assert table == [[minhash.similarity(a, b) for a in signatures.tolist()] for b in signatures.tolist()]
+    assert table == [
+        [minhash.similarity(a, b) for a in signatures.tolist()]
+        for b in signatures.tolist()
+    ]
     assert table[0] == [0, 0, 0, 0, 0]
     assert table[2][4] == 1
     # Row by row, and one against many.
@@ -309,10 +376,18 @@ def test_no_sets():
         ({"num_perm": 16.0}, TypeError, r"num_perm must be an int, not 16\.0"),
         ({"num_perm": True}, TypeError, "num_perm must be an int, not True"),
         ({"num_perm": "16"}, TypeError, "num_perm must be an int, not '16'"),
-        ({"scheme": "slow"}, ValueError, "scheme must be 'fast' or 'classic', not 'slow'"),
+        (
+            {"scheme": "slow"},
+            ValueError,
+            "scheme must be 'fast' or 'classic', not 'slow'",
+        ),
         ({"scheme": None}, ValueError, "scheme must be 'fast' or 'classic', not None"),
         ({"seed": -1}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not -1"),
-        ({"seed": 2**64}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not 18446744073709551616"),
+        (
+            {"seed": 2**64},
+            ValueError,
+            r"seed must be in 0\.\.2\*\*64 - 1, not 18446744073709551616",
+        ),
         ({"seed": 1.5}, TypeError, r"seed must be an int or 'random', not 1\.5"),
     ],
 )
@@ -329,8 +404,16 @@ def test_bad_arguments_are_named(arguments, error, message):
         (np.zeros(8, np.int64), TypeError, "must be signatures of uint64, not int64"),
         (np.zeros(8), TypeError, "must be signatures of uint64, not float64"),
         ([1, 2], TypeError, "must be signatures of uint64"),
-        (np.zeros(9, np.uint64), ValueError, r"must have 8 slots a signature, not shape \(9,\)"),
-        (np.zeros((8, 2), np.uint64), ValueError, r"must have 8 slots a signature, not shape \(8, 2\)"),
+        (
+            np.zeros(9, np.uint64),
+            ValueError,
+            r"must have 8 slots a signature, not shape \(9,\)",
+        ),
+        (
+            np.zeros((8, 2), np.uint64),
+            ValueError,
+            r"must have 8 slots a signature, not shape \(8, 2\)",
+        ),
         (np.uint64(1), ValueError, r"must have 8 slots a signature, not shape \(\)"),
     ],
 )
@@ -342,7 +425,9 @@ def test_wrong_signatures_are_named(call, side, wrong, error, message):
 
 
 def test_sketch_wants_token_sets():
-    with pytest.raises(TypeError, match=r"TokenSets \(see TokenSets\.from_sets\), not list"):
+    with pytest.raises(
+        TypeError, match=r"TokenSets \(see TokenSets\.from_sets\), not list"
+    ):
         MinHasher(8).sketch([[1, 2]])
     with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
         MinHasher(8).sketch(TokenSets([0], []), threads=0)

@@ -53,5 +53,9 @@ assert len(done) == 2
 
 def test_kernels_need_little_stack():
     """A thread of 64 KB runs kernels of every stage; too little stack ends the process."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr or f"the process ended with {done.returncode}"
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, (
+        done.stderr or f"the process ended with {done.returncode}"
+    )

@@ -60,7 +60,12 @@ class TableMachine(RuleBasedStateMachine):
     def teardown(self):
         kernels.use(self.level)
 
-    @initialize(kind=st.sampled_from(KINDS), k=st.integers(1, 4), block=st.sampled_from([1, 64, 2**22]), data=st.data())
+    @initialize(
+        kind=st.sampled_from(KINDS),
+        k=st.integers(1, 4),
+        block=st.sampled_from([1, 64, 2**22]),
+        data=st.data(),
+    )
     def begin(self, kind, k, block, data):
         r = data.draw(st.integers(1, k))
         b = data.draw(st.integers(1, k // r))
@@ -69,7 +74,9 @@ class TableMachine(RuleBasedStateMachine):
             patch.setattr(tables, "BLOCK_BYTES", block)
             self.tables = BandTables(k, b, r, kind)
         self.kind, self.k, self.model = kind, k, reference.Tables(b, r)
-        slots = st.lists(st.sampled_from([0, 1, 2, EMPTY - 1]), min_size=k, max_size=k).map(tuple)
+        slots = st.lists(
+            st.sampled_from([0, 1, 2, EMPTY - 1]), min_size=k, max_size=k
+        ).map(tuple)
         self.signature = st.one_of(slots, slots, slots, st.just((EMPTY,) * k))
         self.count = 0
 
@@ -99,7 +106,11 @@ class TableMachine(RuleBasedStateMachine):
 
     def some(self, data, rows):
         """Draw some of these rows, in any order."""
-        return data.draw(st.lists(st.sampled_from(sorted(rows)), unique=True, max_size=40)) if rows else []
+        return (
+            data.draw(st.lists(st.sampled_from(sorted(rows)), unique=True, max_size=40))
+            if rows
+            else []
+        )
 
     def unwritten(self):
         return self.model.in_use - self.model.signatures.keys()
@@ -113,19 +124,35 @@ class TableMachine(RuleBasedStateMachine):
         self.admit(data.draw(st.lists(NAMES_OF_KIND[self.kind or "int"], max_size=12)))
 
     def signatures_for(self, data, rows):
-        return data.draw(st.lists(self.signature, min_size=len(rows), max_size=len(rows)))
+        return data.draw(
+            st.lists(self.signature, min_size=len(rows), max_size=len(rows))
+        )
 
     @rule(data=st.data(), copy=st.booleans())
     def write_some(self, data, copy):
         rows = self.some(data, self.unwritten())
         self.write(rows, self.signatures_for(data, rows), copy)
 
-    @rule(data=st.data(), n=st.integers(1, 70), distinct=st.integers(1, 3), copy=st.booleans())
+    @rule(
+        data=st.data(),
+        n=st.integers(1, 70),
+        distinct=st.integers(1, 3),
+        copy=st.booleans(),
+    )
     def crowd(self, data, n, distinct, copy):
         """Buckets that become large: new rows of few signatures."""
         self.count += n
-        rows = self.admit([*(-10 - i if self.kind == "int" else f"new {i}" for i in range(self.count - n, self.count))])
-        signatures = data.draw(st.lists(self.signature, min_size=distinct, max_size=distinct))
+        rows = self.admit(
+            [
+                *(
+                    -10 - i if self.kind == "int" else f"new {i}"
+                    for i in range(self.count - n, self.count)
+                )
+            ]
+        )
+        signatures = data.draw(
+            st.lists(self.signature, min_size=distinct, max_size=distinct)
+        )
         self.write(rows, [signatures[i % distinct] for i in range(n)], copy)
 
     @precondition(lambda self: self.kind)
@@ -143,8 +170,17 @@ class TableMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.kind)
     @rule(data=st.data())
     def discard_one(self, data):
-        held = [name for name, row in self.model.names.items() if row in self.model.signatures]
-        name = data.draw(st.one_of(*([st.sampled_from(sorted(held))] if held else []), NAMES_OF_KIND[self.kind]))
+        held = [
+            name
+            for name, row in self.model.names.items()
+            if row in self.model.signatures
+        ]
+        name = data.draw(
+            st.one_of(
+                *([st.sampled_from(sorted(held))] if held else []),
+                NAMES_OF_KIND[self.kind],
+            )
+        )
         row = self.model.names.get(name)
         assert self.tables.find_one(name) == (-1 if row is None else row)
         if row not in self.unwritten():
@@ -153,9 +189,17 @@ class TableMachine(RuleBasedStateMachine):
                 del self.model.signatures[row]
                 self.model.release([row])
 
-    @rule(data=st.data(), also_release=st.booleans(), everything=st.sampled_from([False, False, True]))
+    @rule(
+        data=st.data(),
+        also_release=st.booleans(),
+        everything=st.sampled_from([False, False, True]),
+    )
     def erase(self, data, also_release, everything):
-        rows = list(self.model.signatures) if everything else self.some(data, self.model.signatures)
+        rows = (
+            list(self.model.signatures)
+            if everything
+            else self.some(data, self.model.signatures)
+        )
         self.tables.erase(int64(*rows))
         for row in rows:
             del self.model.signatures[row]
@@ -183,13 +227,19 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), least=st.one_of(st.none(), st.integers(0, 5)))
     def query(self, data, least):
-        self.compare_answers(self.tables, data.draw(st.lists(self.signature, max_size=20)), least)
+        self.compare_answers(
+            self.tables, data.draw(st.lists(self.signature, max_size=20)), least
+        )
 
     def compare_answers(self, held, signatures, least, gone=frozenset()):
         names = {row: name for name, row in self.model.names.items()}
         expected = [[pair for pair in self.model.candidates(signature, least or 0) if pair[0] not in gone]
                     for signature in signatures]  # fmt: skip
-        plain = expected if least is not None else [[row for row, _ in pairs] for pairs in expected]
+        plain = (
+            expected
+            if least is not None
+            else [[row for row, _ in pairs] for pairs in expected]
+        )
         assert answers(held, array_of(signatures, self.k), least) == plain
         for signature, pairs in zip(signatures, expected, strict=True):
             found = held.query_one(np.array(signature, np.uint64), least)
@@ -207,29 +257,48 @@ class TableMachine(RuleBasedStateMachine):
     def signatures(self):
         rows = list(self.model.signatures)
         found = self.tables.signatures_of(int64(*rows)).tolist()
-        assert found == [list(signature) for signature in self.model.signatures.values()]
+        assert found == [
+            list(signature) for signature in self.model.signatures.values()
+        ]
 
     @rule(data=st.data())
     def lie_over(self, data):
         """Tables over the sections answer as the ones they are of, but for the rows that are gone."""
         if len(self.tables) < self.tables.limit:
-            with pytest.raises(ValueError, match=r"rows are free: the tables must be built anew"):
+            with pytest.raises(
+                ValueError, match=r"rows are free: the tables must be built anew"
+            ):
                 self.tables.sections()
             return
-        gone = set(self.some(data, self.model.in_use)) if data.draw(st.booleans()) else set()
+        gone = (
+            set(self.some(data, self.model.in_use))
+            if data.draw(st.booleans())
+            else set()
+        )
         marks = np.array([row in gone for row in range(self.tables.limit)], np.uint8)
         b, r = self.model.bands, self.model.rows
-        fixed = tables_over(self.tables, self.k, b, r, self.kind, marks if gone else None)
+        fixed = tables_over(
+            self.tables, self.k, b, r, self.kind, marks if gone else None
+        )
         assert fixed.fixed
         assert fixed.unsound() is None
         assert fixed.rows_in_use().tolist() == sorted(self.model.in_use - gone)
         assert len(fixed) == len(self.model.in_use) - len(gone)
-        self.compare_answers(fixed, data.draw(st.lists(self.signature, max_size=6)), 1, gone)
+        self.compare_answers(
+            fixed, data.draw(st.lists(self.signature, max_size=6)), 1, gone
+        )
         if self.kind is not None:
-            names = [*self.model.names, *data.draw(st.lists(NAMES_OF_KIND[self.kind], max_size=6))]
+            names = [
+                *self.model.names,
+                *data.draw(st.lists(NAMES_OF_KIND[self.kind], max_size=6)),
+            ]
             rows = [self.model.names.get(name, -1) for name in names]
-            assert fixed.find(column(self.kind, names)).tolist() == [-1 if row in gone else row for row in rows]
-            assert listed(fixed.names_of(int64(*self.model.names.values()))) == list(self.model.names)
+            assert fixed.find(column(self.kind, names)).tolist() == [
+                -1 if row in gone else row for row in rows
+            ]
+            assert listed(fixed.names_of(int64(*self.model.names.values()))) == list(
+                self.model.names
+            )
         given, again = packed(self.tables), fixed.sections()
         assert given.keys() == again.keys()
         for name, arrays in again.items():
@@ -248,13 +317,19 @@ class TableMachine(RuleBasedStateMachine):
         sizes, largest, squares = held.bucket_sizes()
         assert (sizes.tolist(), largest, squares) == model.bucket_sizes()
         if self.kind is not None:
-            assert listed(held.names_of(int64(*model.names.values()))) == list(model.names)
-            assert held.find(column(self.kind, list(model.names))).tolist() == list(model.names.values())
+            assert listed(held.names_of(int64(*model.names.values()))) == list(
+                model.names
+            )
+            assert held.find(column(self.kind, list(model.names))).tolist() == list(
+                model.names.values()
+            )
         assert all(array.tobytes() == before.tobytes() for array, before in self.given)
 
 
 def test_beside_the_model():
-    run_state_machine_as_test(TableMachine, settings=settings(max_examples=40, stateful_step_count=25))
+    run_state_machine_as_test(
+        TableMachine, settings=settings(max_examples=40, stateful_step_count=25)
+    )
 
 
 # Growing and shrinking
@@ -319,8 +394,15 @@ def test_growth_by_one(kind, level):
         if kind is None:
             held.write(held.allot(1), signatures[row : row + 1])
         else:
-            assert held.insert_one(listed(names)[row] if kind == "str" else row, signatures[row])
-            assert held.insert_one(listed(names)[row] if kind == "str" else row, signatures[0]) is False
+            assert held.insert_one(
+                listed(names)[row] if kind == "str" else row, signatures[row]
+            )
+            assert (
+                held.insert_one(
+                    listed(names)[row] if kind == "str" else row, signatures[0]
+                )
+                is False
+            )
         if row % 29 == 0:
             assert held.unsound() is None
     assert answers(held, signatures) == brute_force(signatures, signatures, 2, 1)
@@ -333,7 +415,9 @@ def test_growth_by_one(kind, level):
         if count % 29 == 0:
             assert held.unsound() is None
         if count % 300 == 0:
-            assert answers(held, signatures) == brute_force(signatures, signatures, 2, 1)
+            assert answers(held, signatures) == brute_force(
+                signatures, signatures, 2, 1
+            )
     assert (len(held), held.limit, held.bucket_sizes()[1]) == (0, 0, 0)
 
 
@@ -349,7 +433,10 @@ def test_tables_take_memory_in_proportion(size):
             held.insert_one(low, signatures[low])
         else:
             held.write(held.admit(names)[0], signatures[low : low + size])
-    entries, capacity = np.concatenate(held.sections()["tables"]), np.concatenate(held.sections()["shape"])[:, 0]
+    entries, capacity = (
+        np.concatenate(held.sections()["tables"]),
+        np.concatenate(held.sections()["shape"])[:, 0],
+    )
     assert held.unsound() is None
     assert (capacity < 2 * n).all()
     assert len(entries) < 5 * (2 * n + 200)
@@ -375,7 +462,9 @@ def test_tags_that_crowd(crowd, at_once, level):
         held.erase(rows)
         assert held.unsound() is None
         signatures[rows] = EMPTY
-        assert answers(held, signatures) == [[] if signatures[row, 0] == EMPTY else [row] for row in range(n)]
+        assert answers(held, signatures) == [
+            [] if signatures[row, 0] == EMPTY else [row] for row in range(n)
+        ]
     assert held.bucket_sizes()[0].sum() == 0
 
 
@@ -392,7 +481,10 @@ def test_a_meeting_by_hash_alone(band):
 @pytest.mark.parametrize("crowd", CROWDED)
 def test_names_whose_tags_crowd(crowd):
     n = 300
-    names = np.array([reference.unmix64(tag << 32 | i) for i, tag in enumerate(CROWDED[crowd](n))], np.uint64)
+    names = np.array(
+        [reference.unmix64(tag << 32 | i) for i, tag in enumerate(CROWDED[crowd](n))],
+        np.uint64,
+    )
     names = names.view(np.int64)
     held = BandTables(1, 1, 1, "int")
     for part in np.array_split(names, 7):
@@ -405,7 +497,15 @@ def test_names_whose_tags_crowd(crowd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, *(size + more for size in (GROUP, NAMES) for more in (-1, 0, 1)), BATCH, BATCH + 1])
+@pytest.mark.parametrize(
+    "n",
+    [
+        1,
+        *(size + more for size in (GROUP, NAMES) for more in (-1, 0, 1)),
+        BATCH,
+        BATCH + 1,
+    ],
+)
 def test_batches(n, level):
     """All of a batch is found again, whatever parts it is worked on in; then half of it, then nothing."""
     generator = np.random.default_rng(n)
@@ -423,8 +523,12 @@ def test_batches(n, level):
         assert held.find(names).tolist() == rows.tolist()
         found = answers(held, signatures)
         assert [len(each) for each in found] == counts(signatures)
-        assert [found[i] for i in probe] == brute_force(signatures, signatures[probe], 2, 1)
-        assert [answers(held, signatures[i : i + 1])[0] for i in probe] == [found[i] for i in probe]
+        assert [found[i] for i in probe] == brute_force(
+            signatures, signatures[probe], 2, 1
+        )
+        assert [answers(held, signatures[i : i + 1])[0] for i in probe] == [
+            found[i] for i in probe
+        ]
         half = np.flatnonzero((generator.random(n) < 0.5) & in_tables)
         held.erase(rows[half])
         in_tables[half] = False
@@ -440,7 +544,9 @@ def counts(signatures):
     full = signatures[:, 0] != EMPTY
     total = np.zeros(len(signatures), np.int64)
     for columns, sign in (([0], 1), ([1], 1), ([0, 1], -1)):
-        _, inverse, times = np.unique(signatures[:, columns], axis=0, return_inverse=True, return_counts=True)
+        _, inverse, times = np.unique(
+            signatures[:, columns], axis=0, return_inverse=True, return_counts=True
+        )
         total += sign * times[inverse.reshape(-1)]
     return np.where(full, total, 0).tolist()
 
@@ -454,7 +560,9 @@ def test_answers_larger_than_the_room_for_them(most):
     index = filled(None, held, 1, 1)
     expected = brute_force(held, queries, 1, 1)
     assert answers(index, queries) == expected
-    assert answers(index, queries, 1) == [[(row, 1) for row in rows] for rows in expected]
+    assert answers(index, queries, 1) == [
+        [(row, 1) for row in rows] for rows in expected
+    ]
     assert answers(index, queries, 2) == [[] for _ in sizes]
     for query, rows in zip(queries, expected, strict=True):
         assert index.query_one(query, 0) == (rows, [1] * len(rows))

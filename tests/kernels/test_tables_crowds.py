@@ -17,16 +17,22 @@ MANY = 200_000
 
 def integers(n, tag=TAG):
     """Return n integers of one tag."""
-    return np.array([reference.unmix64(tag << 32 | i) for i in range(n)], np.uint64).view(np.int64)
+    return np.array(
+        [reference.unmix64(tag << 32 | i) for i in range(n)], np.uint64
+    ).view(np.int64)
 
 
 def strings(n, tag=TAG):
     """Return n strings of eight ASCII characters and of one tag."""
     found, block = [], 1 << 16
     for first in range(0, n << 10, block):
-        numbers = np.arange(first, first + block, dtype=np.uint64) | np.uint64(tag << 32)
+        numbers = np.arange(first, first + block, dtype=np.uint64) | np.uint64(
+            tag << 32
+        )
         limbs = unmixed(numbers) ^ np.uint64(mix64(9))
-        found += limbs[limbs & np.uint64(0x8080808080808080) == 0].astype("<u8").tolist()
+        found += (
+            limbs[limbs & np.uint64(0x8080808080808080) == 0].astype("<u8").tolist()
+        )
         if len(found) >= n:
             break
     return [limb.to_bytes(8, "little").decode() for limb in found[:n]]
@@ -68,7 +74,9 @@ def test_many_keys_of_one_tag_in_an_index(kind, tmp_path):
     assert not index.store.contains(absent).any()
     index.save(tmp_path / "index")
     index.remove(keys[: n // 2])
-    assert index.store.contains(keys).tolist() == [False] * (n // 2) + [True] * (n - n // 2)
+    assert index.store.contains(keys).tolist() == [False] * (n // 2) + [True] * (
+        n - n // 2
+    )
     with LSHIndex.open(tmp_path / "index", "r+") as opened:
         opened.verify()
         assert opened.store.contains(keys).all()
@@ -111,12 +119,16 @@ def test_a_bucket_that_becomes_crowded_and_ceases_to_be(kind, step):
         for name, row, new in zip(some, rows.tolist(), fresh.tolist(), strict=True):
             assert new is (name not in model)
             assert model.setdefault(name, row) == row
-        assert held.find(column(names)).tolist() == [model.get(name, -1) for name in names]
+        assert held.find(column(names)).tolist() == [
+            model.get(name, -1) for name in names
+        ]
         gone = [name for name in list(model) if generator.random() < 0.5]
         if len(model) > 2 * CROWD:
             held.release(int64(*(model.pop(name) for name in gone)))
         assert held.unsound() is None
-        assert held.find(column(names)).tolist() == [model.get(name, -1) for name in names]
+        assert held.find(column(names)).tolist() == [
+            model.get(name, -1) for name in names
+        ]
 
 
 def test_names_of_a_crowd_go_to_other_rows(kind):
@@ -144,7 +156,9 @@ def test_a_crowd_over_the_memory_of_others(kind):
     assert fixed.find(names).tolist() == [-1] * 10 + list(range(10, n))
     gone[10:20] = 1
     assert fixed.find(names).tolist() == [-1] * 20 + list(range(20, n))
-    assert [fixed.find_one(name) for name in listed(names[15:25])] == [-1] * 5 + list(range(20, 25))
+    assert [fixed.find_one(name) for name in listed(names[15:25])] == [-1] * 5 + list(
+        range(20, 25)
+    )
     assert {name: arrays[0].tobytes() for name, arrays in fixed.sections().items()} == {
         name: array.tobytes() for name, array in packed(held).items()
     }

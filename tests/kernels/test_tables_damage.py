@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from lshfast import LSHIndex
 from lshfast.kernels.tables import BandTables
-from tests.kernels.tables_kit import KINDS, NO_ENTRY, SHARED, answers, filled, int64, numbered, packed, tables_over
+from tests.kernels.tables_kit import (
+    KINDS,
+    NO_ENTRY,
+    SHARED,
+    answers,
+    filled,
+    int64,
+    numbered,
+    packed,
+    tables_over,
+)
 from tests.reference.hashing import EMPTY
 
 # Over the memory of others
@@ -33,7 +43,9 @@ def test_fixed_tables_are_not_written():
     ):
         with pytest.raises(ValueError, match="these tables are fixed"):
             call()
-    assert {name: arrays[0].tobytes() for name, arrays in fixed.sections().items()} == before
+    assert {
+        name: arrays[0].tobytes() for name, arrays in fixed.sections().items()
+    } == before
     assert len(fixed) == 3
 
 
@@ -41,10 +53,12 @@ def test_the_same_array_may_be_given_again():
     held = filled("str", np.arange(12, dtype=np.uint64).reshape(6, 2), 2, 1)
     sections = packed(held)
     fixed = BandTables.over(2, 2, 1, "str", sections)
-    assert {name: arrays[0] is sections[name] for name, arrays in fixed.sections().items()} == dict.fromkeys(
-        sections, True
+    assert {
+        name: arrays[0] is sections[name] for name, arrays in fixed.sections().items()
+    } == dict.fromkeys(sections, True)
+    again = BandTables.over(
+        2, 2, 1, "str", {name: arrays[0] for name, arrays in fixed.sections().items()}
     )
-    again = BandTables.over(2, 2, 1, "str", {name: arrays[0] for name, arrays in fixed.sections().items()})
     assert again.names_of(again.rows_in_use()) == [f"name {i}" for i in range(6)]
     assert again.nbytes()[0] == 6 * 2 * 8
 
@@ -66,7 +80,9 @@ def test_rows_that_are_gone():
     gone[0] = 2  # anything but 0
     assert len(fixed) == 4
     with pytest.raises(ValueError, match="gone must have 5 marks, not 4"):
-        tables_over(filled("int", signatures, 2, 1), 2, 2, 1, "int", np.zeros(4, np.uint8))
+        tables_over(
+            filled("int", signatures, 2, 1), 2, 2, 1, "int", np.zeros(4, np.uint8)
+        )
 
 
 def test_sections_over_several_blocks_of_signatures():
@@ -127,7 +143,9 @@ BAD_SECTIONS = {
 def test_sections_that_do_not_belong_together_are_refused(case):
     change, message = BAD_SECTIONS[case]
     kind = "str" if case in ("a start too few", "a length too many") else "int"
-    sections = packed(filled(kind, np.arange(16, dtype=np.uint64).reshape(8, 2) % 3, 2, 1))
+    sections = packed(
+        filled(kind, np.arange(16, dtype=np.uint64).reshape(8, 2) % 3, 2, 1)
+    )
     change(sections)
     with pytest.raises(ValueError, match=message):
         BandTables.over(2, 2, 1, kind, sections)
@@ -146,7 +164,10 @@ def read_all(fixed, queries, kind):
         fixed.sections,
     ]
     if kind is not None:
-        calls += [lambda: fixed.find(numbered(kind, range(-2, n + 5))), lambda: fixed.names_of(rows)]
+        calls += [
+            lambda: fixed.find(numbered(kind, range(-2, n + 5))),
+            lambda: fixed.names_of(rows),
+        ]
     for call in calls:
         with suppress(ValueError):
             call()
@@ -157,14 +178,18 @@ def damaged(sections, name, place, flip):
     """Return the sections with one byte changed."""
     data = bytearray(sections[name].tobytes())
     data[place] ^= flip
-    array = np.frombuffer(bytes(data), sections[name].dtype).reshape(sections[name].shape)
+    array = np.frombuffer(bytes(data), sections[name].dtype).reshape(
+        sections[name].shape
+    )
     return {**sections, name: array}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_byte_may_be_damaged(kind):
     """One byte of the sections is changed: fixed tables refuse it, give an answer or a ValueError, and never crash."""
-    signatures = np.array([[0, 1], [0, 1], [0, 2], [1, 2], [1, 1], [EMPTY] * 2, [0, 0], [0, 5]], np.uint64)
+    signatures = np.array(
+        [[0, 1], [0, 1], [0, 2], [1, 2], [1, 1], [EMPTY] * 2, [0, 0], [0, 5]], np.uint64
+    )
     sections = packed(filled(kind, signatures, 2, 1))
     counts_of_bands = sections["shape"][:, 2].sum()
     found = 0
@@ -172,14 +197,18 @@ def test_every_byte_may_be_damaged(kind):
         for place in range(array.nbytes):
             for flip in {0xFF, 1 << place % 8}:
                 try:
-                    fixed = BandTables.over(2, 2, 1, kind, damaged(sections, name, place, flip))
+                    fixed = BandTables.over(
+                        2, 2, 1, kind, damaged(sections, name, place, flip)
+                    )
                 except ValueError:
                     continue
                 found += read_all(fixed, signatures, kind) is not None
     assert found > counts_of_bands  # damage to the entries, if nothing else
 
 
-WORDS = st.sampled_from([0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1])
+WORDS = st.sampled_from(
+    [0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
+)
 
 
 @settings(max_examples=60)
@@ -188,7 +217,10 @@ def test_sections_may_be_damaged_in_many_places(data):
     kind = data.draw(st.sampled_from(KINDS))
     n = data.draw(st.sampled_from([0, 1, 20, 60]))
     signatures = np.random.default_rng(n).integers(0, 3, (n, 4)).astype(np.uint64)
-    sections = {name: array.copy() for name, array in packed(filled(kind, signatures, 2, 2)).items()}
+    sections = {
+        name: array.copy()
+        for name, array in packed(filled(kind, signatures, 2, 2)).items()
+    }
     sections["signatures"] = sections["signatures"].reshape(n, 4)
     for _ in range(data.draw(st.integers(1, 5))):
         name = data.draw(st.sampled_from(sorted(sections)))
@@ -217,8 +249,12 @@ LEADS = {
     "to the row behind the last": lambda entry, units: entry >> 32 << 32 | 40,
     "one unit behind the pool": lambda entry, units: entry >> 32 << 32 | SHARED + units,
     "far behind the pool": lambda entry, units: entry >> 32 << 32 | 2 * SHARED - 2,
-    "to the last number there is": lambda entry, units: entry >> 32 << 32 | 2 * SHARED - 1,
-    "into the middle of a block": lambda entry, units: entry + (1 if entry & SHARED else 0),
+    "to the last number there is": lambda entry, units: (
+        entry >> 32 << 32 | 2 * SHARED - 1
+    ),
+    "into the middle of a block": lambda entry, units: (
+        entry + (1 if entry & SHARED else 0)
+    ),
     "to no row": lambda entry, units: entry >> 32 << 32 | SHARED - 1,
 }
 
@@ -228,13 +264,19 @@ def test_entries_that_lead_nowhere(lead):
     signatures = np.random.default_rng(1).integers(0, 2, (40, 4)).astype(np.uint64)
     sections = packed(filled("int", signatures, 2, 2))
     units = len(sections["pool"]) // 4
-    fixed = BandTables.over(4, 2, 2, "int", rewritten(sections, lambda entry: LEADS[lead](entry, units)))
+    fixed = BandTables.over(
+        4, 2, 2, "int", rewritten(sections, lambda entry: LEADS[lead](entry, units))
+    )
     assert fixed.unsound() == 0
     read_all(fixed, signatures, "int")
     if lead != "into the middle of a block":
-        with pytest.raises(ValueError, match="an entry of the tables leads out of them"):
+        with pytest.raises(
+            ValueError, match="an entry of the tables leads out of them"
+        ):
             fixed.query(signatures)
-        with pytest.raises(ValueError, match="an entry of the tables leads out of them"):
+        with pytest.raises(
+            ValueError, match="an entry of the tables leads out of them"
+        ):
             fixed.query_one(signatures[0])
         assert (fixed.find(np.arange(40)) < 40).all()
 
@@ -252,12 +294,26 @@ def test_an_entry_that_leads_to_an_empty_signature():
 def test_names_that_lie_outside_of_all_names():
     sections = packed(filled("str", np.ones((4, 1), np.uint64), 1, 1))
     size = len(sections["bytes"])
-    for start, length in ((-1, 6), (size, 1), (size + 1, 0), (0, size + 1), (2**63 - 1, 2**32 - 1), (-(2**63), 6)):
-        sections["starts"], sections["lengths"] = int64(0, 0, start, 0), np.array([6, 6, length, 6], np.uint32)
+    for start, length in (
+        (-1, 6),
+        (size, 1),
+        (size + 1, 0),
+        (0, size + 1),
+        (2**63 - 1, 2**32 - 1),
+        (-(2**63), 6),
+    ):
+        sections["starts"], sections["lengths"] = (
+            int64(0, 0, start, 0),
+            np.array([6, 6, length, 6], np.uint32),
+        )
         fixed = BandTables.over(1, 1, 1, "str", sections)
-        with pytest.raises(ValueError, match="the name of row 2 lies outside of all names"):
+        with pytest.raises(
+            ValueError, match="the name of row 2 lies outside of all names"
+        ):
             fixed.names_of(int64(2))
-        with pytest.raises(ValueError, match="the name of row 2 lies outside of all names"):
+        with pytest.raises(
+            ValueError, match="the name of row 2 lies outside of all names"
+        ):
             fixed.query_one(np.ones(1, np.uint64))
         assert fixed.find(["name 2"]).tolist() == [-1]
     sections["bytes"] = np.full(size, 0xFF, np.uint8)
@@ -276,7 +332,9 @@ def test_the_empty_name_over_no_bytes_at_all():
 def test_a_damaged_file_is_read_without_a_crash(tmp_path):
     """Entries that lead out of the pool, in a file that is not verified: figures leave them out."""
     index = LSHIndex(num_perm=8, bands=4, rows_per_band=2)
-    index.insert(range(100), np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64))
+    index.insert(
+        range(100), np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64)
+    )
     index.save(tmp_path / "index")
     data = bytearray((tmp_path / "index").read_bytes())
     entries = index.store.segments.growing.tables.sections()["tables"][0].copy()
@@ -288,4 +346,6 @@ def test_a_damaged_file_is_read_without_a_crash(tmp_path):
     with LSHIndex.open(tmp_path / "index", verify=False) as damaged_index:
         assert damaged_index.stats().entries == 100
         with pytest.raises(ValueError, match="leads out of"):
-            damaged_index.query(np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64))
+            damaged_index.query(
+                np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64)
+            )

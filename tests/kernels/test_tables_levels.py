@@ -17,7 +17,9 @@ TAGS = {  # of n rows
     "at the front": lambda generator, n: generator.integers(0, n, n),
     "at the end": lambda generator, n: 2**32 - 1 - generator.integers(0, n, n),
     "at both ends": lambda generator, n: generator.integers(-n, n, n) % 2**32,
-    "the least and the greatest": lambda generator, n: generator.integers(0, 2, n) * (2**32 - 1),
+    "the least and the greatest": lambda generator, n: (
+        generator.integers(0, 2, n) * (2**32 - 1)
+    ),
     "few": lambda generator, n: generator.integers(0, 8, n) << 29,
 }
 
@@ -39,7 +41,10 @@ def played(history, seed):
 
 def layout(held):
     assert held.unsound() is None
-    return {name: [array.tobytes() for array in arrays] for name, arrays in held.sections().items()}
+    return {
+        name: [array.tobytes() for array in arrays]
+        for name, arrays in held.sections().items()
+    }
 
 
 def check_levels(history, seed):
@@ -75,5 +80,11 @@ def test_all_levels_leave_the_same_tables(history, seed):
 @pytest.mark.parametrize("tags", TAGS)
 def test_all_levels_leave_the_same_large_tables(tags):
     """Batches that are sorted first, and such as are not; tables that grow in between, are emptied and filled again."""
-    history = [(tags, 5000, 0.4), ("anywhere", 3000, 0.1), (tags, 2047, 0.7), (tags, 2048, 1), (tags, 5000, 0.99)]
+    history = [
+        (tags, 5000, 0.4),
+        ("anywhere", 3000, 0.1),
+        (tags, 2047, 0.7),
+        (tags, 2048, 1),
+        (tags, 5000, 0.99),
+    ]
     check_levels(history, 1)

@@ -68,7 +68,9 @@ def test_rows_are_used_again_where_there_are_many():
     assert held.limit == 10_000
     assert (held.signatures_of(np.arange(10_000)) == signatures).all()
     assert held.find(int64(3, 4, -1)).tolist() == [-1, 4, rows[0]]
-    assert answers(held, signatures[:50]) == brute_force(signatures, signatures[:50], 4, 4)
+    assert answers(held, signatures[:50]) == brute_force(
+        signatures, signatures[:50], 4, 4
+    )
 
 
 BAD_ROWS = {
@@ -116,7 +118,12 @@ def test_rows_that_come_twice_are_not_released():
 
 def test_wrong_shapes_are_refused():
     held = filled("int", np.ones((3, 4), np.uint64), 2, 2)
-    for signatures in (np.ones((1, 4)), np.ones((3, 3)), np.ones((3, 5)), np.ones((0, 4))):
+    for signatures in (
+        np.ones((1, 4)),
+        np.ones((3, 3)),
+        np.ones((3, 5)),
+        np.ones((0, 4)),
+    ):
         with pytest.raises(ValueError, match=r"signatures must be \(3, 4\), not"):
             held.write(int64(0, 1, 2), signatures.astype(np.uint64))
     for signatures in (np.ones((1, 3)), np.ones((0, 5)), np.ones((2, 8))):
@@ -124,13 +131,23 @@ def test_wrong_shapes_are_refused():
             held.query(signatures.astype(np.uint64))
     for slots in (0, 3, 5):
         for call in (held.query_one, lambda signature: held.insert_one(9, signature)):
-            with pytest.raises(ValueError, match=f"signature must be of 4 slots, not {slots}"):
+            with pytest.raises(
+                ValueError, match=f"signature must be of 4 slots, not {slots}"
+            ):
                 call(np.ones(slots, np.uint64))
     with pytest.raises(ValueError, match=r"C-contiguous|strided|contig"):
         held.query(np.ones((4, 8), np.uint64)[:, ::2])
     with pytest.raises(ValueError, match="dtype mismatch"):
         held.query(np.ones((1, 4), np.int64))
-    for call in (held.write, held.query, held.query_one, held.erase, held.release, held.signatures_of, held.names_of):
+    for call in (
+        held.write,
+        held.query,
+        held.query_one,
+        held.erase,
+        held.release,
+        held.signatures_of,
+        held.names_of,
+    ):
         with pytest.raises(TypeError):
             call(None, None) if call == held.write else call(None)
     assert (len(held), held.unsound()) == (3, None)
@@ -148,11 +165,19 @@ def test_no_rows_at_all():
             assert answers(held, np.ones((2, 3), np.uint64)) == [[], []]
             assert held.query_one(np.ones(3, np.uint64)) == ([], None)
             assert held.signatures_of(int64()).shape == (0, 3)
-            assert (len(held), held.limit, held.unsound(), held.rows_in_use().tolist()) == (0, 0, None, [])
+            assert (
+                len(held),
+                held.limit,
+                held.unsound(),
+                held.rows_in_use().tolist(),
+            ) == (0, 0, None, [])
             if kind:
                 assert held.find(column(kind, [])).tolist() == []
                 assert listed(held.names_of(int64())) == []
-                assert [array.tolist() for array in held.admit(column(kind, []))] == [[], []]
+                assert [array.tolist() for array in held.admit(column(kind, []))] == [
+                    [],
+                    [],
+                ]
             held = tables_over(BandTables(3, 1, 2, kind), 3, 1, 2, kind) if _ else held
 
 
@@ -188,8 +213,13 @@ def test_a_table_is_made_once():
     held = filled("int", np.ones((3, 4), np.uint64), 2, 2)
     BandTables.__init__(held)
     assert held.query_one(np.ones(4, np.uint64)) == ([0, 1, 2], None)
-    assert BandTables.__new__(BandTables, 4, 2, 2).query_one(np.ones(4, np.uint64)) == ([], None)
-    for each, way in product((held, gate.Gate(), gate.Gate().reading()), (copy.copy, pickle.dumps)):
+    assert BandTables.__new__(BandTables, 4, 2, 2).query_one(np.ones(4, np.uint64)) == (
+        [],
+        None,
+    )
+    for each, way in product(
+        (held, gate.Gate(), gate.Gate().reading()), (copy.copy, pickle.dumps)
+    ):
         with pytest.raises(TypeError):
             way(each)
 
@@ -237,7 +267,13 @@ def test_odd_names(batch):
             assert held.query_one(one)[0] == names[row + 1 :]
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), unique=True, max_size=40))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+        unique=True,
+        max_size=40,
+    )
+)
 @example([""])
 def test_any_strings(names):
     held = BandTables(1, 1, 1, "str")
@@ -257,26 +293,46 @@ def tags_in(held, table):
     return [entry >> 32 for entry in entries if entry != NO_ENTRY]
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=20), st.lists(st.text("abä\0", max_size=40)))
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=20),
+    st.lists(st.text("abä\0", max_size=40)),
+)
 @example(EXTREMES, ["", "a", "a" * 7, "a" * 8, "a" * 9, "a" * 16, "a" * 17])
 def test_tags_of_names(integers, strings):
-    held = filled("int", np.full((len(integers), 1), 5, np.uint64), 1, 1, np.array(integers, np.int64))
+    held = filled(
+        "int",
+        np.full((len(integers), 1), 5, np.uint64),
+        1,
+        1,
+        np.array(integers, np.int64),
+    )
     assert tags_in(held, 1) == sorted(map(reference.tag_of_integer, integers))
     strings = list(dict.fromkeys(strings))
     held = filled("str", np.full((len(strings), 1), 5, np.uint64), 1, 1, strings)
-    assert tags_in(held, 1) == sorted({reference.tag_of_bytes(name.encode()) for name in strings})
+    assert tags_in(held, 1) == sorted(
+        {reference.tag_of_bytes(name.encode()) for name in strings}
+    )
 
 
-@given(st.lists(st.lists(st.sampled_from([0, 1, 2**63, EMPTY - 1]), min_size=6, max_size=6), max_size=10))
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0, 1, 2**63, EMPTY - 1]), min_size=6, max_size=6),
+        max_size=10,
+    )
+)
 def test_tags_of_bands(rows):
     held = filled(None, array_of(rows, 6), 3, 2)
     expected = [reference.band_tags(row, 3, 2) for row in rows]
-    assert [tags_in(held, band) for band in range(3)] == [sorted({row[band] for row in expected}) for band in range(3)]
+    assert [tags_in(held, band) for band in range(3)] == [
+        sorted({row[band] for row in expected}) for band in range(3)
+    ]
 
 
 def test_names_that_share_a_tag():
     """Integers and strings are compared, not their hashes."""
-    names = np.array([reference.unmix64(77 << 32 | i) for i in range(40)], np.uint64).view(np.int64)
+    names = np.array(
+        [reference.unmix64(77 << 32 | i) for i in range(40)], np.uint64
+    ).view(np.int64)
     held = BandTables(1, 1, 1, "int")
     held.admit(names[:20])
     assert held.find(names).tolist() == [*range(20), *[-1] * 20]
@@ -285,7 +341,11 @@ def test_names_that_share_a_tag():
 
 def test_names_of_the_wrong_kind_are_refused():
     one = np.ones(1, np.uint64)
-    strings, integers, nameless = BandTables(1, 1, 1, "str"), BandTables(1, 1, 1, "int"), BandTables(1, 1, 1)
+    strings, integers, nameless = (
+        BandTables(1, 1, 1, "str"),
+        BandTables(1, 1, 1, "int"),
+        BandTables(1, 1, 1),
+    )
     for names in (["a", "\ud800"], ["b", "x\udfffy"]):
         for call in (strings.admit, strings.find):
             with pytest.raises(ValueError, match="lone surrogate"):
@@ -304,7 +364,12 @@ def test_names_of_the_wrong_kind_are_refused():
         for call in (integers.admit, integers.find):
             with pytest.raises(TypeError):
                 call(names)
-    for names in (np.arange(3.0), np.arange(3, dtype=np.int32), np.arange(3, dtype=np.uint64), np.arange(6)[::2]):
+    for names in (
+        np.arange(3.0),
+        np.arange(3, dtype=np.int32),
+        np.arange(3, dtype=np.uint64),
+        np.arange(6)[::2],
+    ):
         for call in (integers.admit, integers.find):
             with pytest.raises(ValueError, match=r"dtype mismatch|contig"):
                 call(names)
@@ -315,7 +380,11 @@ def test_names_of_the_wrong_kind_are_refused():
     ):
         with pytest.raises(ValueError, match="rows of this index have no names"):
             call()
-    refused = {strings: (1, b"a", None), integers: ("a", None, True, 1.0, 2**63, -(2**63) - 1), nameless: (1, "a")}
+    refused = {
+        strings: (1, b"a", None),
+        integers: ("a", None, True, 1.0, 2**63, -(2**63) - 1),
+        nameless: (1, "a"),
+    }
     for held, names in refused.items():
         assert not any(held.insert_one(name, one) for name in names)
     for held in refused:
@@ -359,20 +428,27 @@ def test_names_are_handed_over(kind, n, level):
     held.release(gone)
     expected = np.arange(n)
     expected[old] = new
-    assert (held.unsound(), held.rows_in_use().tolist()) == (None, sorted(expected.tolist()))
+    assert (held.unsound(), held.rows_in_use().tolist()) == (
+        None,
+        sorted(expected.tolist()),
+    )
     if kind is not None:
         assert held.find(names).tolist() == expected.tolist()
         assert listed(held.names_of(expected)) == listed(names)
     placed = signatures.copy()
     placed[[*old, *gone]] = EMPTY
-    assert answers(held, signatures[::29]) == brute_force(placed, signatures[::29], 2, 1)
+    assert answers(held, signatures[::29]) == brute_force(
+        placed, signatures[::29], 2, 1
+    )
     again = held.allot(len(old) + len(gone))
     assert sorted(again.tolist()) == sorted([*old.tolist(), *gone.tolist()])
 
 
 def test_a_name_that_goes_to_and_fro():
     """Its bytes, and those of names that are the same but for a hash, stay where they are."""
-    names = np.array([reference.unmix64(77 << 32 | i) for i in range(40)], np.uint64).view(np.int64)
+    names = np.array(
+        [reference.unmix64(77 << 32 | i) for i in range(40)], np.uint64
+    ).view(np.int64)
     for kind, all_names in (("int", names), ("str", ["", "a", "b" * 100])):
         held = filled(kind, np.ones((len(all_names), 1), np.uint64), 1, 1, all_names)
         row, memory = 1, held.nbytes()
@@ -383,7 +459,10 @@ def test_a_name_that_goes_to_and_fro():
             row = int(new[0])
             assert held.unsound() is None
             assert held.find(all_names).tolist() == [0, row, *range(2, len(all_names))]
-            assert held.query_one(np.ones(1, np.uint64), 0)[0].count(listed(all_names)[1]) == 1
+            assert (
+                held.query_one(np.ones(1, np.uint64), 0)[0].count(listed(all_names)[1])
+                == 1
+            )
         assert held.nbytes() == memory
 
 
@@ -413,7 +492,9 @@ def test_names_are_not_handed_over(kind, case):
     with pytest.raises(ValueError, match=message):
         held.hand_over(old, new)
     held.hand_over(int64(), int64())
-    assert state(held, probe, None if kind is None else numbered(kind, range(4))) == before
+    assert (
+        state(held, probe, None if kind is None else numbered(kind, range(4))) == before
+    )
     for arguments in ((None, int64()), (int64(), None)):
         with pytest.raises(TypeError):
             held.hand_over(*arguments)
@@ -472,11 +553,15 @@ def test_tidying_leaves_no_free_memory_between_buckets(kind):
     before = answers(held, signatures)
     held.tidy()
     assert held.unsound() is None
-    assert answers(held, signatures) == before == brute_force(signatures, signatures, 2, 2)
+    assert (
+        answers(held, signatures) == before == brute_force(signatures, signatures, 2, 2)
+    )
     words = np.concatenate(held.sections()["pool"]).tolist()
     blocks = 0
     while words:
-        assert words[0] > 1  # its rows; a free block has none, and a row alone needs none
+        assert (
+            words[0] > 1
+        )  # its rows; a free block has none, and a row alone needs none
         blocks, words = blocks + 1, words[words[1] + 2 :]
     assert blocks == 18
     signatures[::3] = 1
@@ -492,7 +577,9 @@ def test_room_is_that_of_the_fullest_band():
     while done < 400:
         room, before = held.room(), held.nbytes()[1]
         rows = held.allot(room)
-        lengths = np.concatenate(held.sections()["shape"])[:, 1].tolist() if done else None
+        lengths = (
+            np.concatenate(held.sections()["shape"])[:, 1].tolist() if done else None
+        )
         held.write(rows, signatures[done : done + room])
         done += room
         if lengths is not None:
@@ -511,9 +598,11 @@ def astray(signature):
     return raw.view(np.uint64)
 
 
-# What is answered at once only where the interpreter lock keeps other threads from changing an array that is read.
+# What is answered at once only where the interpreter lock keeps other threads from changing an
+# array that is read.
 with_gil = pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="no array is read without the buffer protocol"
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    reason="no array is read without the buffer protocol",
 )
 
 
@@ -521,15 +610,28 @@ with_gil = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", ["int", "str"])
 @pytest.mark.parametrize("k", [1, 4])
 def test_plain_signatures_are_taken_at_once(kind, k):
-    held, names, lock = BandTables(k, 1, 1, kind), {"int": [9, 7, 8], "str": ["9", "7", "8"]}[kind], gate.Gate()
+    held, names, lock = (
+        BandTables(k, 1, 1, kind),
+        {"int": [9, 7, 8], "str": ["9", "7", "8"]}[kind],
+        gate.Gate(),
+    )
     matrix = np.arange(3 * k, dtype=np.uint64).reshape(3, k)
     matrix[:, 0] = 5
-    assert [held.insert_plain(name, row) for name, row in zip(names, matrix, strict=True)] == [True] * 3
+    assert [
+        held.insert_plain(name, row) for name, row in zip(names, matrix, strict=True)
+    ] == [True] * 3
     matrix[:, 0] = 6  # they were copied
     assert not held.insert_plain(names[0], matrix[0])
-    assert held.signatures_of(int64(held.find_one(names[2])))[0].tolist() == [5, *range(2 * k + 1, 3 * k)]
+    assert held.signatures_of(int64(held.find_one(names[2])))[0].tolist() == [
+        5,
+        *range(2 * k + 1, 3 * k),
+    ]
     fives = np.full(k, 5, np.uint64)
-    assert held.query_plain(fives, lock) == sorted(held.query_one(fives)[0]) == sorted(names)
+    assert (
+        held.query_plain(fives, lock)
+        == sorted(held.query_one(fives)[0])
+        == sorted(names)
+    )
     assert held.query_plain(matrix[0], lock) == []
     assert (len(held), held.unsound()) == (3, None)
 
@@ -558,6 +660,8 @@ def test_other_signatures_are_not_taken_at_once():
         held.query_plain(ones[:4], None)
     assert (len(held), held.query_one(ones[:4])) == (1, ([1], None))
     strings = BandTables(4, 2, 2, "str")
-    for take in (strings.insert_one, strings.insert_plain)[: 2 - bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]:
+    for take in (strings.insert_one, strings.insert_plain)[
+        : 2 - bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    ]:
         with pytest.raises(ValueError, match="lone surrogate"):
             take("\ud800", ones[:4])

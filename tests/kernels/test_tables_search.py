@@ -19,8 +19,13 @@ ALL = 2**62  # rows
 
 def held_of(rows, kind=None):
     """Return tables of rows with a payload of one word each."""
-    held = BandTables(rows.shape[1] - 1, rows.shape[1] - 1, 1, kind, payload=1, apart=True)
-    held.write(held.allot(len(rows)) if kind is None else held.admit(np.arange(len(rows)))[0], rows)
+    held = BandTables(
+        rows.shape[1] - 1, rows.shape[1] - 1, 1, kind, payload=1, apart=True
+    )
+    held.write(
+        held.allot(len(rows)) if kind is None else held.admit(np.arange(len(rows)))[0],
+        rows,
+    )
     return held
 
 
@@ -33,7 +38,10 @@ def fixed_of(held, bands, gone=None, sections=None):
 def found_by(held, buckets, points, *arguments):
     """Return {row: distance} of each query."""
     offsets, rows, distances = held.search(buckets, points, BITS, *arguments)
-    parts = [dict(zip(rows[a:b].tolist(), distances[a:b].tolist(), strict=True)) for a, b in pairwise(offsets)]
+    parts = [
+        dict(zip(rows[a:b].tolist(), distances[a:b].tolist(), strict=True))
+        for a, b in pairwise(offsets)
+    ]
     assert sum(map(len, parts)) == len(rows) == len(distances)
     return parts
 
@@ -42,7 +50,10 @@ def met_by(rows, buckets, point, skip=()):
     """Return {row: distance} of the rows that share a bucket with a query."""
     found = {}
     for number, row in enumerate(rows.tolist()):
-        shared = any(row[j] != EMPTY and row[j] in buckets[j].tolist() for j in range(len(row) - 1))
+        shared = any(
+            row[j] != EMPTY and row[j] in buckets[j].tolist()
+            for j in range(len(row) - 1)
+        )
         if shared and number not in skip:
             found[number] = (row[-1] ^ int(point[0])).bit_count()
     return found
@@ -57,8 +68,15 @@ def drawn(seed, n, m, bands=3, probes=2, values=5):
         made[generator.random(shape) < 0.15] = EMPTY
         return made
 
-    rows = np.concatenate([buckets(n, bands), generator.integers(0, 2**12, (n, 1)).astype(np.uint64)], axis=1)
-    return rows, buckets(m, bands, probes), generator.integers(0, 2**12, (m, 1)).astype(np.uint64)
+    rows = np.concatenate(
+        [buckets(n, bands), generator.integers(0, 2**12, (n, 1)).astype(np.uint64)],
+        axis=1,
+    )
+    return (
+        rows,
+        buckets(m, bands, probes),
+        generator.integers(0, 2**12, (m, 1)).astype(np.uint64),
+    )
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 64, 65, 500])
@@ -87,7 +105,9 @@ def test_the_nearest(seed, n, values, most, within):
         met = met_by(rows, buckets[query], points[query])
         near = {row: d for row, d in met.items() if within is None or d <= within}
         last = sorted(near.values())[: len(near) if most is None else most][-1:]
-        assert answer == {row: d for row, d in near.items() if d <= (last[0] if last else -1)}
+        assert answer == {
+            row: d for row, d in near.items() if d <= (last[0] if last else -1)
+        }
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 32, 33, 100, ALL])
@@ -103,15 +123,33 @@ def test_limits(level, n, count):
             # so many rows, wherever they are met
             progress, found = np.zeros((1, 3), np.int64), {}
             for first, table in zip((0, half), tables, strict=False):
-                new = found_by(table, buckets[one], points[one], None, None, ("closest", count), progress)[0]
+                new = found_by(
+                    table,
+                    buckets[one],
+                    points[one],
+                    None,
+                    None,
+                    ("closest", count),
+                    progress,
+                )[0]
                 found |= {first + row: d for row, d in new.items()}
-            assert progress[0, 0] == progress[0, 1] == len(found) == min(count, len(met))
+            assert (
+                progress[0, 0] == progress[0, 1] == len(found) == min(count, len(met))
+            )
             assert progress[0, 2] == (len(met) >= count)
             assert found.items() <= met.items()
             # the first near one, or so many that are far
             progress, found, radius = np.zeros((1, 3), np.int64), {}, 3
             for first, table in zip((0, half), tables, strict=False):
-                new = found_by(table, buckets[one], points[one], None, radius, ("first", count), progress)[0]
+                new = found_by(
+                    table,
+                    buckets[one],
+                    points[one],
+                    None,
+                    radius,
+                    ("first", count),
+                    progress,
+                )[0]
                 found |= {first + row: d for row, d in new.items()}
             examined, far, ended = progress[0].tolist()
             assert found.items() <= met.items()
@@ -125,8 +163,14 @@ def test_limits(level, n, count):
 def test_the_first_buckets_come_first():
     """The first bucket of each band is searched before the second one of any."""
     rows = np.array([[1, 9, 0], [9, 1, 1], [2, 9, 2], [9, 2, 3]], np.uint64)
-    buckets, points = np.array([[[1, 2], [1, 2]]], np.uint64), np.zeros((1, 1), np.uint64)
-    orders = [set(found_by(held_of(rows), buckets, points, None, None, ("closest", n))[0]) for n in range(1, 5)]
+    buckets, points = (
+        np.array([[[1, 2], [1, 2]]], np.uint64),
+        np.zeros((1, 1), np.uint64),
+    )
+    orders = [
+        set(found_by(held_of(rows), buckets, points, None, None, ("closest", n))[0])
+        for n in range(1, 5)
+    ]
     assert orders == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}]
 
 
@@ -136,7 +180,10 @@ def test_rows_that_share_a_tag_only():
     rows = np.concatenate([values, np.arange(40, dtype=np.uint64)[:, None]], axis=1)
     rows[30:, 2] = rows[0, 2]
     held, buckets = held_of(rows), values[:1, :, None]
-    assert found_by(held, buckets, np.zeros((1, 1), np.uint64))[0].keys() == {0, *range(30, 40)}
+    assert found_by(held, buckets, np.zeros((1, 1), np.uint64))[0].keys() == {
+        0,
+        *range(30, 40),
+    }
     assert found_by(held, buckets, np.zeros((1, 1), np.uint64), None, None, ("closest", 11))[0].keys() == {
         0, *range(30, 40)
     }  # fmt: skip
@@ -146,7 +193,10 @@ def test_rows_that_are_gone_or_removed():
     rows, buckets, points = drawn(5, 80, 6)
     gone = (np.arange(80) % 3 == 0).astype(np.uint8)
     held = held_of(rows)
-    expected = [met_by(rows, *query, np.flatnonzero(gone)) for query in zip(buckets, points, strict=True)]
+    expected = [
+        met_by(rows, *query, np.flatnonzero(gone))
+        for query in zip(buckets, points, strict=True)
+    ]
     assert found_by(fixed_of(held, 3, gone), buckets, points) == expected
     held.discard(np.flatnonzero(gone))
     assert found_by(held, buckets, points) == expected
@@ -173,7 +223,10 @@ def test_distances_that_are_no_numbers_are_left_out():
     for most in (None, 1, 2, 9):
         held = held_of(rows)
         _, found, distances = held.search(
-            np.zeros((1, 1, 1), np.uint64), np.zeros((1, 1), np.uint64), ("euclidean", "float64", 1), most
+            np.zeros((1, 1, 1), np.uint64),
+            np.zeros((1, 1), np.uint64),
+            ("euclidean", "float64", 1),
+            most,
         )
         expected = [(0, 1.0), (3, 9.0), (2, np.inf), (4, np.inf)]
         assert sorted(zip(found.tolist(), distances.tolist(), strict=True)) == sorted(
@@ -205,13 +258,22 @@ def test_arguments_that_are_refused(arguments, said):
 
 def test_tables_that_are_not_apart_are_refused():
     held = BandTables(2, 2, 1, None, payload=1)
-    with pytest.raises(ValueError, match="only tables whose bands are judged apart can be searched"):
+    with pytest.raises(
+        ValueError, match="only tables whose bands are judged apart can be searched"
+    ):
         held.search(np.zeros((1, 2, 1), np.uint64), np.zeros((1, 1), np.uint64), BITS)
-    with pytest.raises(ValueError, match="rows must be 1 if bands are judged apart, not 2"):
+    with pytest.raises(
+        ValueError, match="rows must be 1 if bands are judged apart, not 2"
+    ):
         BandTables(4, 2, 2, None, apart=True)
-    with pytest.raises(ValueError, match="signatures must have at most 65536 slots, not 65537"):
+    with pytest.raises(
+        ValueError, match="signatures must have at most 65536 slots, not 65537"
+    ):
         BandTables(4, 2, 2, None, payload=65533)
-    with pytest.raises(ValueError, match="bits must be at most 64, those of a payload of bands apart, not 65"):
+    with pytest.raises(
+        ValueError,
+        match="bits must be at most 64, those of a payload of bands apart, not 65",
+    ):
         BandTables(4, 4, 1, None, payload=1, apart=True, bits=65)
 
 
@@ -223,12 +285,16 @@ def test_entries_that_lead_nowhere(lead):
     rows, buckets, points = drawn(9, 40, 4)
     sections = packed(held_of(rows))
     units = len(sections["pool"]) // 4
-    fixed = fixed_of(None, 3, sections=rewritten(sections, lambda entry: LEADS[lead](entry, units)))
+    fixed = fixed_of(
+        None, 3, sections=rewritten(sections, lambda entry: LEADS[lead](entry, units))
+    )
     if lead == "into the middle of a block":  # which may look like a block
         with suppress(ValueError):
             fixed.search(buckets, points, BITS)
     else:
-        with pytest.raises(ValueError, match="an entry of the tables leads out of them"):
+        with pytest.raises(
+            ValueError, match="an entry of the tables leads out of them"
+        ):
             fixed.search(buckets, points, BITS)
 
 
@@ -251,7 +317,10 @@ def test_every_byte_may_be_damaged():
                     continue
                 held = changed if name == "signatures" else rows
                 for query, answer in enumerate(found):
-                    assert answer.items() <= met_by(held, buckets[query], points[query]).items()
+                    assert (
+                        answer.items()
+                        <= met_by(held, buckets[query], points[query]).items()
+                    )
 
 
 def test_bands_apart_are_where_a_search_finds_them():
@@ -259,7 +328,8 @@ def test_bands_apart_are_where_a_search_finds_them():
     held = held_of(rows, "int")
     assert held.unsound() is None
     assert int(held.bucket_sizes()[2]) == sum(
-        int((np.unique(rows[rows[:, j] != EMPTY, j], return_counts=True)[1] ** 2).sum()) for j in range(3)
+        int((np.unique(rows[rows[:, j] != EMPTY, j], return_counts=True)[1] ** 2).sum())
+        for j in range(3)
     )
     held.discard(np.arange(200))
     assert held.bucket_sizes()[1] == 0

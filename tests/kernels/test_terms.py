@@ -10,7 +10,10 @@ from tests.reference import terms as reference
 
 TERMS = 7
 ROWS = st.lists(
-    st.dictionaries(st.integers(0, TERMS - 1), st.sampled_from([1e-100, 0.25, 0.3, 0.5, 1.0, 1e100])), max_size=12
+    st.dictionaries(
+        st.integers(0, TERMS - 1), st.sampled_from([1e-100, 0.25, 0.3, 0.5, 1.0, 1e100])
+    ),
+    max_size=12,
 )
 ALIKE = [{0: 0.5, 3: 0.5}] * 12
 
@@ -30,7 +33,9 @@ def vectors_of(rows):
 @example([{}])
 @example(ALIKE)
 def test_products(rows):
-    pairs = np.array([(i, j) for i in range(len(rows)) for j in range(len(rows))], np.int64).reshape(-1, 2)
+    pairs = np.array(
+        [(i, j) for i in range(len(rows)) for j in range(len(rows))], np.int64
+    ).reshape(-1, 2)
     pairs = np.concatenate([pairs, pairs[::-1]])
     left, right = map(np.ascontiguousarray, pairs.T)
     expected = [reference.product(rows[i], rows[j]) for i, j in pairs.tolist()]
@@ -42,15 +47,30 @@ def test_products(rows):
 def test_nearest_rows(rows, neighbors, kept, data):
     n = len(rows)
     chosen = (
-        list(range(n)) if data is None else data.draw(st.lists(st.sampled_from(range(n)), unique=True)) if n else []
+        list(range(n))
+        if data is None
+        else data.draw(st.lists(st.sampled_from(range(n)), unique=True))
+        if n
+        else []
     )
-    own = [-1 if data is None else data.draw(st.integers(-1, len(chosen) - 1)) for _ in rows]
+    own = [
+        -1 if data is None else data.draw(st.integers(-1, len(chosen) - 1))
+        for _ in rows
+    ]
     vectors = vectors_of(rows)
-    index = TermIndex(vectors, np.array(chosen, np.int64), np.array([term in kept for term in range(TERMS)], np.uint8))
-    found, counts = index.nearest(vectors, np.arange(n), np.array(own, np.int32), neighbors)
+    index = TermIndex(
+        vectors,
+        np.array(chosen, np.int64),
+        np.array([term in kept for term in range(TERMS)], np.uint8),
+    )
+    found, counts = index.nearest(
+        vectors, np.arange(n), np.array(own, np.int32), neighbors
+    )
     assert (index.n, found.shape) == (len(chosen), (n, min(neighbors, len(chosen))))
     others = [rows[row] for row in chosen]
-    for row, near, count, left_out in zip(rows, found.tolist(), counts.tolist(), own, strict=True):
+    for row, near, count, left_out in zip(
+        rows, found.tolist(), counts.tolist(), own, strict=True
+    ):
         expected = reference.nearest(row, others, kept, left_out, neighbors)
         assert sorted(near[:count]) == sorted(expected)
 
@@ -58,9 +78,12 @@ def test_nearest_rows(rows, neighbors, kept, data):
 def test_input_need_not_be_aligned():
     rows = [{0: 0.5, 2: 1.0}, {2: 2.0}]
     offsets, terms, weights = (
-        np.frombuffer(b"-" + array.tobytes(), np.uint8)[1:].view(array.dtype) for array in arrays(rows)
+        np.frombuffer(b"-" + array.tobytes(), np.uint8)[1:].view(array.dtype)
+        for array in arrays(rows)
     )
-    assert TermRows(offsets, terms, weights, TERMS).products(np.array([0]), np.array([1])).tolist() == [2.0]
+    assert TermRows(offsets, terms, weights, TERMS).products(
+        np.array([0]), np.array([1])
+    ).tolist() == [2.0]
 
 
 @pytest.mark.parametrize(
@@ -79,10 +102,18 @@ def test_input_need_not_be_aligned():
     ],
 )
 def test_bad_rows_are_refused(arguments, message):
-    given = {"offsets": [0, 3], "terms": [0, 2, 5], "weights": [1.0, 1.0, 1.0], "terms_count": TERMS} | arguments
+    given = {
+        "offsets": [0, 3],
+        "terms": [0, 2, 5],
+        "weights": [1.0, 1.0, 1.0],
+        "terms_count": TERMS,
+    } | arguments
     kinds = {"offsets": np.int64, "terms": np.int32, "weights": np.float64}
     with pytest.raises(ValueError, match=message):
-        TermRows(*(np.array(given[name], kind) for name, kind in kinds.items()), given["terms_count"])
+        TermRows(
+            *(np.array(given[name], kind) for name, kind in kinds.items()),
+            given["terms_count"],
+        )
 
 
 def test_bad_pairs_and_probes_are_refused():
@@ -94,14 +125,32 @@ def test_bad_pairs_and_probes_are_refused():
     for call, message in [
         (lambda: vectors.products(some, bad), "rows of pairs must be below 2"),
         (lambda: vectors.products(-bad, some), "rows of pairs must be below 2"),
-        (lambda: vectors.products(some, np.array([0, 1])), "as many lefts as rights are needed, not 1 and 2"),
+        (
+            lambda: vectors.products(some, np.array([0, 1])),
+            "as many lefts as rights are needed, not 1 and 2",
+        ),
         (lambda: TermIndex(vectors, bad, kept), "rows must be below 2"),
-        (lambda: TermIndex(vectors, some, kept[1:]), "kept must have 7 elements, one for each term, not 6"),
+        (
+            lambda: TermIndex(vectors, some, kept[1:]),
+            "kept must have 7 elements, one for each term, not 6",
+        ),
         (lambda: index.nearest(vectors, bad, own, 1), "rows must be below 2"),
-        (lambda: index.nearest(vectors, some, own[1:], 1), "own must have 1 elements, one for each row, not 0"),
-        (lambda: index.nearest(vectors, some, own + 2, 1), r"own must be in -1\.\.0, not 1"),
-        (lambda: index.nearest(vectors, some, own - 1, 1), r"own must be in -1\.\.0, not -2"),
-        (lambda: index.nearest(TermRows(*arrays([{0: 1.0}]), 1), some, own, 1), "vectors must have 7 terms, not 1"),
+        (
+            lambda: index.nearest(vectors, some, own[1:], 1),
+            "own must have 1 elements, one for each row, not 0",
+        ),
+        (
+            lambda: index.nearest(vectors, some, own + 2, 1),
+            r"own must be in -1\.\.0, not 1",
+        ),
+        (
+            lambda: index.nearest(vectors, some, own - 1, 1),
+            r"own must be in -1\.\.0, not -2",
+        ),
+        (
+            lambda: index.nearest(TermRows(*arrays([{0: 1.0}]), 1), some, own, 1),
+            "vectors must have 7 terms, not 1",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             call()

@@ -16,16 +16,35 @@ from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
 from tests.reference import passages as reference
 
-# Words of few letters, so that texts share much: of one to four bytes, in both cases, with marks and without spaces.
-PIECES = ["a", "b", "A", "ab", "ä", "Ä", "ȺB", "漢", "字", "ｶ", "e\u0301", "𐐀", "_1", "\u0301"]
+# Words of few letters, so that texts share much: of one to four bytes, in both cases, with marks
+# and without spaces.
+PIECES = [
+    "a",
+    "b",
+    "A",
+    "ab",
+    "ä",
+    "Ä",
+    "ȺB",
+    "漢",
+    "字",
+    "ｶ",
+    "e\u0301",
+    "𐐀",
+    "_1",
+    "\u0301",
+]
 SEPARATORS = [" ", "", ", ", "\n\n", "—", "😀"]
-TEXT = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(SEPARATORS)), max_size=25).map(
-    lambda pieces: "".join(piece + separator for piece, separator in pieces)
-)
-# Texts out of few different words, some of them pieces of others: with long, nested and periodic passages.
+TEXT = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(SEPARATORS)), max_size=25
+).map(lambda pieces: "".join(piece + separator for piece, separator in pieces))
+# Texts out of few different words, some of them pieces of others: with long, nested and periodic
+# passages.
 WORDS = st.lists(st.sampled_from(["one", "Two", "three"]), max_size=12).map(" ".join)
 COPIED = st.lists(WORDS, max_size=3).flatmap(
-    lambda parts: st.lists(st.lists(st.sampled_from([*parts, "end"]), max_size=5).map(" ".join), max_size=5)
+    lambda parts: st.lists(
+        st.lists(st.sampled_from([*parts, "end"]), max_size=5).map(" ".join), max_size=5
+    )
 )
 CORPUS = st.one_of(st.lists(TEXT, max_size=5), COPIED)
 LENGTH, UNIT = st.integers(1, 8), st.sampled_from(["word", "char"])
@@ -45,7 +64,10 @@ def check_places(spans, side, texts, unit):
     for span in spans:
         text = texts[span[side]]
         found = reference.units_of(text, unit)
-        first, last = found[span[f"{side}_unit"]], found[span[f"{side}_unit"] + span["units"] - 1]
+        first, last = (
+            found[span[f"{side}_unit"]],
+            found[span[f"{side}_unit"] + span["units"] - 1],
+        )
         assert (span[f"{side}_start"], span[f"{side}_end"]) == (first.start, last.end)
         assert span[f"{side}_start_byte"] == len(text[: first.start].encode())
         assert span[f"{side}_end_byte"] == len(text[: last.end].encode())
@@ -60,7 +82,9 @@ def test_words_of_equal_hashes_are_told_apart(texts, length, most, word_bits):
     units = values(texts, "word")
     listed = rows_of(found.spans, ("i", "i_unit", "j", "j_unit"))
     assert listed == sorted(reference.listed_matches(units, units, length, most, True))
-    assert found.covered.tolist() == [sum(row) for row in reference.later_copies(units, length)]
+    assert found.covered.tolist() == [
+        sum(row) for row in reference.later_copies(units, length)
+    ]
 
 
 @given(CORPUS, LENGTH, UNIT, MOST)
@@ -79,9 +103,12 @@ def test_within(texts, length, unit, most):
     check_places(found.spans, "j", texts, unit)
     copies = reference.later_copies(units, length)
     assert found.covered.tolist() == [sum(row) for row in copies]
-    assert found.units.tolist() == [len(row) if len(row) >= length else 0 for row in units]
+    assert found.units.tolist() == [
+        len(row) if len(row) >= length else 0 for row in units
+    ]
     left = [
-        reference.without(text, reference.units_of(text, unit), out) for text, out in zip(texts, copies, strict=True)
+        reference.without(text, reference.units_of(text, unit), out)
+        for text, out in zip(texts, copies, strict=True)
     ]
     assert found.without_copies(texts) == left
     assert [p.text for p in found] == [texts[p.j][p.j_start : p.j_end] for p in found]
@@ -92,7 +119,9 @@ def test_within(texts, length, unit, most):
 @example(["x " + "a " * 30], ["a " * 60, "a a a a b"], 3, "word", 2)
 @example(["one two three"] * 3, ["One, two, three"] * 5, 3, "word", 2)
 def test_against(texts, others, length, unit, most):
-    found = passages.find(texts, others, length=length, unit=unit, most_copies=most, threads=1)
+    found = passages.find(
+        texts, others, length=length, unit=unit, most_copies=most, threads=1
+    )
     held, units = values(others, unit), values(texts, unit)
     matches = reference.listed_matches(held, units, length, most, False)
     wanted = sorted((y, y_unit, x, x_unit, n) for x, x_unit, y, y_unit, n in matches)
@@ -101,9 +130,12 @@ def test_against(texts, others, length, unit, most):
     check_places(found.spans, "j", others, unit)
     shared = reference.shared_units(units, held, length)
     assert found.covered.tolist() == [sum(row) for row in shared]
-    assert found.against_covered.tolist() == [sum(row) for row in reference.shared_units(held, units, length)]
+    assert found.against_covered.tolist() == [
+        sum(row) for row in reference.shared_units(held, units, length)
+    ]
     left = [
-        reference.without(text, reference.units_of(text, unit), out) for text, out in zip(texts, shared, strict=True)
+        reference.without(text, reference.units_of(text, unit), out)
+        for text, out in zip(texts, shared, strict=True)
     ]
     assert found.without_copies(texts) == left
     assert [p.text for p in found] == [others[p.j][p.j_start : p.j_end] for p in found]
@@ -115,7 +147,9 @@ def test_against_a_stream(texts, others, length, unit, most):
     """The texts are held, and the others read in batches: the same is shared; copies are counted in the texts."""
     plan = make_passage_plan(length, unit, most, 1)
     batches = [Texts([other]) for other in others]
-    found = find_against(batches, hold_texts([Texts(texts)], plan, Clock()), plan, Clock(), held_side="i")
+    found = find_against(
+        batches, hold_texts([Texts(texts)], plan, Clock()), plan, Clock(), held_side="i"
+    )
     held, units = values(others, unit), values(texts, unit)
     wanted = sorted(reference.listed_matches(units, held, length, most, False))
     assert rows_of(found.spans, ("i", "i_unit", "j", "j_unit")) == wanted
@@ -123,10 +157,13 @@ def test_against_a_stream(texts, others, length, unit, most):
     check_places(found.spans, "j", others, unit)
     shared = reference.shared_units(units, held, length)
     assert found.covered.tolist() == [sum(row) for row in shared]
-    assert found.other_covered.tolist() == [sum(row) for row in reference.shared_units(held, units, length)]
+    assert found.other_covered.tolist() == [
+        sum(row) for row in reference.shared_units(held, units, length)
+    ]
     result = SharedPassages(found, plan)
     left = [
-        reference.without(text, reference.units_of(text, unit), out) for text, out in zip(texts, shared, strict=True)
+        reference.without(text, reference.units_of(text, unit), out)
+        for text, out in zip(texts, shared, strict=True)
     ]
     assert result.without_copies(texts) == left
     assert [p.text for p in result] == [texts[p.i][p.i_start : p.i_end] for p in result]
@@ -140,7 +177,11 @@ def many_texts(n=60, words=300):
     often = draw.choices(vocabulary, k=40)
     for number in range(2 * n):
         source, target = draw.choice(texts), draw.choice(texts)
-        piece = source[draw.randrange(len(source)) :][: draw.randrange(5, 80)] if number % 5 else often
+        piece = (
+            source[draw.randrange(len(source)) :][: draw.randrange(5, 80)]
+            if number % 5
+            else often
+        )
         at = draw.randrange(len(target))
         target[at:at] = piece if number % 11 else ["0"] * 70
     return [", ".join(text) for text in texts]
@@ -201,7 +242,9 @@ def test_long_windows_of_repeated_words_are_not_compared_one_by_one(period):
     words = [f"w{number}" for number in range(period)] * (100_000 // period)
     text = " ".join(words)
     found = passages.find([text], length=65_536)
-    assert rows_of(found.spans, ("i_unit", "j_unit")) == [(0, period, len(words) - period)]
+    assert rows_of(found.spans, ("i_unit", "j_unit")) == [
+        (0, period, len(words) - period)
+    ]
     found = passages.find([text], ["x " + text], length=65_536)
     assert rows_of(found.spans, ("i_unit", "j_unit"))[0] == (0, 1, len(words))
     assert found.covered.tolist() == [len(words)]
@@ -222,9 +265,17 @@ def test_columns_of_arrow_and_bytes_and_nulls():
     pa = pytest.importorskip("pyarrow")
     texts = ["one two three four", None, "ONE TWO THREE", ""]
     wanted = [(0, 2, 3)]
-    for column in (pa.array(texts), [b"one two three four", None, b"ONE TWO THREE", ""]):
+    for column in (
+        pa.array(texts),
+        [b"one two three four", None, b"ONE TWO THREE", ""],
+    ):
         assert rows_of(passages.find(column, length=3).spans, ("i", "j")) == wanted
-    assert passages.find(texts, length=3).without_copies(pa.array(texts)) == ["one two three four", "", "", ""]
+    assert passages.find(texts, length=3).without_copies(pa.array(texts)) == [
+        "one two three four",
+        "",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +286,11 @@ def test_columns_of_arrow_and_bytes_and_nulls():
         ({"length": 2.0}, TypeError, "length must be an int, not 2.0"),
         ({"unit": "line"}, ValueError, "unit must be 'word' or 'char', not 'line'"),
         ({"most_copies": 0}, ValueError, "most_copies must be in 1..2147483647, not 0"),
-        ({"most_copies": 2**31}, ValueError, "most_copies must be in 1..2147483647, not 2147483648"),
+        (
+            {"most_copies": 2**31},
+            ValueError,
+            "most_copies must be in 1..2147483647, not 2147483648",
+        ),
         ({"threads": 0}, ValueError, "threads must be at least 1, not 0"),
     ],
 )
@@ -284,9 +339,18 @@ def units_in(spans, side, counts):
 @given(CORPUS, CORPUS, LENGTH, UNIT, MOST)
 @example(["a b c d"], ["a b c"] * 4, 3, "word", 2)
 def test_units_of_passages_that_are_not_listed(texts, others, length, unit, most):
-    found = passages.find(texts, others, length=length, unit=unit, most_copies=most, threads=1)
-    every = passages.find(texts, others, length=length, unit=unit, most_copies=None, threads=1)
-    assert every.unlisted.sum() == every.against_unlisted.sum() == found.unlisted.sum() == 0
+    found = passages.find(
+        texts, others, length=length, unit=unit, most_copies=most, threads=1
+    )
+    every = passages.find(
+        texts, others, length=length, unit=unit, most_copies=None, threads=1
+    )
+    assert (
+        every.unlisted.sum()
+        == every.against_unlisted.sum()
+        == found.unlisted.sum()
+        == 0
+    )
     assert found.against_covered.tolist() == every.against_covered.tolist()
     listed = units_in(found.spans, "j", others)
     assert (found.against_covered - found.against_unlisted).tolist() == listed

@@ -14,14 +14,23 @@ TEXTS = [
     f"{SHARED} begins this one",
     "nothing in common at all with these others",
 ]
-ASKED = [f"question: {SHARED}?", "an unrelated question about something else entirely, is it not"]
+ASKED = [
+    f"question: {SHARED}?",
+    "an unrelated question about something else entirely, is it not",
+]
 
 
 def test_a_page_within_texts(tmp_path):
     found = passages.find(TEXTS, length=5)
     found.to_html(tmp_path / "out.html", command="lshfast passages in.jsonl")
     text = read_page(tmp_path / "out.html")
-    for shown in ("passages 1", "texts with copies 1", "0: 20 words", "1: 17 words", "lshfast passages in.jsonl"):
+    for shown in (
+        "passages 1",
+        "texts with copies 1",
+        "0: 20 words",
+        "1: 17 words",
+        "lshfast passages in.jsonl",
+    ):
         assert shown in text
     assert text.count(SHARED) == 2
 
@@ -66,7 +75,9 @@ def test_hostile_texts(tmp_path):
 
 def test_characters_and_long_texts(tmp_path):
     texts = ["x" * 40_000 + "y", "z" + "x" * 40_000, "ab" * 30_000, "c" + "ab" * 30_000]
-    passages.find(texts, length=100, unit="char", most_copies=1).to_html(tmp_path / "out.html")
+    passages.find(texts, length=100, unit="char", most_copies=1).to_html(
+        tmp_path / "out.html"
+    )
     assert "characters …" in read_page(tmp_path / "out.html")
 
 
@@ -78,45 +89,84 @@ def spans_of(*places):
     return spans
 
 
-@pytest.mark.parametrize("places", [[(0, 3), (2, 5)], [(2, 5), (0, 3)], [(0, 9), (3, 5)], [(4, 5), (4, 5)], [(0, 10)]])
+@pytest.mark.parametrize(
+    "places",
+    [[(0, 3), (2, 5)], [(2, 5), (0, 3)], [(0, 9), (3, 5)], [(4, 5), (4, 5)], [(0, 10)]],
+)
 def test_pieces_are_the_text(places):
     pieces = _pieces("abcdefghij", spans_of(*places), "i")
     assert "".join(piece.text for piece in pieces) == "abcdefghij"
-    assert sorted(piece.number for piece in pieces if piece.kind == "passage") == list(range(1, len(places) + 1))
+    assert sorted(piece.number for piece in pieces if piece.kind == "passage") == list(
+        range(1, len(places) + 1)
+    )
 
 
 @pytest.fixture
 def files(tmp_path):
-    texts = write_jsonl(tmp_path / "in.jsonl", [{"id": f"t{n}", "text": text} for n, text in enumerate(TEXTS)])
-    return texts, write_jsonl(tmp_path / "q.jsonl", [{"id": f"<q{n}>", "text": text} for n, text in enumerate(ASKED)])
+    texts = write_jsonl(
+        tmp_path / "in.jsonl",
+        [{"id": f"t{n}", "text": text} for n, text in enumerate(TEXTS)],
+    )
+    return texts, write_jsonl(
+        tmp_path / "q.jsonl",
+        [{"id": f"<q{n}>", "text": text} for n, text in enumerate(ASKED)],
+    )
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_the_command(files, tmp_path, streamed):
-    options = ["--min-words", "5", "--id-column", "id", "--against", files[1], "--against-id-column", "id", "-q"]
+    options = [
+        "--min-words",
+        "5",
+        "--id-column",
+        "id",
+        "--against",
+        files[1],
+        "--against-id-column",
+        "id",
+        "-q",
+    ]
     options += ["--stream-against"] if streamed else []
-    assert run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code == 0
+    assert (
+        run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code
+        == 0
+    )
     text = read_page(tmp_path / "out.html")
     assert "<q0>" in text
     assert text.count(SHARED) == 2
     assert "--min-words 5" in text or "lshfast" in text
     options += ["--html-no-texts", "-o", tmp_path / "out.jsonl", "--overwrite"]
-    assert run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code == 0
+    assert (
+        run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code
+        == 0
+    )
     assert SHARED not in read_page(tmp_path / "out.html")
     assert {row["key_j"] for row in read_jsonl(tmp_path / "out.jsonl")} == {"<q0>"}
 
 
 def test_outputs_are_written_all_or_none(files, tmp_path):
     (tmp_path / "out.html").write_text("mine")
-    options = ["--min-words", "5", "--html", tmp_path / "out.html", "-o", tmp_path / "out.jsonl"]
+    options = [
+        "--min-words",
+        "5",
+        "--html",
+        tmp_path / "out.html",
+        "-o",
+        tmp_path / "out.jsonl",
+    ]
     assert "exists already" in failing(2, "passages", files[0], *options)
     assert not (tmp_path / "out.jsonl").exists()
     assert (tmp_path / "out.html").read_text() == "mine"
-    assert "must be named .html" in failing(2, "passages", files[0], "--html", tmp_path / "out.txt")
+    assert "must be named .html" in failing(
+        2, "passages", files[0], "--html", tmp_path / "out.txt"
+    )
 
 
 def test_bad_rows_are_written_beside_a_page_alone(files, tmp_path):
     files[0].write_text(files[0].read_text() + "{\n")
     options = ["--min-words", "5", "--on-error", "skip", "-q"]
-    assert run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code == 0
+    assert (
+        run("passages", files[0], "--html", tmp_path / "out.html", *options).exit_code
+        == 0
+    )
     assert len(read_jsonl(tmp_path / "out.html.rejects.jsonl")) == 1

@@ -23,7 +23,9 @@ def sources():
             texts.append(data.decode())
             size += len(data)
     words = [re.findall(r"\w+", text.lower()) for text in texts]
-    return texts, [[vocabulary.setdefault(word, len(vocabulary)) for word in row] for row in words]
+    return texts, [
+        [vocabulary.setdefault(word, len(vocabulary)) for word in row] for row in words
+    ]
 
 
 def ranks_of_runs(numbers, length):
@@ -39,7 +41,9 @@ def ranks_of_runs(numbers, length):
         other = np.append(rank[step:], np.full(step, -1))
         whole = (rank >= 0) & (other >= 0)
         whole[:-step] &= text[step:] == text[:-step]
-        rank[whole] = np.unique(rank[whole] * len(rank) + other[whole], return_inverse=True)[1]
+        rank[whole] = np.unique(
+            rank[whole] * len(rank) + other[whole], return_inverse=True
+        )[1]
         rank[~whole] = -1
         size += step
     return rank, text
@@ -59,7 +63,10 @@ def test_later_copies_of_sources(length):
     covered = np.bincount(text[np.cumsum(later)[:-1] > 0], minlength=len(texts))
     assert covered.sum() > 1000
     for most in (1, 16):
-        assert passages.find(texts, length=length, most_copies=most).covered.tolist() == covered.tolist()
+        assert (
+            passages.find(texts, length=length, most_copies=most).covered.tolist()
+            == covered.tolist()
+        )
 
 
 def test_passages_of_sources():

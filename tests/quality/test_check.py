@@ -41,7 +41,9 @@ def corpus(kind, n=1500):
         rows[-40:] = [edited(row, 1 + rng.integers(3), rng) for row in rows[:40]]
     elif kind == "templates":
         frames = documents(rng, 20)
-        rows = [edited(frames[rng.integers(20)], rng.integers(4), rng) for _ in range(n)]
+        rows = [
+            edited(frames[rng.integers(20)], rng.integers(4), rng) for _ in range(n)
+        ]
     else:
         rows = []
         while len(rows) < n:
@@ -67,13 +69,22 @@ def truth(texts, **options):
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["few", "templates", "chains"])
 @pytest.mark.parametrize(
-    "options", [{}, {"threshold": 0.7, "recall": 0.5}, {"bands": 6, "rows_per_band": 12, "seed": 9}]
+    "options",
+    [
+        {},
+        {"threshold": 0.7, "recall": 0.5},
+        {"bands": 6, "rows_per_band": 12, "seed": 9},
+    ],
 )
 def test_small_data_are_counted_exactly(kind, options):
     texts = corpus(kind)
     result = lshfast.check([*texts, texts[0], ""], **options)
     pairs, found, _, _ = truth(texts, **options)
-    assert (result.complete, result.copies, result.empty) == (True, len(texts) + 1 - result.distinct, 1)
+    assert (result.complete, result.copies, result.empty) == (
+        True,
+        len(texts) + 1 - result.distinct,
+        1,
+    )
     assert result.recall == Estimate(*[pytest.approx(found.mean())] * 3)
     assert result.recall.exact
     assert result.pairs == Estimate(*[pytest.approx(len(pairs))] * 3)
@@ -81,7 +92,9 @@ def test_small_data_are_counted_exactly(kind, options):
     assert result.near_rows.value == pytest.approx(len(ends))
     reached = np.unique(np.concatenate([pairs["i"][found], pairs["j"][found]]))
     assert result.row_recall.value == pytest.approx(len(reached) / len(ends))
-    assert sum(one.pairs.value for one in result.by_similarity) == pytest.approx(len(pairs))
+    assert sum(one.pairs.value for one in result.by_similarity) == pytest.approx(
+        len(pairs)
+    )
     assert result.promised == pytest.approx(
         make_plan(**options).bands.probability(pairs["similarity"]).mean(), abs=1e-5
     )
@@ -89,14 +102,22 @@ def test_small_data_are_counted_exactly(kind, options):
 
 def test_promises_by_similarity():
     rng = np.random.default_rng(3)
-    sets = [set(range(20))] + [set(range(20 - cut)) for cut in range(1, 9)] + [set(rng.integers(100, 900, 20).tolist())]
+    sets = (
+        [set(range(20))]
+        + [set(range(20 - cut)) for cut in range(1, 9)]
+        + [set(rng.integers(100, 900, 20).tolist())]
+    )
     plan = make_plan(threshold=0.5)
     pairs = lshfast.exact.pairs(sets, threshold=0.5)
     for one in lshfast.check(sets, threshold=0.5).by_similarity:
-        inside = pairs["similarity"][(pairs["similarity"] >= one.low) & (pairs["similarity"] < one.high)]
+        inside = pairs["similarity"][
+            (pairs["similarity"] >= one.low) & (pairs["similarity"] < one.high)
+        ]
         assert one.pairs.value == pytest.approx(len(inside))
         if len(inside):
-            assert one.promised == pytest.approx(plan.bands.probability(inside).mean(), abs=1e-5)
+            assert one.promised == pytest.approx(
+                plan.bands.probability(inside).mean(), abs=1e-5
+            )
 
 
 def test_the_candidates_of_small_data_are_those_of_the_bands():
@@ -114,15 +135,23 @@ def test_other_parameters_are_counted_exactly_on_small_data():
     texts = corpus("templates", 300)
     found = {one.name: one for one in lshfast.check(texts).alternatives}
     assert found["recall 0.95"].bands == lshfast.choose_bands(0.8).bands
-    for name, options in (("word 3", {"size": 3}), ("char 9", {"unit": "char", "size": 9})):
+    for name, options in (
+        ("word 3", {"size": 3}),
+        ("char 9", {"unit": "char", "size": 9}),
+    ):
         different = list(dict.fromkeys(texts))
-        pairs = lshfast.exact.pairs(lshfast.shingle(different, **options), threshold=0.8)
+        pairs = lshfast.exact.pairs(
+            lshfast.shingle(different, **options), threshold=0.8
+        )
         assert found[name].pairs.value == pytest.approx(len(pairs))
         assert found[name].recall is None
     for threshold in (0.6, 0.7, 0.9):
         pairs, hits, _, _ = truth(texts, threshold=threshold)
         one = found[f"threshold {threshold}"]
-        assert (one.pairs.value, one.recall.value) == (pytest.approx(len(pairs)), pytest.approx(hits.mean()))
+        assert (one.pairs.value, one.recall.value) == (
+            pytest.approx(len(pairs)),
+            pytest.approx(hits.mean()),
+        )
 
 
 @pytest.mark.slow
@@ -134,14 +163,18 @@ def test_a_sample_of_large_data():
     assert result.sampled < 300
     assert result.recall.low <= found.mean() <= result.recall.high
     assert result.pairs.low <= len(pairs) <= result.pairs.high
-    assert result.recall.low < result.recall.high  # of no width only if all rows were compared
+    assert (
+        result.recall.low < result.recall.high
+    )  # of no width only if all rows were compared
     again = lshfast.check(texts, sample=200, threads=2)
     assert again == result
     assert lshfast.check(texts, sample=200, seed=2).sampled != result.sampled
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "sample"), [("few", 60), ("templates", 150), ("chains", 200)])
+@pytest.mark.parametrize(
+    ("kind", "sample"), [("few", 60), ("templates", 150), ("chains", 200)]
+)
 def test_estimates_are_unbiased(kind, sample):
     """The mean over many samples is within four standard errors of the truth."""
     pairs, _, plan, sets = truth(corpus(kind))
@@ -149,7 +182,9 @@ def test_estimates_are_unbiased(kind, sample):
     totals = []
     for seed in range(200):
         rows = draw(len(sets), np.arange(len(sets)), met, sample, seed)
-        totals.append(estimates(pairs, np.ones(len(pairs), bool), rows, plan).pairs.value)
+        totals.append(
+            estimates(pairs, np.ones(len(pairs), bool), rows, plan).pairs.value
+        )
     error = np.std(totals) / np.sqrt(len(totals))
     assert abs(np.mean(totals) - len(pairs)) <= 4 * error + 1e-9
 
@@ -162,7 +197,11 @@ def estimates(pairs, found, rows, plan):
     for own, other in (("i", "j"), ("j", "i")):
         drawn = place[pairs[own]] >= 0
         some = pairs[drawn]
-        tally.add(Near(place[some[own]], some[other], some["similarity"], found[drawn][:, None]))
+        tally.add(
+            Near(
+                place[some[own]], some[other], some["similarity"], found[drawn][:, None]
+            )
+        )
     return measured(tally, rows, slice(tally.bin_at(plan.threshold), None))
 
 
@@ -177,14 +216,22 @@ def test_intervals_hold_the_truth(kind, recall):
         plan = make_plan(recall=recall, seed=seed)
         signatures = plan.hasher.sketch(sets)
         found = finder(signatures, [plan.bands])(pairs["i"], pairs["j"])[:, 0]
-        rows = draw(len(sets), np.arange(len(sets)), degrees(signatures, np.arange(len(sets)), 0.8, 1), 150, seed)
+        rows = draw(
+            len(sets),
+            np.arange(len(sets)),
+            degrees(signatures, np.arange(len(sets)), 0.8, 1),
+            150,
+            seed,
+        )
         interval = estimates(pairs, found, rows, plan).recall
         held += interval.low <= found.mean() <= interval.high
     assert held >= 52
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["templates", pytest.param("chains", marks=pytest.mark.weekly)])
+@pytest.mark.parametrize(
+    "kind", ["templates", pytest.param("chains", marks=pytest.mark.weekly)]
+)
 def test_intervals_hold_what_a_run_leaves(kind):
     """Of 40 intervals of 95 %, at least 33: fewer come with probability 1 in 1,000."""
     texts = corpus(kind, 1000)
@@ -203,28 +250,46 @@ def test_intervals_hold_what_a_run_leaves(kind):
 
 @pytest.mark.parametrize(
     ("texts", "distinct"),
-    [([], 0), (["a b c"], 1), (["a b c"] * 5, 1), (["", " ", None], 0), (["a b c d e f", "g h i j k l"], 2)],
+    [
+        ([], 0),
+        (["a b c"], 1),
+        (["a b c"] * 5, 1),
+        (["", " ", None], 0),
+        (["a b c d e f", "g h i j k l"], 2),
+    ],
 )
 def test_data_without_pairs(texts, distinct):
     result = lshfast.check(texts, sample=10**6)
-    assert (result.read, result.distinct, result.complete) == (len(texts), distinct, True)
+    assert (result.read, result.distinct, result.complete) == (
+        len(texts),
+        distinct,
+        True,
+    )
     assert isnan(result.recall.value)
     assert result.pairs == Estimate(0, 0, 0)
     assert result.suggested_threshold is None
     assert "no pair at or above the threshold was seen" in repr(result)
-    assert json.loads(result.to_json())["recall"] == {"value": None, "low": 0, "high": 1}
+    assert json.loads(result.to_json())["recall"] == {
+        "value": None,
+        "low": 0,
+        "high": 1,
+    }
     assert "<table>" in result._repr_html_()
 
 
 def test_no_pairs_in_a_sample_are_no_proof():
-    result = lshfast.check(as_texts(documents(np.random.default_rng(1), 500)), sample=50)
+    result = lshfast.check(
+        as_texts(documents(np.random.default_rng(1), 500)), sample=50
+    )
     assert result.pairs.value == 0
     assert result.pairs.high > 0
     assert (result.recall.low, result.recall.high) == (0, 1)
 
 
 def test_sets_have_no_other_shingles():
-    result = lshfast.check([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.8, examples=1)
+    result = lshfast.check(
+        [{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.8, examples=1
+    )
     assert result.pairs.value == 1
     assert {one.unit for one in result.alternatives} == {"word"}
     assert [(one.key_i, one.key_j, one.left) for one in result.examples] == [(0, 1, "")]
@@ -265,7 +330,11 @@ def test_examples_show_where_texts_differ():
 
 def test_what_is_left_after_a_run():
     texts = corpus("templates")
-    kept = [text for text, keep in zip(texts, lshfast.dedup(texts, recall=0.3).keep, strict=True) if keep]
+    kept = [
+        text
+        for text, keep in zip(texts, lshfast.dedup(texts, recall=0.3).keep, strict=True)
+        if keep
+    ]
     left, found, _, _ = truth(kept, recall=0.3)
     result = lshfast.check(kept, recall=0.3)
     assert len(left) > 0
@@ -275,10 +344,15 @@ def test_what_is_left_after_a_run():
 
 def test_a_valley_suggests_a_threshold():
     def counts(values):
-        return [Estimate(value, value - 2 * value**0.5, value + 2 * value**0.5) for value in values]
+        return [
+            Estimate(value, value - 2 * value**0.5, value + 2 * value**0.5)
+            for value in values
+        ]
 
     edges = np.array([0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8])
-    assert valley(edges, counts([900, 300, 100, 20, 150, 700])) == pytest.approx(0.68, abs=0.011)
+    assert valley(edges, counts([900, 300, 100, 20, 150, 700])) == pytest.approx(
+        0.68, abs=0.011
+    )
     assert valley(edges, counts([900, 500, 300, 150, 50, 20])) is None  # no second peak
     assert valley(edges, counts([9, 5, 4, 3, 6, 8])) is None  # too few pairs to tell
     assert valley(edges, counts([0] * 6)) is None
@@ -288,11 +362,22 @@ def test_a_valley_suggests_a_threshold():
 def test_files(tmp_path, held):
     path, out = tmp_path / "texts.jsonl", tmp_path / "check.json"
     texts = corpus("templates", 300)
-    path.write_text("".join(json.dumps({"text": text, "id": f"k{row}"}) + "\n" for row, text in enumerate(texts)))
+    path.write_text(
+        "".join(
+            json.dumps({"text": text, "id": f"k{row}"}) + "\n"
+            for row, text in enumerate(texts)
+        )
+    )
     from lshfast._engine.inputs import Inputs
 
     options = CheckOptions(examples=1)
-    result = check_files(Inputs([str(path)], id_column="id"), str(out), make_plan(), options, held_bytes=held)
+    result = check_files(
+        Inputs([str(path)], id_column="id"),
+        str(out),
+        make_plan(),
+        options,
+        held_bytes=held,
+    )
     assert isinstance(result, CheckResult)
     assert result.recall == lshfast.check(texts).recall
     assert json.loads(out.read_text("utf-8"))["pairs"]["value"] == result.pairs.value

@@ -3,10 +3,19 @@
 import numpy as np
 import pytest
 
-from lshfast.quality.intervals import NORMAL, TAIL, beta_quantile, gamma_quantile, share_of, total_of
+from lshfast.quality.intervals import (
+    NORMAL,
+    TAIL,
+    beta_quantile,
+    gamma_quantile,
+    share_of,
+    total_of,
+)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, 300), (0.5, 20), (300, 5), (1e4, 1e3), (1e6, 3e6)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, 300), (0.5, 20), (300, 5), (1e4, 1e3), (1e6, 3e6)]
+)
 @pytest.mark.parametrize("q", [TAIL, 1 - TAIL])
 def test_beta_quantile(a, b, q):
     stats = pytest.importorskip("scipy.stats")
@@ -17,7 +26,9 @@ def test_beta_quantile(a, b, q):
 @pytest.mark.parametrize("q", [TAIL, 1 - TAIL])
 def test_gamma_quantile(shape, q):
     stats = pytest.importorskip("scipy.stats")
-    assert gamma_quantile(q, shape) == pytest.approx(stats.gamma.ppf(q, shape), rel=1e-4)
+    assert gamma_quantile(q, shape) == pytest.approx(
+        stats.gamma.ppf(q, shape), rel=1e-4
+    )
 
 
 def test_rows_of_equal_weight_give_the_interval_of_clopper_and_pearson():

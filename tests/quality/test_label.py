@@ -57,16 +57,28 @@ class Person:
 
 def labelled(source, path, person, **options):
     inputs = Inputs([source], id_column="id")
-    return label_files(inputs, make_plan(threshold=0.5, size=2), str(path), person, **options)
+    return label_files(
+        inputs, make_plan(threshold=0.5, size=2), str(path), person, **options
+    )
 
 
 def rows_of(path):
     table = read_whole([str(path)])
-    return list(zip(*(table.columns[name] for name in ("key_i", "key_j", "similarity", "label")), strict=True))
+    return list(
+        zip(
+            *(
+                table.columns[name]
+                for name in ("key_i", "key_j", "similarity", "label")
+            ),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl", "labels.csv.gz"])
+@pytest.mark.parametrize(
+    "name", ["labels.csv", "labels.tsv", "labels.jsonl", "labels.csv.gz"]
+)
 def test_labels_are_written_and_resumed(tmp_path, source, name):
     path, whole = tmp_path / name, tmp_path / f"whole.{name}"
     first, second, once = Person(10), Person(10), Person(20)
@@ -89,9 +101,13 @@ def test_pairs_are_asked_once_and_copies_never(tmp_path, source):
     assert len(keys) == len(set(keys)) == found.pairs[0]
     assert not any("an exact copy" in pair for pair in keys)
     assert all(0.5 <= question.similarity <= 1 for question in person.asked)
-    same = [question.similarity for question in person.asked if len(question.texts) == 2]
+    same = [
+        question.similarity for question in person.asked if len(question.texts) == 2
+    ]
     assert len(same) == found.labelled.sum()
-    assert found.precision_intervals[0].low == pytest.approx(found.precision_intervals[0].high)
+    assert found.precision_intervals[0].low == pytest.approx(
+        found.precision_intervals[0].high
+    )
     again = Person(1)
     assert repr(labelled(source, tmp_path / "labels.csv", again)) == repr(found)
     assert again.asked == []
@@ -122,7 +138,10 @@ def test_an_interrupt_keeps_the_labels(tmp_path, source, number):
 
     assert labelled(source, path, interrupted).labelled.sum() == number
     assert (len(rows_of(path)) if path.exists() else 0) == number
-    assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == []
+    assert (
+        sorted(each.name for each in tmp_path.iterdir() if each.name.startswith("."))
+        == []
+    )
 
 
 def test_a_failure_between_answers_loses_no_label(tmp_path, source):
@@ -145,14 +164,24 @@ def test_labels_of_other_texts_or_options_are_refused(tmp_path, source):
     before = path.read_bytes()
     message = r"labels\.csv: labels of other texts or options: threshold is 0\.5 there, not 0\.6"
     with pytest.raises(DataError, match=message):
-        label_files(Inputs([source], id_column="id"), make_plan(threshold=0.6, size=2), str(path), Person(5))
+        label_files(
+            Inputs([source], id_column="id"),
+            make_plan(threshold=0.6, size=2),
+            str(path),
+            Person(5),
+        )
     with pytest.raises(DataError, match="id_column is 'id' there, not None"):
-        label_files(Inputs([source]), make_plan(threshold=0.5, size=2), str(path), Person(5))
+        label_files(
+            Inputs([source]), make_plan(threshold=0.5, size=2), str(path), Person(5)
+        )
     rows = made_rows()
     for row in rows:
         row["text"] = row["text"].upper().replace("OTHER", "ANOTHER ")
     other = str(write_jsonl(tmp_path / "other.jsonl", rows))
-    with pytest.raises(DataError, match=r"labels of other texts or options: pair \d is not a pair of these"):
+    with pytest.raises(
+        DataError,
+        match=r"labels of other texts or options: pair \d is not a pair of these",
+    ):
         labelled(other, path, Person(5))
     (tmp_path / "labels.csv.options.json").unlink()
     assert labelled(source, path, Person(0)).labelled.sum() == 5
@@ -164,8 +193,14 @@ def test_labels_of_other_texts_or_options_are_refused(tmp_path, source):
     ("content", "message"),
     [
         ("a,b\n1,2\n", "this is not a file of labels"),
-        ("key_i,key_j,similarity,label\nx,y,0.7,same\n", "pair 1 is not a pair of these"),
-        ("key_i,key_j,similarity,label\nr0.0,r0.1,much,same\n", "pair 1 is not a pair of these"),
+        (
+            "key_i,key_j,similarity,label\nx,y,0.7,same\n",
+            "pair 1 is not a pair of these",
+        ),
+        (
+            "key_i,key_j,similarity,label\nr0.0,r0.1,much,same\n",
+            "pair 1 is not a pair of these",
+        ),
     ],
 )
 def test_other_files_are_refused(tmp_path, source, content, message):
@@ -189,9 +224,16 @@ def test_a_label_that_is_none_and_a_pair_twice(tmp_path, source):
 
 
 def test_no_pairs(tmp_path):
-    source = str(write_jsonl(tmp_path / "in.jsonl", [{"id": "a", "text": "one text"}, {"id": "b", "text": "another"}]))
+    source = str(
+        write_jsonl(
+            tmp_path / "in.jsonl",
+            [{"id": "a", "text": "one text"}, {"id": "b", "text": "another"}],
+        )
+    )
     person = Person(1)
-    assert "There are no pairs." in repr(labelled(source, tmp_path / "labels.csv", person))
+    assert "There are no pairs." in repr(
+        labelled(source, tmp_path / "labels.csv", person)
+    )
     assert person.asked == []
 
 
@@ -211,32 +253,53 @@ def test_the_command(tmp_path, source):
     assert "3 labelled, 1 unsure; precision at " in result.stderr
     assert "{+" in result.stderr
     assert f"{rows_of(path)[0][2]:.6}" not in result.stderr
-    more = asking(source, path, "s\n", "--from", "0.5", "--show-similarity", "--precision", "0.9")
+    more = asking(
+        source, path, "s\n", "--from", "0.5", "--show-similarity", "--precision", "0.9"
+    )
     assert len(rows_of(path)) == 5
     assert "similarity 0." in more.stderr
-    assert json.loads((tmp_path / "labels.csv.options.json").read_text())["options"]["threshold"] == 0.5
+    assert (
+        json.loads((tmp_path / "labels.csv.options.json").read_text())["options"][
+            "threshold"
+        ]
+        == 0.5
+    )
     assert asking(source, path, "", "--threshold", "0.7").exit_code == 1
 
 
 def test_the_least_similarity_follows_the_threshold(tmp_path, source):
     path = tmp_path / "labels.csv"
     assert asking(source, path, "s\n", "--threshold", "0.9").exit_code == 0
-    assert json.loads((tmp_path / "labels.csv.options.json").read_text())["options"]["threshold"] == 0.6
+    assert (
+        json.loads((tmp_path / "labels.csv.options.json").read_text())["options"][
+            "threshold"
+        ]
+        == 0.6
+    )
 
 
 def test_wrong_uses(tmp_path, source):
     path = tmp_path / "labels.csv"
     assert "the texts cannot" in failing(2, "label", "-", "-o", path)
-    assert "which can be resumed" in failing(2, "label", source, "-o", tmp_path / "labels.parquet")
+    assert "which can be resumed" in failing(
+        2, "label", source, "-o", tmp_path / "labels.parquet"
+    )
     assert "which can be resumed" in failing(2, "label", source, "-o", "-")
     assert "one of the inputs" in failing(2, "label", source, "-o", source)
-    assert "precision must be in" in failing(2, "label", source, "-o", path, "--precision", "2")
+    assert "precision must be in" in failing(
+        2, "label", source, "-o", path, "--precision", "2"
+    )
 
 
 def test_control_characters_are_shown_as_escapes(tmp_path):
     text = " ".join(WORDS[:40])
-    rows = [{"id": "a\x1b", "text": f"{text}\x1b]52;c;AAAA\x07"}, {"id": "b\x1b", "text": f"{text} \x1b[2J end"}]
-    shown = asking(write_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "labels.csv", "q\n").stderr
+    rows = [
+        {"id": "a\x1b", "text": f"{text}\x1b]52;c;AAAA\x07"},
+        {"id": "b\x1b", "text": f"{text} \x1b[2J end"},
+    ]
+    shown = asking(
+        write_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "labels.csv", "q\n"
+    ).stderr
     assert "\x1b" not in shown
     assert r"a\x1b" in shown
     assert r"{+\x1b" in shown or r"\x1b{+[2J" in shown
@@ -265,8 +328,19 @@ def on_terminal_with(keys, *arguments):
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    command = [sys.executable, "-m", "lshfast", "label", *map(str, arguments), "--quiet"]
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    command = [
+        sys.executable,
+        "-m",
+        "lshfast",
+        "label",
+        *map(str, arguments),
+        "--quiet",
+    ]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "LINES")
+    }
     shown, waiting = b"", list(keys)
 
     def own_terminal():
@@ -274,7 +348,12 @@ def on_terminal_with(keys, *arguments):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, preexec_fn=own_terminal
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        preexec_fn=own_terminal,
     ) as child:
         os.close(theirs)
         try:

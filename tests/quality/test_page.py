@@ -7,7 +7,14 @@ from tests.cli.commands import failing, run, write_jsonl
 from tests.corpora import WORDS
 
 BASE = " ".join(WORDS[:40])
-TEXTS = [BASE, f"{BASE} <script>alert(1)</script> \u202e", f"but {BASE}", "nothing like it", BASE, ""]
+TEXTS = [
+    BASE,
+    f"{BASE} <script>alert(1)</script> \u202e",
+    f"but {BASE}",
+    "nothing like it",
+    BASE,
+    "",
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +49,33 @@ def test_nothing_to_compare(tmp_path):
 
 
 def test_the_command(tmp_path):
-    source = write_jsonl(tmp_path / "in.jsonl", [{"id": str(row), "text": text} for row, text in enumerate(TEXTS)])
+    source = write_jsonl(
+        tmp_path / "in.jsonl",
+        [{"id": str(row), "text": text} for row, text in enumerate(TEXTS)],
+    )
     page = tmp_path / "check.html"
-    assert run("check", source, "--id-column", "id", "--html", page, "--examples", "-q").exit_code == 0
+    assert (
+        run(
+            "check", source, "--id-column", "id", "--html", page, "--examples", "-q"
+        ).exit_code
+        == 0
+    )
     assert "Check of" in page.read_text()
     assert "exists already" in failing(2, "check", source, "--html", page)
-    assert "must be named .html" in failing(2, "check", source, "--html", tmp_path / "check.txt")
-    assert run("check", source, "--html", page, "--html-no-texts", "--examples", "--overwrite", "-q").exit_code == 0
+    assert "must be named .html" in failing(
+        2, "check", source, "--html", tmp_path / "check.txt"
+    )
+    assert (
+        run(
+            "check",
+            source,
+            "--html",
+            page,
+            "--html-no-texts",
+            "--examples",
+            "--overwrite",
+            "-q",
+        ).exit_code
+        == 0
+    )
     assert "alert(1)" not in page.read_text()

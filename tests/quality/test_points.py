@@ -26,7 +26,9 @@ def vectors(seed=1):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((N, 24)).astype(np.float32)
     noise = rng.uniform(0.05, 0.36, COPIES).astype(np.float32)[:, np.newaxis]
-    rows[-COPIES:] = rows[:COPIES] + noise * rng.standard_normal((COPIES, 24)).astype(np.float32)
+    rows[-COPIES:] = rows[:COPIES] + noise * rng.standard_normal((COPIES, 24)).astype(
+        np.float32
+    )
     return rows
 
 
@@ -49,7 +51,9 @@ def test_all_rows_are_compared(name):
     """The figures are those of all pairs, and of those that a run finds."""
     items, options = items_of(name), KINDS[name]
     result = lshfast.check(items, sample=N, **options)
-    every = {key: value for key, value in options.items() if key != "recall"} | {"exact": True}
+    every = {key: value for key, value in options.items() if key != "recall"} | {
+        "exact": True
+    }
     truth = {(i, j) for i, j, _ in lshfast.pairs(items, **every).tolist()}
     found = {(i, j) for i, j, _ in lshfast.pairs(items, **options).tolist()}
     assert isinstance(result, PointCheck)
@@ -57,13 +61,17 @@ def test_all_rows_are_compared(name):
     assert result.pairs.value == result.pairs.low == len(truth) > 100
     assert result.recall.value == pytest.approx(len(found & truth) / len(truth))
     assert result.near_rows.value == len({row for pair in truth for row in pair})
-    assert sum(one.pairs.value for one in result.by_nearness) == pytest.approx(len(truth))
+    assert sum(one.pairs.value for one in result.by_nearness) == pytest.approx(
+        len(truth)
+    )
     assert 0.8 <= result.promised <= 1
     assert result.recall.value > 0.75
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cosine", pytest.param("euclidean", marks=pytest.mark.weekly), "hamming"])
+@pytest.mark.parametrize(
+    "name", ["cosine", pytest.param("euclidean", marks=pytest.mark.weekly), "hamming"]
+)
 def test_the_interval_holds_what_a_run_finds(name):
     items, options, held = items_of(name), KINDS[name], 0
     for seed in range(30):
@@ -89,7 +97,12 @@ def test_the_plan_does_not_decide_what_is_counted():
 def test_copies_and_rows_without_a_point():
     items = [*vectors().tolist(), vectors()[0].tolist(), None]
     result = lshfast.check(items, sample=10**6)
-    assert (result.read, result.copies, result.empty, result.sampled) == (N + 2, 1, 1, N)
+    assert (result.read, result.copies, result.empty, result.sampled) == (
+        N + 2,
+        1,
+        1,
+        N,
+    )
     nothing = lshfast.check([None, None], kind="vector")
     assert (nothing.sampled, nothing.empty) == (0, 2)
     assert np.isnan(nothing.recall.value)
@@ -104,26 +117,43 @@ def test_what_a_check_of_points_refuses():
     ):
         with pytest.raises(ValueError, match=said):
             lshfast.check(vectors(), **options)
-    with pytest.raises(ValueError, match="measure must be 'hamming' for a check of codes, not 'tanimoto'"):
+    with pytest.raises(
+        ValueError,
+        match="measure must be 'hamming' for a check of codes, not 'tanimoto'",
+    ):
         lshfast.check(codes(), kind="code", measure="tanimoto")
-    with pytest.raises(ValueError, match="measure must be 'jaccard' for a check of texts, not 'containment'"):
+    with pytest.raises(
+        ValueError,
+        match="measure must be 'jaccard' for a check of texts, not 'containment'",
+    ):
         lshfast.check(["a b"], measure="containment")
 
 
 def test_files(tmp_path):
     rows, path, out = vectors(), tmp_path / "in.parquet", tmp_path / "out.json"
-    column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
-    pq.write_table(pa.table({"v": column, "tags": [[f"t{row % 7}"] for row in range(N)]}), path)
+    column = pa.FixedSizeListArray.from_arrays(
+        pa.array(rows.reshape(-1)), rows.shape[1]
+    )
+    pq.write_table(
+        pa.table({"v": column, "tags": [[f"t{row % 7}"] for row in range(N)]}), path
+    )
     done = run("check", path, "--column", "v", "-o", out)
     assert done.exit_code == 0
     figures, wanted = json.loads(out.read_text("utf-8")), lshfast.check(rows)
-    assert (figures["read"], figures["measure"], figures["bound"]) == (N, "cosine", 0.95)
+    assert (figures["read"], figures["measure"], figures["bound"]) == (
+        N,
+        "cosine",
+        0.95,
+    )
     assert figures["recall"]["value"] == wanted.recall.value
     assert f"{wanted.recall.value:.4f}" in done.stdout
     sets = run("check", path, "--column", "tags")
     assert (sets.exit_code, "7 different rows" in sets.stdout) == (0, True)
     for options, said in (
-        (["--html", tmp_path / "page.html"], "html is for texts and sets, not for vectors"),
+        (
+            ["--html", tmp_path / "page.html"],
+            "html is for texts and sets, not for vectors",
+        ),
         (["--examples"], "examples is for texts and sets, not for vectors"),
         (["--measure", "euclidean"], "radius is needed"),
     ):

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.records import EveryPair, Field, KeyBlocks, LshBlocks, NearestBlocks, RecordTable, SortBlocks, parse_rule
+from lshfast.records import (
+    EveryPair,
+    Field,
+    KeyBlocks,
+    LshBlocks,
+    NearestBlocks,
+    RecordTable,
+    SortBlocks,
+    parse_rule,
+)
 from lshfast.records.candidates.defaults import default_rules
 from lshfast.records.candidates.union import candidate_pairs, links_by_rule
 from lshfast.records.linkage import Linkage
@@ -19,7 +28,12 @@ COLUMN = st.lists(st.sampled_from([None, "", "a", "b", "c", "d", "ee"]), max_siz
 def linkage(a, b=None, kinds=None, threads=1):
     """Make tables of columns by name, all of kind name unless `kinds` says otherwise."""
     first, second = RecordTable(a), None if b is None else RecordTable(b)
-    fields = {name: code_field(Field(name, kind=(kinds or {}).get(name, "name")), first, second) for name in a}
+    fields = {
+        name: code_field(
+            Field(name, kind=(kinds or {}).get(name, "name")), first, second
+        )
+        for name in a
+    }
     return Linkage(first, second, fields, threads=threads)
 
 
@@ -52,11 +66,18 @@ def test_equal_keys(left, right, most, single):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(*[st.sampled_from([None, "a", "b"])] * 3), min_size=1, max_size=10))
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([None, "a", "b"])] * 3), min_size=1, max_size=10
+    )
+)
 def test_keys_of_several_fields(rows):
     linked = linkage({name: [row[k] for row in rows] for k, name in enumerate("xyz")})
     keys = [None if None in row[:2] else row[:2] for row in rows]
-    assert pairs_of(KeyBlocks("x", "y"), linked)[0] == reference.block_pairs(keys, None, 10**9)[0]
+    assert (
+        pairs_of(KeyBlocks("x", "y"), linked)[0]
+        == reference.block_pairs(keys, None, 10**9)[0]
+    )
 
 
 def test_keys_of_many_combinations():
@@ -66,7 +87,9 @@ def test_keys_of_many_combinations():
     order = rng.permutation(2000)
     other = {name: [column[row] for row in order] for name, column in values.items()}
     other["g"] = [*other["g"][:1000], *other["g"][1001:], "x"]
-    found, _ = pairs_of(KeyBlocks(*"abcdefg"), linkage(values, other, dict.fromkeys("abcdefg", "code")))
+    found, _ = pairs_of(
+        KeyBlocks(*"abcdefg"), linkage(values, other, dict.fromkeys("abcdefg", "code"))
+    )
     assert found == {(int(row), j) for j, row in enumerate(order[:1000])}
 
 
@@ -74,7 +97,10 @@ def test_keys_of_a_function():
     def year(record):
         return record["born"][:4] if record["born"] else None
 
-    linked = linkage({"born": ["1980-01-02", "", "1981-05-05"]}, {"born": ["1981-12-01", "1980-01-02", None]})
+    linked = linkage(
+        {"born": ["1980-01-02", "", "1981-05-05"]},
+        {"born": ["1981-12-01", "1980-01-02", None]},
+    )
     rule = KeyBlocks(year)
     assert rule.name == "key:year"
     assert pairs_of(rule, linked)[0] == {(0, 1), (2, 0)}
@@ -98,7 +124,9 @@ def test_records_with_an_empty_key_are_in_no_block(other):
 def test_sorted_neighbourhood(left, right, window, single):
     linked = linkage({"x": left}, None if single else {"x": right})
     keys = [none_if_missing(left), None if single else none_if_missing(right)]
-    assert pairs_of(SortBlocks("x", window), linked)[0] == reference.neighbour_pairs(*keys, window)
+    assert pairs_of(SortBlocks("x", window), linked)[0] == reference.neighbour_pairs(
+        *keys, window
+    )
 
 
 def test_a_window_may_be_longer_than_the_tables():
@@ -111,14 +139,22 @@ def test_a_window_may_be_longer_than_the_tables():
 def test_three_sorts_avoid_nearly_all_pairs():
     """Section 3.8.2: equal names, addresses or telephones are brought together by three sorts."""
     rng = np.random.default_rng(5)
-    a = {name: [f"{name}{v}" for v in rng.integers(0, 2000, 2000)] for name in ("name", "address", "phone")}
-    b = {name: [*a[name][:500], *(f"{name}{v}" for v in rng.integers(0, 2000, 1500))] for name in a}
+    a = {
+        name: [f"{name}{v}" for v in rng.integers(0, 2000, 2000)]
+        for name in ("name", "address", "phone")
+    }
+    b = {
+        name: [*a[name][:500], *(f"{name}{v}" for v in rng.integers(0, 2000, 1500))]
+        for name in a
+    }
     linked = linkage(a, b)
     found = candidate_pairs(linked, [KeyBlocks(name) for name in a])
     i, j = linked.rows_of(found.places)
     pairs = set(zip(i.tolist(), j.tolist(), strict=True))
     assert {(row, row) for row in range(500)} <= pairs
-    every = set.union(*(reference.block_pairs(a[name], b[name], 10**9)[0] for name in a))
+    every = set.union(
+        *(reference.block_pairs(a[name], b[name], 10**9)[0] for name in a)
+    )
     assert pairs == every
     assert linked.all_pairs == 4_000_000
     assert len(pairs) < 10_000
@@ -141,16 +177,32 @@ def test_lsh_finds_similar_values_and_no_others(threads):
         x, y = reference.trigrams(x), reference.trigrams(y)
         return len(x & y) / len(x | y)
 
-    present = [(i, j) for i in range(8) for j in range(8) if TITLES[i] and TITLES[7 - j]]
-    assert found == {(i, j) for i, j in present if similarity(TITLES[i], TITLES[7 - j]) >= 0.5}
-    alone, _ = pairs_of(LshBlocks("t", threshold=0.5), linkage({"t": TITLES}, None, {"t": "text"}, threads))
+    present = [
+        (i, j) for i in range(8) for j in range(8) if TITLES[i] and TITLES[7 - j]
+    ]
+    assert found == {
+        (i, j) for i, j in present if similarity(TITLES[i], TITLES[7 - j]) >= 0.5
+    }
+    alone, _ = pairs_of(
+        LshBlocks("t", threshold=0.5),
+        linkage({"t": TITLES}, None, {"t": "text"}, threads),
+    )
     assert alone == {(i, 7 - j) for i, j in found if i < 7 - j}
 
 
 def test_lsh_of_several_fields_joins_their_values():
-    a = {"first": ["maria magdalena", None, "x"], "last": ["goldsworthy", "featherstone", None]}
-    b = {"first": ["maria magdalen", None, None], "last": ["goldsworthy", None, "featherston"]}
-    assert pairs_of(LshBlocks("first", "last", threshold=0.6), linkage(a, b))[0] == {(0, 0), (1, 2)}
+    a = {
+        "first": ["maria magdalena", None, "x"],
+        "last": ["goldsworthy", "featherstone", None],
+    }
+    b = {
+        "first": ["maria magdalen", None, None],
+        "last": ["goldsworthy", None, "featherston"],
+    }
+    assert pairs_of(LshBlocks("first", "last", threshold=0.6), linkage(a, b))[0] == {
+        (0, 0),
+        (1, 2),
+    }
 
 
 def test_lsh_finds_the_pairs_at_its_threshold_with_its_recall():
@@ -164,7 +216,9 @@ def test_lsh_finds_the_pairs_at_its_threshold_with_its_recall():
         return len(x & y) / len(x | y)
 
     assert min(similarity(x, y) for x, y in zip(texts, changed, strict=True)) >= 0.6
-    found, _ = pairs_of(LshBlocks("t", threshold=0.6, recall=0.9), linkage({"t": texts}, {"t": changed}))
+    found, _ = pairs_of(
+        LshBlocks("t", threshold=0.6, recall=0.9), linkage({"t": texts}, {"t": changed})
+    )
     recall = sum((i, i) in found for i in range(400)) / 400
     assert recall >= 0.9 - 4 * np.sqrt(0.9 * 0.1 / 400)
 
@@ -173,7 +227,10 @@ def test_blocks_above_the_cap_are_reported():
     a = {"x": ["same"] * 200 + ["other"]}
     report = KeyBlocks("x").pairs(linkage(a, a))
     assert (report.skipped, report.skipped_pairs) == (1, 40_000)
-    assert (report.largest_skipped[0].key, report.largest_skipped[0].pairs) == ("same", 40_000)
+    assert (report.largest_skipped[0].key, report.largest_skipped[0].pairs) == (
+        "same",
+        40_000,
+    )
     assert len(report.places) == 1
     lsh = LshBlocks("x").pairs(linkage(a, a))
     assert (lsh.skipped, lsh.skipped_pairs) == (1, 40_000)
@@ -182,13 +239,19 @@ def test_blocks_above_the_cap_are_reported():
 
 def test_long_keys_are_shown_in_part():
     a = {"x": ["same" * 10**5] * 2}
-    table = rules_text(candidate_pairs(linkage(a, a), [KeyBlocks("x", max_block=1)]).reports)
+    table = rules_text(
+        candidate_pairs(linkage(a, a), [KeyBlocks("x", max_block=1)]).reports
+    )
     assert "left out 1 block above the cap, 4 pairs; the largest: 'samesame" in table
     assert len(table) < 1000
 
 
 def test_the_table_of_the_rules():
-    a = {"x": ["1", "2", "3", "4"], "y": ["1", "2", "5", "6"], "z": ["7", None, None, None]}
+    a = {
+        "x": ["1", "2", "3", "4"],
+        "y": ["1", "2", "5", "6"],
+        "z": ["7", None, None, None],
+    }
     linked = linkage(a, a, dict.fromkeys("xyz", "code"))
     rules = [KeyBlocks("x"), KeyBlocks("y"), KeyBlocks("z"), KeyBlocks("x", "z")]
     found = candidate_pairs(linked, rules)
@@ -234,7 +297,9 @@ def test_rules_of_strings():
     assert parse_rule("nearest", 7) == NearestBlocks(max_block=7)
     assert parse_rule("nearest:a+b:neighbors=3") == NearestBlocks("a", "b", neighbors=3)
     assert parse_rule("nearest:a+b:neighbors=3").name == "nearest:a+b:neighbors=3"
-    assert parse_rule("lsh:a+b:threshold=0.4:size=2") == LshBlocks("a", "b", threshold=0.4, size=2)
+    assert parse_rule("lsh:a+b:threshold=0.4:size=2") == LshBlocks(
+        "a", "b", threshold=0.4, size=2
+    )
     for wrong in (
         "nearest:",
         "nearest:a:window=2",
@@ -256,7 +321,9 @@ def test_bad_arguments():
     linked = linkage({"x": ["a"]})
     with pytest.raises(ValueError, match=r"no field 'y' to block by; fields are: x"):
         KeyBlocks("y").pairs(linked)
-    with pytest.raises(TypeError, match=r"keys must be names of fields, or one function"):
+    with pytest.raises(
+        TypeError, match=r"keys must be names of fields, or one function"
+    ):
         KeyBlocks()
     with pytest.raises(ValueError, match=r"a function must be the only key"):
         KeyBlocks("x", lambda record: 1)
@@ -266,11 +333,18 @@ def test_bad_arguments():
         SortBlocks("x", 1)
     with pytest.raises(ValueError, match=r"threshold must be in \(0, 1\], not 0"):
         LshBlocks("x", threshold=0)
-    with pytest.raises(ValueError, match=r"num_perm must be in 1\.\.65536, not 10{12}$"):
+    with pytest.raises(
+        ValueError, match=r"num_perm must be in 1\.\.65536, not 10{12}$"
+    ):
         LshBlocks("x", num_perm=10**12)
-    with pytest.raises(TypeError, match=r"keys of the function of a rule: values must be strings, .* not list"):
+    with pytest.raises(
+        TypeError,
+        match=r"keys of the function of a rule: values must be strings, .* not list",
+    ):
         KeyBlocks(lambda record: [record]).pairs(linked)
-    with pytest.raises(TypeError, match=r"a blocking rule must be all, nearest, .*key:FIELD.* not None"):
+    with pytest.raises(
+        TypeError, match=r"a blocking rule must be all, nearest, .*key:FIELD.* not None"
+    ):
         parse_rule(None)
     with pytest.raises(ValueError, match=r"1 to 32 blocking rules, not 0"):
         candidate_pairs(linked, [])
@@ -278,8 +352,14 @@ def test_bad_arguments():
 
 def test_every_pair():
     linked = linkage({"x": ["a", None, "c"]}, {"x": ["a", "b"]})
-    assert pairs_of(EveryPair(), linked)[0] == {(i, j) for i in range(3) for j in range(2)}
-    assert pairs_of(EveryPair(), linkage({"x": ["a", None, "c"]}))[0] == {(0, 1), (0, 2), (1, 2)}
+    assert pairs_of(EveryPair(), linked)[0] == {
+        (i, j) for i in range(3) for j in range(2)
+    }
+    assert pairs_of(EveryPair(), linkage({"x": ["a", None, "c"]}))[0] == {
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    }
     assert pairs_of(EveryPair(), linkage({"x": []}))[0] == set()
 
 
@@ -287,5 +367,8 @@ def test_too_many_pairs_are_refused():
     a = {"x": ["same"] * 12_000}
     with pytest.raises(OverflowError, match=r"or the window"):
         SortBlocks("x", 10_000).pairs(linkage(a, a))
-    with pytest.raises(OverflowError, match=r"more than 134,217,728 pairs: name more fields in its key, or lower max"):
+    with pytest.raises(
+        OverflowError,
+        match=r"more than 134,217,728 pairs: name more fields in its key, or lower max",
+    ):
         KeyBlocks("x", max_block=10**9).pairs(linkage(a, a))

@@ -10,8 +10,29 @@ from lshfast.records.weights.calibration import FEWEST_SEEDS, logistic
 from lshfast.records.weights.rivals import prior_odds
 
 BRANDS = ["sonar", "philco", "canox", "linksy", "boseva", "garmo", "nikora"]
-KINDS = ["television", "camera", "speaker", "router", "receiver", "monitor", "headphones", "keyboard"]
-WORDS = ["black", "silver", "wireless", "digital", "compact", "series", "widescreen", "portable", "hd", "with", "pro"]
+KINDS = [
+    "television",
+    "camera",
+    "speaker",
+    "router",
+    "receiver",
+    "monitor",
+    "headphones",
+    "keyboard",
+]
+WORDS = [
+    "black",
+    "silver",
+    "wireless",
+    "digital",
+    "compact",
+    "series",
+    "widescreen",
+    "portable",
+    "hd",
+    "with",
+    "pro",
+]
 
 
 @cache
@@ -20,25 +41,43 @@ def catalogues(shared, own, seed=1):
     rng = np.random.default_rng(seed)
 
     def product():
-        model = f"{''.join(rng.choice(list('ABCDEFGHKLMN'), 3))}-{rng.integers(100, 9999)}"
-        return rng.choice(BRANDS), rng.choice(KINDS), model, float(rng.integers(20, 2000))
+        model = (
+            f"{''.join(rng.choice(list('ABCDEFGHKLMN'), 3))}-{rng.integers(100, 9999)}"
+        )
+        return (
+            rng.choice(BRANDS),
+            rng.choice(KINDS),
+            model,
+            float(rng.integers(20, 2000)),
+        )
 
     def words(least, most):
         return " ".join(rng.choice(WORDS, rng.integers(least, most)))
 
     def first(brand, kind, model, price):
-        return f"{brand} {words(1, 4)} {kind} - {model}", f"{words(4, 9)} {kind}", f"{price:.2f}"
+        return (
+            f"{brand} {words(1, 4)} {kind} - {model}",
+            f"{words(4, 9)} {kind}",
+            f"{price:.2f}",
+        )
 
     def second(brand, kind, model, price):
         name = f"{brand} {model.replace('-', '')} {kind} {words(0, 3)}"
         price *= rng.uniform(0.9, 1.1)
-        return name, rng.choice(["", f"{brand} {words(2, 5)}"]), f"{price:.2f}" if rng.random() < 0.6 else ""
+        return (
+            name,
+            rng.choice(["", f"{brand} {words(2, 5)}"]),
+            f"{price:.2f}" if rng.random() < 0.6 else "",
+        )
 
     both = [product() for _ in range(shared)]
     rows = [first(*each) for each in [*both, *(product() for _ in range(own))]]
     others = [second(*each) for each in [*both, *(product() for _ in range(own))]]
     columns = "name", "description", "price"
-    tables = [dict(zip(columns, map(list, zip(*table, strict=True)), strict=True)) for table in (rows, others)]
+    tables = [
+        dict(zip(columns, map(list, zip(*table, strict=True)), strict=True))
+        for table in (rows, others)
+    ]
     return *tables, shared
 
 
@@ -64,7 +103,9 @@ def test_products_are_found_without_options(found):
     assert f1(result, shared) >= 0.95
     assert result.weights.matches == pytest.approx(shared, rel=0.1)
     assert result.parts.sum(axis=1) == pytest.approx(result.scores)
-    assert result.probabilities == pytest.approx(result.weights.probability(result.scores))
+    assert result.probabilities == pytest.approx(
+        result.weights.probability(result.scores)
+    )
     assert (result.scores >= result.summary.threshold - 1e-9).all()
 
 
@@ -102,9 +143,15 @@ def test_writing_tells_apart_what_has_the_same_letters():
         return list(rng.choice(words, 9, replace=False))
 
     def marked(sentence, places):
-        return [f"*{word}*" if at in places else word for at, word in enumerate(sentence)]
+        return [
+            f"*{word}*" if at in places else word for at, word in enumerate(sentence)
+        ]
 
-    twins = [marked(own, places) for own in [sentence() for _ in range(50)] for places in ((0, 4), (2, 6))]
+    twins = [
+        marked(own, places)
+        for own in [sentence() for _ in range(50)]
+        for places in ((0, 4), (2, 6))
+    ]
     rows = [*twins, *(sentence() for _ in range(150))]
     a = [" ".join(row) for row in rows]
     b = [" ".join(word for at, word in enumerate(row) if at != 8) for row in rows]
@@ -128,7 +175,11 @@ def test_fields_that_say_the_same_share_their_weight(monkeypatch):
         return "".join(rng.choice(list("aeiounrstlmdk"), letters))
 
     def household(size):
-        surname, street, town = word(7), f"{rng.integers(1, 200)} {word(8)} street", word(6)
+        surname, street, town = (
+            word(7),
+            f"{rng.integers(1, 200)} {word(8)} street",
+            word(6),
+        )
         for _ in range(size):
             born = f"{rng.integers(1930, 2005)}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}"
             yield word(5), surname, street, town, born
@@ -136,22 +187,44 @@ def test_fields_that_say_the_same_share_their_weight(monkeypatch):
     def table(rows):
         given, surname, street, town, born = map(list, zip(*rows, strict=True))
         address = [f"{s} {t}" for s, t in zip(street, town, strict=True)]
-        return {"given": given, "surname": surname, "street": street, "town": town, "address": address, "born": born}
+        return {
+            "given": given,
+            "surname": surname,
+            "street": street,
+            "town": town,
+            "address": address,
+            "born": born,
+        }
 
     def mistyped(value):
         place = rng.integers(len(value))
-        return value[:place] + "x" + value[place + 1 :] if rng.random() < 0.15 else value
+        return (
+            value[:place] + "x" + value[place + 1 :] if rng.random() < 0.15 else value
+        )
 
     couples = [tuple(household(2)) for _ in range(75)]
     alone = [next(household(1)) for _ in range(200)]
     both = [one for one, _ in couples] + alone[:100]
     first = both + alone[100:150]
-    second = [tuple(map(mistyped, row)) for row in both] + [other for _, other in couples] + alone[150:]
-    fields = ["given", "surname", "street", "town", "address", "born"]  # by default, the address would not count
+    second = (
+        [tuple(map(mistyped, row)) for row in both]
+        + [other for _, other in couples]
+        + alone[150:]
+    )
+    fields = [
+        "given",
+        "surname",
+        "street",
+        "town",
+        "address",
+        "born",
+    ]  # by default, the address would not count
     result = match_records(table(first), table(second), fields=fields)
     assert f1(result, len(both)) >= 0.95
     bits = {own.field: own.bits[1] for own in result.weights.fields}
-    assert bits["street"] + bits["town"] + bits["address"] < bits["given"] + bits["born"]
+    assert (
+        bits["street"] + bits["town"] + bits["address"] < bits["given"] + bits["born"]
+    )
 
 
 def test_duplicates_in_one_table_are_no_rivals():
@@ -179,7 +252,9 @@ def test_the_regression_is_at_its_optimum():
     """The slope of the penalised likelihood is 0 in each factor that is above 0, and at most 0 in the others."""
     rng = np.random.default_rng(6)
     features = rng.normal(size=(500, 4))
-    matches = rng.random(500) < 1 / (1 + np.exp(-(features @ [1.5, 0.5, 0.0, -1.0] - 0.5)))
+    matches = rng.random(500) < 1 / (
+        1 + np.exp(-(features @ [1.5, 0.5, 0.0, -1.0] - 0.5))
+    )
     factors, base = logistic(features, matches)
     wrong = matches - 1 / (1 + np.exp(-(features @ factors + base)))
     slopes = features.T @ wrong - factors
@@ -191,7 +266,9 @@ def test_the_regression_is_at_its_optimum():
 
 
 def test_seeds_that_are_told_apart_without_error_have_finite_factors():
-    factors, base = logistic(np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([False, False, True, True]))
+    factors, base = logistic(
+        np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([False, False, True, True])
+    )
     assert np.isfinite(factors).all()
     assert 0 < -base / factors[0] < 10
 
@@ -200,11 +277,15 @@ def test_the_prior_is_found():
     """Scores are log odds beside an even prior; three of ten are matches."""
     rng = np.random.default_rng(7)
     is_match = rng.random(20_000) < 0.3
-    scores = rng.normal(np.where(is_match, 2.0, -2.0), 2.0)  # the log of the ratio of both densities is the score
+    scores = rng.normal(
+        np.where(is_match, 2.0, -2.0), 2.0
+    )  # the log of the ratio of both densities is the score
     assert prior_odds(scores) == pytest.approx(np.log(0.3 / 0.7), abs=0.1)
 
 
-def test_texts_as_they_are_written_count_if_they_differ_from_their_normal_forms(monkeypatch):
+def test_texts_as_they_are_written_count_if_they_differ_from_their_normal_forms(
+    monkeypatch,
+):
     monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     a, b = two_plain()
     assert "as written" not in match_records(a, b).explain(0)

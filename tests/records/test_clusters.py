@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast.records import dedup_records
-from lshfast.records.links.clusters import AGAINST_BITS, FOR_BITS, average_linkage, cluster_rows
+from lshfast.records.links.clusters import (
+    AGAINST_BITS,
+    FOR_BITS,
+    average_linkage,
+    cluster_rows,
+)
 
 
 def reference(n, evidence):
@@ -20,15 +25,25 @@ def reference(n, evidence):
         return sum(pairs) / len(pairs)
 
     while len(groups) > 1:
-        best = max(combinations(groups, 2), key=lambda two: (mean(*two), -two[0][0], -two[1][0]))
+        best = max(
+            combinations(groups, 2),
+            key=lambda two: (mean(*two), -two[0][0], -two[1][0]),
+        )
         if mean(*best) <= 0:
             break
-        groups = sorted([*(group for group in groups if group not in best), sorted(best[0] + best[1])])
+        groups = sorted(
+            [
+                *(group for group in groups if group not in best),
+                sorted(best[0] + best[1]),
+            ]
+        )
     return sorted(groups)
 
 
 def groups_of(labels):
-    return sorted(np.flatnonzero(labels == label).tolist() for label in np.unique(labels))
+    return sorted(
+        np.flatnonzero(labels == label).tolist() for label in np.unique(labels)
+    )
 
 
 def clustered(n, evidence):
@@ -37,20 +52,36 @@ def clustered(n, evidence):
     i, j = (np.array([pair[side] for pair in links], np.int64) for side in (0, 1))
 
     def others(first, second):
-        found = [evidence[pair] for pair in zip(first.tolist(), second.tolist(), strict=True)]
+        found = [
+            evidence[pair] for pair in zip(first.tolist(), second.tolist(), strict=True)
+        ]
         return np.array(found, np.float64)
 
-    return cluster_rows(n, i, j, np.array([evidence[pair] for pair in links], np.float64), others)
+    return cluster_rows(
+        n, i, j, np.array([evidence[pair] for pair in links], np.float64), others
+    )
 
 
 @given(st.integers(0, 9), st.randoms(use_true_random=False))
 def test_groups_are_those_of_average_linkage(n, random):
-    evidence = {pair: random.uniform(-AGAINST_BITS, FOR_BITS) - 2 for pair in combinations(range(n), 2)}
-    evidence = {pair: max(-AGAINST_BITS, gain) or 0.5 for pair, gain in evidence.items()}
+    evidence = {
+        pair: random.uniform(-AGAINST_BITS, FOR_BITS) - 2
+        for pair in combinations(range(n), 2)
+    }
+    evidence = {
+        pair: max(-AGAINST_BITS, gain) or 0.5 for pair, gain in evidence.items()
+    }
     found = clustered(n, evidence)
     assert groups_of(found.labels) == reference(n, evidence)
-    assert all(row in group and row == group[0] for group in groups_of(found.labels) for row in found.labels[group])
-    cut = sum(gain >= 0 and found.labels[i] != found.labels[j] for (i, j), gain in evidence.items())
+    assert all(
+        row in group and row == group[0]
+        for group in groups_of(found.labels)
+        for row in found.labels[group]
+    )
+    cut = sum(
+        gain >= 0 and found.labels[i] != found.labels[j]
+        for (i, j), gain in evidence.items()
+    )
     assert found.cut == cut
     assert found.groups == sum(len(group) > 1 for group in groups_of(found.labels))
 
@@ -143,7 +174,10 @@ NAMES = ["Ann Lee", "Anne Lee", "Bob Stone", "Bob Stone"]
 
 @pytest.mark.parametrize("scoring", ["weights", "points"])
 def test_groups_of_a_result_and_their_closure(scoring):
-    table = {"name": NAMES * 5, "code": [f"{place:05}" for place in range(10) for _ in range(2)]}
+    table = {
+        "name": NAMES * 5,
+        "code": [f"{place:05}" for place in range(10) for _ in range(2)],
+    }
     result = dedup_records(table, scoring=scoring)
     whole = result.groups(closure=True)
     assert (whole[result.i] == whole[result.j]).all()

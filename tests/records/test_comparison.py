@@ -19,7 +19,9 @@ NONE = Synonyms([])
 
 
 def comparer(kind, left, right, synonyms=NONE, threads=1):
-    field = code_field(Field("x", kind=kind), RecordTable({"x": left}), RecordTable({"x": right}))
+    field = code_field(
+        Field("x", kind=kind), RecordTable({"x": left}), RecordTable({"x": right})
+    )
     return FieldComparer(field, synonyms, threads)
 
 
@@ -35,23 +37,44 @@ def test_a_level_for_each_limit():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.text("abc", max_size=6), st.text("abc", max_size=6)), min_size=1, max_size=10))
+@given(
+    st.lists(
+        st.tuples(st.text("abc", max_size=6), st.text("abc", max_size=6)),
+        min_size=1,
+        max_size=10,
+    )
+)
 def test_names_by_jaro_winkler(pairs):
-    for (a, b), level in zip(pairs, levels("name", *map(list, zip(*pairs, strict=True))), strict=True):
+    for (a, b), level in zip(
+        pairs, levels("name", *map(list, zip(*pairs, strict=True))), strict=True
+    ):
         if not a or not b:
             assert level == 0
         elif a == b:
             assert level == 1
         else:
-            near = [abs(reference.jaro_winkler(a, b) - limit) < 1e-6 for limit in LEVELS["name"][1]]
+            near = [
+                abs(reference.jaro_winkler(a, b) - limit) < 1e-6
+                for limit in LEVELS["name"][1]
+            ]
             if not any(near):
-                assert level == 2 + sum(reference.jaro_winkler(a, b) < limit for limit in LEVELS["name"][1])
+                assert level == 2 + sum(
+                    reference.jaro_winkler(a, b) < limit for limit in LEVELS["name"][1]
+                )
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.text("1ab", max_size=5), st.text("1ab", max_size=5)), min_size=1, max_size=10))
+@given(
+    st.lists(
+        st.tuples(st.text("1ab", max_size=5), st.text("1ab", max_size=5)),
+        min_size=1,
+        max_size=10,
+    )
+)
 def test_codes_by_edits(pairs):
-    for (a, b), level in zip(pairs, levels("code", *map(list, zip(*pairs, strict=True))), strict=True):
+    for (a, b), level in zip(
+        pairs, levels("code", *map(list, zip(*pairs, strict=True))), strict=True
+    ):
         assert level == (0 if not a or not b else 1 + min(3, reference.osa(a, b)))
 
 
@@ -68,7 +91,9 @@ def test_values_of_a_megabyte_take_no_quadratic_time():
     assert own.edits(*own.coded.codes, None).tolist() == [3, 1001]
     assert levels("text", ["a" * size + " 12"], ["12"]) == [7]
     words = "north " * (size // 50)
-    own = comparer("name", [words], [words.replace("north", "n")], Synonyms([("north", "n")]))
+    own = comparer(
+        "name", [words], [words.replace("north", "n")], Synonyms([("north", "n")])
+    )
     assert own.edits(*own.coded.codes, None).tolist() == [1001]
 
 
@@ -76,7 +101,9 @@ def test_points_of_long_values_take_no_more_edits_than_leave_points():
     """Words of long values are not replaced, and edits are counted up to those that leave no points."""
     left = [f"{row} " + "bill will " * 2000 for row in range(30)]
     right = [f"{row + 50} " + "will bill " * 2000 for row in range(30)]
-    field = code_field(Field("x", kind="name"), RecordTable({"x": left}), RecordTable({"x": right}))
+    field = code_field(
+        Field("x", kind="name"), RecordTable({"x": left}), RecordTable({"x": right})
+    )
     own = FieldComparer(field, Synonyms.english())
     calls = []
     own._synonyms.rewritten = lambda *values: calls.append(values)
@@ -93,20 +120,56 @@ def test_points_of_long_values_take_no_more_edits_than_leave_points():
     st.sampled_from(["name", "code"]),
 )  # fmt: skip
 def test_points_are_those_of_all_edits(values, penalty, full, kind):
-    own = comparer(kind, [f"a{value}" for value in values], [f"a{value}b" for value in values[::-1]])
+    own = comparer(
+        kind,
+        [f"a{value}" for value in values],
+        [f"a{value}b" for value in values[::-1]],
+    )
     points = PointsOfField(full, penalty, None)
     scores = PointsScorer(own, points).unequal(*own.coded.codes)
     assert scores.tolist() == points.of(own.edits(*own.coded.codes, None)).tolist()
 
 
 def test_numbers_by_their_relative_difference():
-    left = ["100", "100", "100", "100", "100", "100", "100", "100", "0", "-5", "", "x", "1e308"]
-    right = ["100.0", "100.5", "104", "109", "120", "150", "200", "1000", "0.0", "5", "3", "3", "-1e308"]
+    left = [
+        "100",
+        "100",
+        "100",
+        "100",
+        "100",
+        "100",
+        "100",
+        "100",
+        "0",
+        "-5",
+        "",
+        "x",
+        "1e308",
+    ]
+    right = [
+        "100.0",
+        "100.5",
+        "104",
+        "109",
+        "120",
+        "150",
+        "200",
+        "1000",
+        "0.0",
+        "5",
+        "3",
+        "3",
+        "-1e308",
+    ]
     assert levels("number", left, right) == [1, 2, 3, 4, 5, 6, 7, 8, 1, 8, 0, 0, 8]
 
 
 def test_similarities_of_numbers_are_ratios():
-    own = comparer("number", ["19.99", "$1,299.00", "20", "0", "-5", "-4"], ["20", "649.5", "199.9", "3", "5", "-5"])
+    own = comparer(
+        "number",
+        ["19.99", "$1,299.00", "20", "0", "-5", "-4"],
+        ["20", "649.5", "199.9", "3", "5", "-5"],
+    )
     found = own.similarities(*own.coded.codes)
     assert found.tolist() == pytest.approx([0.9995, 0.5, 0.1, 0, 0, 0.8], abs=1e-3)
 
@@ -114,7 +177,10 @@ def test_similarities_of_numbers_are_ratios():
 def test_prices_count_by_their_ratio(monkeypatch):
     """The nearer two prices are, the more they count; a tenth of a price is another price."""
     rng = np.random.default_rng(3)
-    names = [" ".join("".join(rng.choice(list("abcdefghik"), 6)) for _ in range(5)) for _ in range(300)]
+    names = [
+        " ".join("".join(rng.choice(list("abcdefghik"), 6)) for _ in range(5))
+        for _ in range(300)
+    ]
     prices = np.exp(rng.uniform(1, 8, 300)).round(2)
     other = (prices * np.exp(rng.normal(0, 0.15, 300))).round(2)
     a = {"name": names, "price": [f"{price:.2f}" for price in prices]}
@@ -142,7 +208,9 @@ def test_lists_are_compared_without_order():
         "Tom Cruise, Kelly McGillis, Val Kilmer",
     ]
     own = comparer("text", [*left, "Robin Williams"], [*right, "Nathan Lane"])
-    turned, listed, typed, shorter, other = own.similarities(*own.coded.codes)[:5].tolist()
+    turned, listed, typed, shorter, other = own.similarities(*own.coded.codes)[
+        :5
+    ].tolist()
     assert min(turned, listed) > 0.75
     assert 0.3 < typed < 0.85
     assert 0.6 < shorter < 0.95
@@ -151,32 +219,57 @@ def test_lists_are_compared_without_order():
 
 def test_dates_by_digits_and_days():
     left = ["2020-03-04"] * 8
-    right = ["04.03.2020", "2020-03-05", "2020-04-03", "2021-03-04", "2020-03-29", "2020-12-28", "1990-01-01", "never"]
+    right = [
+        "04.03.2020",
+        "2020-03-05",
+        "2020-04-03",
+        "2021-03-04",
+        "2020-03-29",
+        "2020-12-28",
+        "1990-01-01",
+        "never",
+    ]
     assert levels("date", left, right) == [1, 2, 2, 2, 3, 4, 5, 0]
 
 
 def test_categories_are_equal_or_not():
-    assert levels("category", ["nsw", "NSW ", "vic", None], ["nsw", "nsw", "vid", "vic"]) == [1, 1, 2, 0]
+    assert levels(
+        "category", ["nsw", "NSW ", "vic", None], ["nsw", "nsw", "vid", "vic"]
+    ) == [1, 1, 2, 0]
 
 
-WORDS = st.lists(st.sampled_from(["red", "green", "house", "12", "14b", "reed"]), min_size=1, max_size=4).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["red", "green", "house", "12", "14b", "reed"]),
+    min_size=1,
+    max_size=4,
+).map(" ".join)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(WORDS, min_size=2, max_size=6, unique=True), st.data())
 def test_texts_by_cosines(texts, data):
-    counts = data.draw(st.lists(st.integers(1, 5), min_size=len(texts), max_size=len(texts)))
+    counts = data.draw(
+        st.lists(st.integers(1, 5), min_size=len(texts), max_size=len(texts))
+    )
     i, j = (
-        np.array(part) for part in zip(*[(i, j) for i in range(len(texts)) for j in range(len(texts))], strict=True)
+        np.array(part)
+        for part in zip(
+            *[(i, j) for i in range(len(texts)) for j in range(len(texts))], strict=True
+        )
     )
     found = TextSimilarity(texts, np.array(counts), 2).of(i, j)
-    expected = [reference.text_similarity(texts[a], texts[b], texts, counts) for a, b in zip(i, j, strict=True)]
+    expected = [
+        reference.text_similarity(texts[a], texts[b], texts, counts)
+        for a, b in zip(i, j, strict=True)
+    ]
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_values_are_compared_once_for_any_number_of_threads():
     rng = np.random.default_rng(2)
-    names = [["".join(rng.choice(list("abcde"), 6)) for _ in range(300)] for _ in range(2)]
+    names = [
+        ["".join(rng.choice(list("abcde"), 6)) for _ in range(300)] for _ in range(2)
+    ]
     one, three = (comparer("name", *names, threads=threads) for threads in (1, 3))
     rows = rng.integers(0, 300, (2, 5000))
     a, b = one.coded.codes[0][rows[0]], one.coded.codes[1][rows[1]]
@@ -189,7 +282,10 @@ def test_values_are_compared_once_for_any_number_of_threads():
 
 def test_f29_bill_is_william_but_for_one_edit():
     """Section 3.8.2: a table of nicknames reduces the distance from 5 to 1."""
-    with_table, without = (comparer("name", ["Bill"], ["William"], table) for table in (Synonyms.english(), NONE))
+    with_table, without = (
+        comparer("name", ["Bill"], ["William"], table)
+        for table in (Synonyms.english(), NONE)
+    )
     assert indel("bill", "william") == 5
     # With replacements, 4 edits suffice.
     assert reference.osa("bill", "william") == 4
@@ -200,7 +296,12 @@ def test_f29_bill_is_william_but_for_one_edit():
 
 
 def test_a_nickname_inside_a_longer_value():
-    own = comparer("name", ["bill smith", "bill smith"], ["william smyth", "smith william"], Synonyms.english())
+    own = comparer(
+        "name",
+        ["bill smith", "bill smith"],
+        ["william smyth", "smith william"],
+        Synonyms.english(),
+    )
     assert own.edits(*own.coded.codes, None).tolist()[0] == 2
 
 
@@ -216,20 +317,30 @@ def test_words_of_several_lines_are_not_related_through_them():
     assert not table.related("alexander", "alexandra")
     assert table.canonical("alex") == "alex"
     assert Synonyms({"saint": ["st", "ste"]}).canonical("st ives") == "saint ives"
-    assert len(Synonyms.english([("frobnicate", "frob")])) == len(Synonyms.english()) + 2
-    with pytest.raises(TypeError, match=r"a line of synonyms must be a sequence of words, not 'ab'"):
+    assert (
+        len(Synonyms.english([("frobnicate", "frob")])) == len(Synonyms.english()) + 2
+    )
+    with pytest.raises(
+        TypeError, match=r"a line of synonyms must be a sequence of words, not 'ab'"
+    ):
         Synonyms(["ab"])
 
 
 def test_abbreviations_in_texts():
-    own = comparer("text", ["8638 w. third st."], ["8638 West 3rd Street"], Synonyms.english())
+    own = comparer(
+        "text", ["8638 w. third st."], ["8638 West 3rd Street"], Synonyms.english()
+    )
     assert own.levels(*own.coded.codes).tolist() == [2]
 
 
 # Points
 
 
-@given(st.lists(st.none() | st.integers(0, 12), min_size=1, max_size=6), st.floats(0, 5), st.floats(1, 500))
+@given(
+    st.lists(st.none() | st.integers(0, 12), min_size=1, max_size=6),
+    st.floats(0, 5),
+    st.floats(1, 500),
+)
 def test_points(edits, penalty, full):
     own = PointsOfField(full, penalty, None)
     present = np.array([d for d in edits if d is not None], float)
@@ -240,26 +351,49 @@ def test_points(edits, penalty, full):
 def test_f29_three_hundred_points_and_a_quadratic_penalty():
     """Section 3.8.2: three fields of 100 points each; Bill costs as much as one edit."""
     fields = [Field(name, kind="name") for name in ("name", "address", "phone")]
-    a = {"name": ["Bill Jones"] * 4, "address": ["1 High St"] * 4, "phone": ["5550123"] * 4}
+    a = {
+        "name": ["Bill Jones"] * 4,
+        "address": ["1 High St"] * 4,
+        "phone": ["5550123"] * 4,
+    }
     b = {
         "name": ["Bill Jones", "Bill Jonse", "William Jones", "Bill Jones"],
         "address": ["1 high st", "1 High Rd", "1 High St", None],
         "phone": ["5550123"] * 4,
     }
     found = match_records(
-        a, b, fields=fields, scoring="points", assign="many-to-many", threshold=0, rules=[SortBlocks("phone", 8)]
+        a,
+        b,
+        fields=fields,
+        scoring="points",
+        assign="many-to-many",
+        threshold=0,
+        rules=[SortBlocks("phone", 8)],
     )
-    scores = {j: score for i, j, score in zip(found.i, found.j, found.scores, strict=True) if i == 0}
+    scores = {
+        j: score
+        for i, j, score in zip(found.i, found.j, found.scores, strict=True)
+        if i == 0
+    }
     assert scores == {0: 300.0, 1: 300 - 1 - 4, 2: 299.0, 3: 250.0}
-    assert found.parts[(found.i == 0) & (found.j == 1)].tolist() == [[99.0, 96.0, 100.0]]
+    assert found.parts[(found.i == 0) & (found.j == 1)].tolist() == [
+        [99.0, 96.0, 100.0]
+    ]
 
 
 def test_points_of_numbers_that_are_far_apart():
     """No penalty, and differences whose squares are no floats."""
     rows = {"x": [1e200]}, {"x": [-1e-200]}
-    for penalty, unit, score in ((0, 1e-200, 100), (0, 1, 100), (1, 1, 0), (1, 1e-200, 0)):
+    for penalty, unit, score in (
+        (0, 1e-200, 100),
+        (0, 1, 100),
+        (1, 1, 0),
+        (1, 1e-200, 0),
+    ):
         field = Field("x", kind="number", penalty=penalty, unit=unit)
-        found = match_records(*rows, fields=[field], scoring="points", threshold=0, rules=["all"])
+        found = match_records(
+            *rows, fields=[field], scoring="points", threshold=0, rules=["all"]
+        )
         assert found.scores.tolist() == [score]
 
 

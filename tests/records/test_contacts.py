@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast._common.extras import optional
-from lshfast.records import Field, LinkOptions, RecordTable, Synonyms, dedup_records, match_records
+from lshfast.records import (
+    Field,
+    LinkOptions,
+    RecordTable,
+    Synonyms,
+    dedup_records,
+    match_records,
+)
 from lshfast.records.tables.fields import guess_kind
 from lshfast.records.values.addresses import PARTS, STATES, address_parts
 from lshfast.records.values.forms import latin_texts
@@ -25,7 +32,12 @@ PEOPLE = {
 }  # fmt: skip
 OTHERS = {
     "name": ["Anne Lee", "Bill Jones", "Vera Blum", "Ivan Orlov"],
-    "home": ["1 High St., Dover, Delaware", "4 Elm Ct #3, Springfield, Illinois", None, "3 Sea View Road, Bath ME"],
+    "home": [
+        "1 High St., Dover, Delaware",
+        "4 Elm Ct #3, Springfield, Illinois",
+        None,
+        "3 Sea View Road, Bath ME",
+    ],
     "phone": ["+16467360199", "212 736 5000", "", "1-212-867-5309"],
 }
 FIELDS = ["name:name:latin=yes", "home:address", "phone:phone:region=US"]
@@ -35,7 +47,11 @@ def test_all_of_it_together():
     found = match_records(PEOPLE, OTHERS, fields=FIELDS, scoring="points")
     assert found.pairs() == [(0, 1), (1, 0), (3, 3)]
     assert found.names == ["name", *(f"home.{part}" for part in PARTS), "phone"]
-    assert [coded.field.points for coded in found.fields] == [100, *[pytest.approx(100 / 6)] * 6, 100]
+    assert [coded.field.points for coded in found.fields] == [
+        100,
+        *[pytest.approx(100 / 6)] * 6,
+        100,
+    ]
     shown = found.explain_pair(0, 1)
     assert "home.state" in shown
     assert "equal: 'IL' | 'IL'" in shown
@@ -49,7 +65,10 @@ def test_all_of_it_together():
 def test_fields_are_found_by_rules_and_reviews():
     rules = ["key:home.number+home.state", "key:phone"]
     found = match_records(PEOPLE, OTHERS, fields=FIELDS, scoring="points", rules=rules)
-    assert [(rule.pairs, rule.links) for rule in found.summary.rules] == [(3, 3), (3, 3)]
+    assert [(rule.pairs, rule.links) for rule in found.summary.rules] == [
+        (3, 3),
+        (3, 3),
+    ]
     assert sorted(found.review()["b.home.state"]) == ["DE", "IL", "ME"]
     assert found.tables[0].ids == range(4)
 
@@ -78,9 +97,16 @@ def test_telephones(text, region, form):
 
 def test_regions_are_guessed():
     assert region_of(US).region == "US"
-    assert region_of(US).note == "region US: 100% of numbers without a country code are valid there"
-    assert region_of([f"04 72 40 {number:02} 17" for number in range(60)]).region == "FR"
-    assert region_of([f"01 42 68 {number:02} 00" for number in range(60)]).region is None  # also of Ivory Coast
+    assert (
+        region_of(US).note
+        == "region US: 100% of numbers without a country code are valid there"
+    )
+    assert (
+        region_of([f"04 72 40 {number:02} 17" for number in range(60)]).region == "FR"
+    )
+    assert (
+        region_of([f"01 42 68 {number:02} 00" for number in range(60)]).region is None
+    )  # also of Ivory Coast
     digits = [text.translate({ord(c): None for c in " ()-"}) for text in US]
     assert region_of(digits).region is None  # they would be valid in several regions
     assert "region=XX gives one" in region_of(digits).note
@@ -100,36 +126,62 @@ def test_a_table_whose_numbers_do_not_tell_the_region_takes_that_of_the_other():
     assert regions_of([digits, abroad])[1].note == ""
     assert [own.region for own in regions_of([US, ["call me 7", "0"]])] == ["US", None]
     found = match_records(
-        {"phone": digits}, {"phone": US}, fields=["phone:phone"], scoring="points", rules=["key:phone"]
+        {"phone": digits},
+        {"phone": US},
+        fields=["phone:phone"],
+        scoring="points",
+        rules=["key:phone"],
     )
     assert found.pairs() == [(row, row) for row in range(100)]
 
 
 def test_telephones_are_compared_by_edits():
     table = {"phone": ["+1 212 736 5000", "212-736-5001", "212-867-5309", "nothing"]}
-    found = dedup_records(table, fields=["phone:phone:region=US"], scoring="points", threshold=90)
-    assert found.fields[0].values == ["+12127365000", "+12127365001", "+12128675309", "nothing"]
+    found = dedup_records(
+        table, fields=["phone:phone:region=US"], scoring="points", threshold=90
+    )
+    assert found.fields[0].values == [
+        "+12127365000",
+        "+12127365001",
+        "+12128675309",
+        "nothing",
+    ]
     assert (found.pairs(), found.scores.tolist()) == ([(0, 1)], [99.0])
 
 
 def test_telephones_weigh_as_codes_do():
     rng = np.random.default_rng(3)
     numbers = rng.choice(9000, 300, replace=False) + 1000
-    a = {"name": [f"p{n % 90}" for n in numbers], "phone": [f"(212) 736-{n}" for n in numbers]}
+    a = {
+        "name": [f"p{n % 90}" for n in numbers],
+        "phone": [f"(212) 736-{n}" for n in numbers],
+    }
     b = {"name": a["name"], "phone": [f"+1212736{n}" for n in numbers]}
     found = match_records(a, b, fields=["name", "phone:phone"])
     assert found.pairs() == [(row, row) for row in range(300)]
-    assert found.fields[1].notes == ("region US: 100% of numbers without a country code are valid there", "")
+    assert found.fields[1].notes == (
+        "region US: 100% of numbers without a country code are valid there",
+        "",
+    )
 
 
 def test_telephones_are_checked():
-    with pytest.raises(ValueError, match="region must be two capital letters such as 'US', not 'usa'"):
+    with pytest.raises(
+        ValueError, match="region must be two capital letters such as 'US', not 'usa'"
+    ):
         Field("phone", kind="phone", region="usa")
-    with pytest.raises(TypeError, match="region must be two letters such as 'US', not 1"):
+    with pytest.raises(
+        TypeError, match="region must be two letters such as 'US', not 1"
+    ):
         Field("phone", kind="phone", region=1)
-    with pytest.raises(ValueError, match="region belongs to the kind phone, not to code"):
+    with pytest.raises(
+        ValueError, match="region belongs to the kind phone, not to code"
+    ):
         Field("phone", kind="code", region="US")
-    with pytest.raises(ValueError, match="region must be a country that has telephone numbers, not 'XX'"):
+    with pytest.raises(
+        ValueError,
+        match="region must be a country that has telephone numbers, not 'XX'",
+    ):
         match_records(PEOPLE, OTHERS, fields=["phone:phone:region=XX"])
 
 
@@ -153,16 +205,23 @@ def test_parts_of_addresses(text, parts):
 
 
 def test_states_have_two_letters():
-    assert len(STATES) == len(set(STATES.values())) == 52  # with the District of Columbia and Puerto Rico
+    assert (
+        len(STATES) == len(set(STATES.values())) == 52
+    )  # with the District of Columbia and Puerto Rico
     assert all(len(short) == 2 and short.isupper() for short in STATES.values())
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(st.characters(), max_size=60) | st.text("12 ,.#&()-/NESWAptPOBox", max_size=60))
+@given(
+    st.text(st.characters(), max_size=60)
+    | st.text("12 ,.#&()-/NESWAptPOBox", max_size=60)
+)
 def test_no_text_stops_the_libraries(text):
     assert set(address_parts(text)) <= set(PARTS)
     assert isinstance(phone_form(text, "US"), str)
-    assert latin_texts([text])[0].isascii() or any("\ud800" <= letter <= "\udfff" for letter in text)
+    assert latin_texts([text])[0].isascii() or any(
+        "\ud800" <= letter <= "\udfff" for letter in text
+    )
     region_of([text])
 
 
@@ -170,9 +229,16 @@ def test_addresses_are_columns_of_their_own():
     taken = {**PEOPLE, "home.city": ["x"] * 4}
     with pytest.raises(ValueError, match=r"a: there is a column 'home\.city' already"):
         match_records(taken, OTHERS, fields=FIELDS)
-    with pytest.raises(ValueError, match="an address is compared by its parts, so it cannot be held out"):
+    with pytest.raises(
+        ValueError,
+        match="an address is compared by its parts, so it cannot be held out",
+    ):
         match_records(PEOPLE, OTHERS, fields=["name"], held_out="home:address")
-    empty = dedup_records({"home": [None, ""], "n": ["a", "b"]}, fields=["home:address", "n"], scoring="points")
+    empty = dedup_records(
+        {"home": [None, ""], "n": ["a", "b"]},
+        fields=["home:address", "n"],
+        scoring="points",
+    )
     assert empty.names == ["home.street", "n"]
     other = {"place": OTHERS["home"], "id": list("abcd")}
     own = match_records(
@@ -186,11 +252,20 @@ def test_addresses_are_columns_of_their_own():
 
 
 def test_other_scripts_are_written_in_latin():
-    assert latin_texts(["Иван", "ivan", "Ωμέγα", "王"]) == ["Ivan", "ivan", "Omega", "Wang"]
+    assert latin_texts(["Иван", "ivan", "Ωμέγα", "王"]) == [
+        "Ivan",
+        "ivan",
+        "Omega",
+        "Wang",
+    ]
     a, b = {"name": ["Иван Орлов"]}, {"name": ["Ivan Orlov"]}
     assert len(match_records(a, b, fields=["name"], scoring="points")) == 0
-    assert match_records(a, b, fields=["name:latin=yes"], scoring="points").scores.tolist() == [100]
-    with pytest.raises(ValueError, match="field 'name:latin=1': latin must be yes or no, not '1'"):
+    assert match_records(
+        a, b, fields=["name:latin=yes"], scoring="points"
+    ).scores.tolist() == [100]
+    with pytest.raises(
+        ValueError, match="field 'name:latin=1': latin must be yes or no, not '1'"
+    ):
         Field.parse("name:latin=1")
     with pytest.raises(TypeError, match="latin must be"):
         Field("name", latin="yes")
@@ -220,17 +295,25 @@ def without_contacts(monkeypatch):
 
 @pytest.mark.parametrize(
     ("field", "package"),
-    [("phone:phone", "phonenumbers"), ("home:address", "usaddress"), ("name:latin=yes", "anyascii")],
+    [
+        ("phone:phone", "phonenumbers"),
+        ("home:address", "usaddress"),
+        ("name:latin=yes", "anyascii"),
+    ],
 )
 @pytest.mark.usefixtures("without_contacts")
 def test_what_is_named_says_what_to_install(field, package):
-    with pytest.raises(ImportError, match=rf"{package} is missing: pip install .lshfast\[contacts\]"):
+    with pytest.raises(
+        ImportError, match=rf"{package} is missing: pip install .lshfast\[contacts\]"
+    ):
         match_records(PEOPLE, OTHERS, fields=[field])
 
 
 @pytest.mark.usefixtures("without_contacts")
 def test_nothing_else_needs_the_extra():
-    with pytest.raises(ImportError, match=r"nicknames is missing: pip install .lshfast\[contacts\]"):
+    with pytest.raises(
+        ImportError, match=r"nicknames is missing: pip install .lshfast\[contacts\]"
+    ):
         Synonyms.nicknames()
     found = match_records(PEOPLE, OTHERS, scoring="points")
     assert found.names == ["name", "home", "phone"]

@@ -5,9 +5,40 @@ import pytest
 
 from lshfast.records import dedup_records
 
-NOUNS = ["camera", "printer", "router", "speaker", "monitor", "keyboard", "scanner", "headset", "charger", "projector"]
-BRANDS = ["sony", "canon", "epson", "lexmark", "belkin", "netgear", "philips", "panasonic"]
-WORDS = ["black", "white", "compact", "wireless", "digital", "portable", "slim", "professional", "silver", "travel"]
+NOUNS = [
+    "camera",
+    "printer",
+    "router",
+    "speaker",
+    "monitor",
+    "keyboard",
+    "scanner",
+    "headset",
+    "charger",
+    "projector",
+]
+BRANDS = [
+    "sony",
+    "canon",
+    "epson",
+    "lexmark",
+    "belkin",
+    "netgear",
+    "philips",
+    "panasonic",
+]
+WORDS = [
+    "black",
+    "white",
+    "compact",
+    "wireless",
+    "digital",
+    "portable",
+    "slim",
+    "professional",
+    "silver",
+    "travel",
+]
 
 
 def products(rng, families=150):
@@ -22,7 +53,9 @@ def products(rng, families=150):
         for member in range(int(rng.integers(2, 5))):
             model = f"{letters}{number + member}"
             titles.append(f"{brand} {rng.choice(WORDS)} {noun} {model}")
-            texts.append(f"{common} {noun} of {brand} {letters} series {model} {rng.integers(10, 99)} watt")
+            texts.append(
+                f"{common} {noun} of {brand} {letters} series {model} {rng.integers(10, 99)} watt"
+            )
     return titles, texts
 
 
@@ -59,23 +92,52 @@ def test_copies_among_families_are_linked(percent):
 @pytest.mark.parametrize("seed", [1, 3])
 def test_a_version_that_differs_in_every_copy_does_not_make_copies_a_family(seed):
     rng = np.random.default_rng(seed)
-    parts = ["ka", "lo", "mi", "ren", "sol", "tu", "ver", "wan", "xe", "yor", "bel", "dor"]
+    parts = [
+        "ka",
+        "lo",
+        "mi",
+        "ren",
+        "sol",
+        "tu",
+        "ver",
+        "wan",
+        "xe",
+        "yor",
+        "bel",
+        "dor",
+    ]
 
     def word():
         return "".join(rng.choice(parts, 3))
 
     people = [f"{word()} {word()}" for _ in range(200)]
-    table = {"package": [], "summary": [], "maintainer": [], "version": [], "homepage": []}
+    table = {
+        "package": [],
+        "summary": [],
+        "maintainer": [],
+        "version": [],
+        "homepage": [],
+    }
     entries = [
-        (f"{word()}-{word()}", [word() for _ in range(3)], rng.choice(people), rng.choice(NOUNS)) for _ in range(600)
+        (
+            f"{word()}-{word()}",
+            [word() for _ in range(3)],
+            rng.choice(people),
+            rng.choice(NOUNS),
+        )
+        for _ in range(600)
     ]
     for copy, some in enumerate([entries, entries[:120]]):
         for name, words, person, noun in some:
             table["package"].append(name.upper() if copy else name)
             table["summary"].append(f"a {' '.join(words[copy:])} {noun}")
             table["maintainer"].append(person)
-            table["version"].append(f"{rng.integers(1, 9)}.{rng.integers(0, 30)}.{rng.integers(0, 30)}")
-            table["homepage"].append(f"https://code.example/{person.replace(' ', '')}/{name}")
+            table["version"].append(
+                f"{rng.integers(1, 9)}.{rng.integers(0, 30)}.{rng.integers(0, 30)}"
+            )
+            table["homepage"].append(
+                f"https://code.example/{person.replace(' ', '')}/{name}"
+            )
     links = set(dedup_records(table, threads=1).pairs())
     pairs = {(row, 600 + row) for row in range(120)}
     assert len(links & pairs) >= 0.95 * len(pairs)

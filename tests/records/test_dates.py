@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from lshfast.records import Field, dedup_records, match_records
 from lshfast.records.results.display import fields_text
 from lshfast.records.tables.fields import guess_kind
-from lshfast.records.values.dates import LATEST, LEAST_YEARS, DateForm, date_forms, day_of, days_of
+from lshfast.records.values.dates import (
+    LATEST,
+    LEAST_YEARS,
+    DateForm,
+    date_forms,
+    day_of,
+    days_of,
+)
 from lshfast.records.values.forms import readers_of
 
 
@@ -36,7 +43,10 @@ def test_every_date_is_read(day):
     number = day.toordinal()
     assert day_of(day.isoformat()) == day_of(day.strftime("%Y%m%d")) == number
     assert day_of(f"{day.day}.{day.month}.{day.year}") == number
-    assert day_of(f"{day.month}/{day.day}/{day.year}", DateForm("mdy", strict=True)) == number
+    assert (
+        day_of(f"{day.month}/{day.day}/{day.year}", DateForm("mdy", strict=True))
+        == number
+    )
     short = f"{day.year % 100:02}-{day.month}-{day.day}"
     assert (
         day_of(short, DateForm("ymd", latest=day.year))
@@ -45,11 +55,15 @@ def test_every_date_is_read(day):
     )
 
 
-@given(st.lists(st.text("0129", min_size=8, max_size=8) | st.text("019 /-x", max_size=10)))
+@given(
+    st.lists(st.text("0129", min_size=8, max_size=8) | st.text("019 /-x", max_size=10))
+)
 def test_many_dates_are_read_as_one_is(texts):
     """Strings of eight digits are read at once; others, also those with spaces around them, one by one."""
     days = [day_of(text) for text in texts]
-    forms = ["" if day is None else date.fromordinal(day).strftime("%Y%m%d") for day in days]
+    forms = [
+        "" if day is None else date.fromordinal(day).strftime("%Y%m%d") for day in days
+    ]
     reader, _ = readers_of(Field("born", kind="date"), [texts])[0]
     assert reader(texts) == forms
     assert days_of(forms).tolist() == [day or 0 for day in days]
@@ -58,7 +72,10 @@ def test_many_dates_are_read_as_one_is(texts):
 def test_other_orders_are_read_unless_the_order_is_given():
     assert day_of("25/12/2020", DateForm("mdy")) == date(2020, 12, 25).toordinal()
     assert day_of("25/12/2020", DateForm("mdy", strict=True)) is None
-    assert day_of("2020-12-25", DateForm("mdy", strict=True)) == date(2020, 12, 25).toordinal()
+    assert (
+        day_of("2020-12-25", DateForm("mdy", strict=True))
+        == date(2020, 12, 25).toordinal()
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,8 +84,16 @@ def test_other_orders_are_read_unless_the_order_is_given():
         (["03/04/2021", "25/04/2021"], "dmy", "read as day, month, year"),
         (["03/04/2021", "04/25/2021"], "mdy", "read as month, day, year"),
         (["04/25/2021", "04/26/2021", "25/04/2021"], "mdy", "read as month, day, year"),
-        (["99-12-31", "98-01-02"], "ymd", "read as year, month, day; years of two digits are 1969 to 2068"),
-        (["03/04/2021"], "dmy", "read as day, month, year, which no date decides; order=mdy reads it otherwise"),
+        (
+            ["99-12-31", "98-01-02"],
+            "ymd",
+            "read as year, month, day; years of two digits are 1969 to 2068",
+        ),
+        (
+            ["03/04/2021"],
+            "dmy",
+            "read as day, month, year, which no date decides; order=mdy reads it otherwise",
+        ),
         (["2021-03-04", "20210304"], "dmy", ""),
         (["no date"], "dmy", ""),
         ([], "dmy", ""),
@@ -89,10 +114,15 @@ def test_a_table_that_does_not_decide_takes_the_order_of_the_other():
 
 def test_years_of_four_digits_tell_the_century():
     births = [f"{year}-05-01" for year in range(1930, 1930 + 4 * LEAST_YEARS)]
-    ((form, _), (other, note)) = date_forms([births, ["25/12/30", "25/12/09", "25/12/12"]])
+    ((form, _), (other, note)) = date_forms(
+        [births, ["25/12/30", "25/12/09", "25/12/12"]]
+    )
     assert form.latest == other.latest == 2009
     assert note.endswith("years of two digits are 1910 to 2009")
-    assert [date.fromordinal(day_of(f"25/12/{year}", other)).year for year in ("30", "09", "12")] == [1930, 2009, 1912]
+    assert [
+        date.fromordinal(day_of(f"25/12/{year}", other)).year
+        for year in ("30", "09", "12")
+    ] == [1930, 2009, 1912]
     assert date_forms([births[: LEAST_YEARS - 1]])[0][0].latest == LATEST
 
 
@@ -103,7 +133,9 @@ def test_few_years_of_two_digits_are_typing_errors():
     assert day_of("20-05-01", form) is None
     assert day_of("20.5.2001", form) == date(2001, 5, 20).toordinal()
     assert date_forms([[*dates, "20-05-01", "21-05-01", "22-05-01"]])[0][0].short
-    found = dedup_records({"born": [*dates, "20-05-01"]}, fields=["born:date"], scoring="points")
+    found = dedup_records(
+        {"born": [*dates, "20-05-01"]}, fields=["born:date"], scoring="points"
+    )
     assert found.fields[0].refused == (1, 1)
 
 
@@ -123,11 +155,20 @@ def test_columns_of_other_numbers_are_no_dates():
 def people(order):
     """Return a table whose dates have an order; records are equal in all tables."""
     days = [date(1950 + row, 1 + row % 12, 1 + row * 7 % 28) for row in range(40)]
-    form = {"mdy": "{0.month:02}/{0.day:02}/{0.year}", "dmy": "{0.day}.{0.month}.{0.year}", "iso": "{0}"}[order]
-    return {"name": [f"person {row}" for row in range(40)], "born": [form.format(day) for day in days]}
+    form = {
+        "mdy": "{0.month:02}/{0.day:02}/{0.year}",
+        "dmy": "{0.day}.{0.month}.{0.year}",
+        "iso": "{0}",
+    }[order]
+    return {
+        "name": [f"person {row}" for row in range(40)],
+        "born": [form.format(day) for day in days],
+    }
 
 
-@pytest.mark.parametrize("orders", [("mdy", "dmy"), ("dmy", "mdy"), ("mdy", "iso"), ("iso", "dmy")])
+@pytest.mark.parametrize(
+    "orders", [("mdy", "dmy"), ("dmy", "mdy"), ("mdy", "iso"), ("iso", "dmy")]
+)
 def test_tables_with_dates_in_different_orders_agree(orders):
     a, b = map(people, orders)
     found = match_records(a, b, fields=["born"], scoring="points", rules=["key:born"])
@@ -152,7 +193,9 @@ def test_a_given_order_is_kept():
 
 
 def test_orders_are_checked():
-    with pytest.raises(ValueError, match="order must be one of dmy, mdy, ymd, not 'ydm'"):
+    with pytest.raises(
+        ValueError, match="order must be one of dmy, mdy, ymd, not 'ydm'"
+    ):
         Field("born", kind="date", order="ydm")
     for field in ("born:order=dmy", "born:text:order=dmy"):
         with pytest.raises(ValueError, match="order belongs to the kind date, not to"):

@@ -18,14 +18,19 @@ def people(n=200, seed=0):
         return ["".join(rng.choice(SYLLABLES, syllables)) for _ in range(n)]
 
     table = {"given": words(2), "surname": words(3), "suburb": words(3)}
-    table["street"] = [f"{number} {name} street" for number, name in zip(rng.integers(1, 99, n), words(2), strict=True)]
+    table["street"] = [
+        f"{number} {name} street"
+        for number, name in zip(rng.integers(1, 99, n), words(2), strict=True)
+    ]
     table["postcode"] = [f"{code:04}" for code in rng.integers(0, 9999, n)]
     return table
 
 
 def named(table, *others):
     tables = [RecordTable(one) for one in (table, *others)]
-    return {found.name: found.sources for found in dependent_fields(tables, tables[0].names)}
+    return {
+        found.name: found.sources for found in dependent_fields(tables, tables[0].names)
+    }
 
 
 def joined(table, *names, form=" ".join):
@@ -34,9 +39,19 @@ def joined(table, *names, form=" ".join):
 
 def test_columns_made_of_others_follow_from_them():
     table = people()
-    table = {"full": joined(table, "surname", "given", form=lambda parts: ", ".join(parts).upper()), **table}
-    table["address"] = [f"{text} nsw" for text in joined(table, "street", "suburb", "postcode")]
-    assert named(table) == {"full": ("given", "surname"), "address": ("suburb", "street", "postcode")}
+    table = {
+        "full": joined(
+            table, "surname", "given", form=lambda parts: ", ".join(parts).upper()
+        ),
+        **table,
+    }
+    table["address"] = [
+        f"{text} nsw" for text in joined(table, "street", "suburb", "postcode")
+    ]
+    assert named(table) == {
+        "full": ("given", "surname"),
+        "address": ("suburb", "street", "postcode"),
+    }
 
 
 def test_independent_columns_do_not():
@@ -45,12 +60,17 @@ def test_independent_columns_do_not():
 
 def test_a_part_of_one_longer_column_does_not():
     table = people()
-    assert named({"given": table["given"], "full": joined(table, "given", "surname")}) == {}
+    assert (
+        named({"given": table["given"], "full": joined(table, "given", "surname")})
+        == {}
+    )
 
 
 def test_of_two_equal_columns_the_second_follows():
     table = people()
-    assert named({**table, "zip": [str(int(code)) for code in table["postcode"]]}) == {"zip": ("postcode",)}
+    assert named({**table, "zip": [str(int(code)) for code in table["postcode"]]}) == {
+        "zip": ("postcode",)
+    }
 
 
 def test_equal_values_of_few_kinds_say_nothing():
@@ -61,7 +81,10 @@ def test_equal_values_of_few_kinds_say_nothing():
 
 
 def test_words_that_all_records_have_are_no_evidence():
-    table = {"name": [f"the big shop {word}" for word in people()["surname"]], "kind": ["the big shop"] * 200}
+    table = {
+        "name": [f"the big shop {word}" for word in people()["surname"]],
+        "kind": ["the big shop"] * 200,
+    }
     table["place"] = ["shop"] * 200
     assert named(table) == {}
 
@@ -96,10 +119,17 @@ def test_dependent_fields_are_shown_and_not_scored(single, monkeypatch):
         return dedup_records(a, **options) if single else match_records(a, b, **options)
 
     found = run(rules=["key:full", "key:postcode"])
-    whole = [] if single else ["all_fields"]  # records as texts, which two tables are compared by as well
+    whole = (
+        [] if single else ["all_fields"]
+    )  # records as texts, which two tables are compared by as well
     assert found.names == ["given", "surname", "suburb", "street", "postcode", *whole]
     assert [one.name for one in found.dependent] == ["full"]
     assert "full: follows from given, surname; not counted" in found.describe()
     assert found.parts.shape == (len(found), len(found.names))
-    assert run(fields=["given", "surname", "full"]).names == ["given", "surname", "full", *whole]
+    assert run(fields=["given", "surname", "full"]).names == [
+        "given",
+        "surname",
+        "full",
+        *whole,
+    ]
     assert run(ignore=["given"]).dependent == ()

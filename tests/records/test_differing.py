@@ -5,7 +5,24 @@ import pytest
 
 from lshfast.records import dedup_records, match_records
 
-SYLLABLES = ("an", "ber", "ma", "lo", "ri", "sch", "ner", "tor", "vin", "el", "ka", "mi", "so", "hal", "den", "wex")
+SYLLABLES = (
+    "an",
+    "ber",
+    "ma",
+    "lo",
+    "ri",
+    "sch",
+    "ner",
+    "tor",
+    "vin",
+    "el",
+    "ka",
+    "mi",
+    "so",
+    "hal",
+    "den",
+    "wex",
+)
 
 
 def wares(rng, count):
@@ -14,7 +31,10 @@ def wares(rng, count):
 
     makers = [word() for _ in range(40)]
     titles = [[word(), word(), word(), str(rng.choice(makers))] for _ in range(count)]
-    return [[" ".join(title), str(rng.integers(10**9, 10**10)), title[3]] for title in titles]
+    return [
+        [" ".join(title), str(rng.integers(10**9, 10**10)), title[3]]
+        for title in titles
+    ]
 
 
 def in_list(rows, rng, columns, edition):
@@ -23,22 +43,34 @@ def in_list(rows, rng, columns, edition):
         "list": lambda: f"PL-{edition}{rng.integers(100, 999)}",
         "stock": lambda: str(rng.integers(0, 9000)),
         "price": lambda: f"{rng.lognormal(3, 1):.2f}",
-        "counted": lambda: f"202{edition}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}",
+        "counted": lambda: (
+            f"202{edition}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}"
+        ),
     }
-    table = {name: [row[place] for row in rows] for place, name in enumerate(("title", "code", "maker"))}
+    table = {
+        name: [row[place] for row in rows]
+        for place, name in enumerate(("title", "code", "maker"))
+    }
     return table | {name: [values[name]() for _ in rows] for name in columns}
 
 
 def again(rows, rng):
-    return [[title, "" if rng.random() < 0.3 else code, maker] for title, code, maker in rows]
+    return [
+        [title, "" if rng.random() < 0.3 else code, maker]
+        for title, code, maker in rows
+    ]
 
 
 def joined(first, second):
     return {name: first[name] + second[name] for name in first}
 
 
-@pytest.mark.parametrize("columns", [["stock", "price"], ["list", "stock", "price", "counted"]])
-def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_titles_and_codes(columns):
+@pytest.mark.parametrize(
+    "columns", [["stock", "price"], ["list", "stock", "price", "counted"]]
+)
+def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_titles_and_codes(
+    columns,
+):
     rng = np.random.default_rng(5)
     rows = wares(rng, 900)
     a = in_list(rows[:600], rng, columns, 1)
@@ -50,10 +82,14 @@ def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_t
 
 
 @pytest.mark.parametrize("columns", [["list"], ["list", "stock", "price", "counted"]])
-def test_columns_that_differ_in_every_duplicate_of_a_table_do_not_outvote_the_others(columns):
+def test_columns_that_differ_in_every_duplicate_of_a_table_do_not_outvote_the_others(
+    columns,
+):
     rng = np.random.default_rng(6)
     rows = wares(rng, 600)
-    table = joined(in_list(rows, rng, columns, 1), in_list(again(rows[:200], rng), rng, columns, 2))
+    table = joined(
+        in_list(rows, rng, columns, 1), in_list(again(rows[:200], rng), rng, columns, 2)
+    )
     pairs = set(dedup_records(table).pairs())
     true = {(k, 600 + k) for k in range(200)}
     assert len(pairs & true) > 0.95 * len(true)

@@ -13,7 +13,11 @@ from lshfast.records.distinct import distinct_hashes, distinct_numbers, distinct
 def test_distinct_numbers(kind, numbers):
     expected, place = np.unique(np.array(numbers, kind), return_inverse=True)
     found, places = distinct_numbers(np.array(numbers, kind))
-    assert (found.dtype, found.tolist(), places.tolist()) == (kind, expected.tolist(), place.tolist())
+    assert (found.dtype, found.tolist(), places.tolist()) == (
+        kind,
+        expected.tolist(),
+        place.tolist(),
+    )
 
 
 @pytest.mark.parametrize("size", [8, 2**20])
@@ -23,7 +27,10 @@ def test_distinct_hashes(size, hashes):
     array = np.array(hashes, np.uint64)
     found, places = distinct_hashes(array, size, size)
     expected, place = np.unique(array, return_inverse=True)
-    assert (found.tolist(), places.tolist()) == (expected.tolist(), place.reshape(-1).tolist())
+    assert (found.tolist(), places.tolist()) == (
+        expected.tolist(),
+        place.reshape(-1).tolist(),
+    )
 
 
 @pytest.mark.parametrize("most", [2**62, 10])

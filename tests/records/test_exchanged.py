@@ -5,7 +5,20 @@ import pytest
 
 from lshfast.records import match_records
 
-SYLLABLES = ("bel", "dor", "fan", "gil", "hus", "jen", "kor", "lam", "mir", "nok", "pel", "ros")
+SYLLABLES = (
+    "bel",
+    "dor",
+    "fan",
+    "gil",
+    "hus",
+    "jen",
+    "kor",
+    "lam",
+    "mir",
+    "nok",
+    "pel",
+    "ros",
+)
 
 
 def people(count, seed=1):
@@ -15,7 +28,9 @@ def people(count, seed=1):
     days = np.arange(np.datetime64("1930-01-01"), np.datetime64("1930-01-01") + 25_000)
     return {
         "given": random.choice(words, count).tolist(),
-        "surname": random.choice([word + end for word in words for end in ("man", "sen", "ton")], count).tolist(),
+        "surname": random.choice(
+            [word + end for word in words for end in ("man", "sen", "ton")], count
+        ).tolist(),
         "born": random.choice(days, count).astype(str).tolist(),
         "town": random.choice([f"{word}ford" for word in SYLLABLES], count).tolist(),
     }
@@ -29,7 +44,10 @@ def taken(columns, rows):
 def exchange(columns, rows, misspelt=False):
     """Exchange the names of some rows."""
     for row in rows:
-        columns["given"][row], columns["surname"][row] = columns["surname"][row], columns["given"][row]
+        columns["given"][row], columns["surname"][row] = (
+            columns["surname"][row],
+            columns["given"][row],
+        )
         if misspelt:
             columns["given"][row] = columns["given"][row][:-1] + "x"
 
@@ -52,7 +70,9 @@ def test_records_with_exchanged_names_are_linked(misspelt):
 def test_exchanged_values_of_strangers_are_no_evidence():
     """A match is no other one of the same two teams, played elsewhere on another day."""
     random = np.random.default_rng(4)
-    teams = np.array([first + second for first in SYLLABLES for second in SYLLABLES[:4]])
+    teams = np.array(
+        [first + second for first in SYLLABLES for second in SYLLABLES[:4]]
+    )
     days = np.arange(np.datetime64("2015-01-01"), np.datetime64("2015-01-01") + 2_000)
     first, second = np.divmod(random.permutation(48 * 48), 48)
     home, away = teams[first], teams[second]

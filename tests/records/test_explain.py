@@ -23,14 +23,28 @@ def verdict(result, *ids):
 
 @pytest.fixture
 def result():
-    return match_records(A, B, id_column="id", scoring="points", rules=["key:born", "sort:name:window=2"])
+    return match_records(
+        A, B, id_column="id", scoring="points", rules=["key:born", "sort:name:window=2"]
+    )
 
 
 def test_a_link(result):
-    assert verdict(result, "a1", 1)[0] == "linked: the score is at least the threshold of 150.00"
-    assert verdict(result, "a1", 1)[1] == "compared because of key:born, sort:name:window=2"
-    assert result.explain_pair("a1", 1).splitlines()[-2:] == result.explain(0).splitlines()[-2:]
-    assert result.explain_pair("a1", 1).splitlines()[0] == result.explain(0).splitlines()[0]
+    assert (
+        verdict(result, "a1", 1)[0]
+        == "linked: the score is at least the threshold of 150.00"
+    )
+    assert (
+        verdict(result, "a1", 1)[1]
+        == "compared because of key:born, sort:name:window=2"
+    )
+    assert (
+        result.explain_pair("a1", 1).splitlines()[-2:]
+        == result.explain(0).splitlines()[-2:]
+    )
+    assert (
+        result.explain_pair("a1", 1).splitlines()[0]
+        == result.explain(0).splitlines()[0]
+    )
 
 
 def test_a_better_link(result):
@@ -42,7 +56,10 @@ def test_a_better_link(result):
 
 
 def test_a_low_score(result):
-    assert verdict(result, "a3", 2)[0] == "not linked: the score is below the threshold of 150.00"
+    assert (
+        verdict(result, "a3", 2)[0]
+        == "not linked: the score is below the threshold of 150.00"
+    )
     assert "missing: '1971-11-30' | missing" in result.explain_pair("a3", 2)
 
 
@@ -67,7 +84,12 @@ def test_weights_have_probabilities():
 
 def test_two_records_of_one_table():
     names = ["Ann Lee", "Anne Lee", "Anne Leen", "Bob Ray"]
-    found = dedup_records({"id": list("wxyz"), "name": names}, id_column="id", scoring="points", threshold=97)
+    found = dedup_records(
+        {"id": list("wxyz"), "name": names},
+        id_column="id",
+        scoring="points",
+        threshold=97,
+    )
     assert found.pairs() == [("w", "x"), ("x", "y")]
     assert found.explain_pair("x", "w") == found.explain_pair("w", "x")
     assert verdict(found, "w", "y") == [
@@ -78,12 +100,17 @@ def test_two_records_of_one_table():
     assert verdict(found, "w", "z")[1:] == ["compared because of all"]
     with pytest.raises(ValueError, match="'w' and 'w' are the same record"):
         found.explain_pair("w", "w")
-    alone = dedup_records({"name": ["Ann", "Ann", "Ann"]}, scoring="points", assign="one-to-one")
+    alone = dedup_records(
+        {"name": ["Ann", "Ann", "Ann"]}, scoring="points", assign="one-to-one"
+    )
     assert verdict(alone, 0, 2)[-1] == "linked instead: 0 - 1, 100.00 points"
 
 
 def test_ids_that_do_not_exist(result):
-    for ids, name in ((("b", 1), "a: no record has the id 'b'"), (("a1", 3), "b: no record has the id 3")):
+    for ids, name in (
+        (("b", 1), "a: no record has the id 'b'"),
+        (("a1", 3), "b: no record has the id 3"),
+    ):
         with pytest.raises(ValueError, match=name):
             result.explain_pair(*ids)
     assert row_of(RecordTable({"id": [7, "7"]}, "id"), "7") == 1
@@ -94,7 +121,13 @@ def test_ids_that_do_not_exist(result):
 def test_control_characters_are_shown_as_escapes():
     evil = "\x1b]0;title\x07\u202e"
     table = {"id": [evil, "2", "3"], "name": [evil, "Ann", "Ann"]}
-    found = match_records(table, table, id_column="id", scoring="points", assign="one-to-one")
-    text = found.explain_pair(evil, "2") + found.explain_pair("2", "3") + found.explain_pair(evil, evil)
+    found = match_records(
+        table, table, id_column="id", scoring="points", assign="one-to-one"
+    )
+    text = (
+        found.explain_pair(evil, "2")
+        + found.explain_pair("2", "3")
+        + found.explain_pair(evil, evil)
+    )
     assert "\\x1b]0;title\\x07\\u202e" in text
     assert not {"\x1b", "\x07", "\u202e"} & set(text)

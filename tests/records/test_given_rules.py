@@ -35,7 +35,12 @@ def links_of(sides, way, rules):
     if way == "two tables":
         return match_records(*sides, rules=rules, threads=1)
     both = {name: sides[0][name] + sides[1][name] for name in sides[0]}
-    return dedup_records(both, rules=rules, threads=1, assign="one-to-one" if way == "one to one" else None)
+    return dedup_records(
+        both,
+        rules=rules,
+        threads=1,
+        assign="one-to-one" if way == "one to one" else None,
+    )
 
 
 def expected(way, rows):
@@ -83,6 +88,9 @@ def test_a_household_with_one_telephone_is_no_match():
     families = 80
     first = [word(rng) for _ in range(2 * families)]
     surname = [word(rng) for _ in range(families)] * 2
-    phone = [f"555-{number}" for number in rng.choice(900_000, families, replace=False) + 100_000] * 2
+    phone = [
+        f"555-{number}"
+        for number in rng.choice(900_000, families, replace=False) + 100_000
+    ] * 2
     table = {"first": first, "surname": surname, "phone": phone}
     assert len(dedup_records(table, rules=["key:phone"], threads=1)) == 0

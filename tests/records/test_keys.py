@@ -18,7 +18,9 @@ def left_out(a, b=None, keep=()):
     a, b = RecordTable(a), None if b is None else RecordTable(b)
     names = [name for name in a.names if b is None or name in b.names]
     fields = {name: code_field(Field(name), a, b) for name in names}
-    return {found.name: found.reason for found in keys_left_out(Linkage(a, b, fields), keep)}
+    return {
+        found.name: found.reason for found in keys_left_out(Linkage(a, b, fields), keep)
+    }
 
 
 def shuffled(table, rng):
@@ -35,7 +37,9 @@ def tables():
     copies = with_errors({name: values[:SHARED] for name, values in a.items()}, rng)
     b = {name: copies[name] + others[name] for name in a if name != "id"}
     b["true"] = list(range(SHARED)) + list(range(ROWS, 2 * ROWS - SHARED))
-    return {name: a[name] for name in a if name != "id"} | {"true": list(range(ROWS))}, shuffled(b, rng)
+    return {name: a[name] for name in a if name != "id"} | {
+        "true": list(range(ROWS))
+    }, shuffled(b, rng)
 
 
 def both(tables, make):
@@ -63,22 +67,34 @@ def both(tables, make):
     ids=["0-n", "floats", "decimals", "shuffled", "half", "A0001", "rec-1-org"],
 )  # fmt: skip
 def test_running_numbers_of_two_tables(tables, make, kind):
-    assert left_out(*both(tables, make)) == {"key": f"{kind}; records with equal ones are not alike"}
+    assert left_out(*both(tables, make)) == {
+        "key": f"{kind}; records with equal ones are not alike"
+    }
 
 
 def test_running_numbers_without_common_ones(tables):
-    made = both(tables, lambda side, row, known: [f"{'ab'[side]}{value}" for value in row])
-    assert left_out(*made) == {"key": "running numbers that no record of the other table has"}
+    made = both(
+        tables, lambda side, row, known: [f"{'ab'[side]}{value}" for value in row]
+    )
+    assert left_out(*made) == {
+        "key": "running numbers that no record of the other table has"
+    }
 
 
 def test_row_numbers_of_sorted_tables(tables):
     """Records with equal numbers have similar names then, but so have those with the next number."""
     ordered = []
     for table in tables:
-        order = sorted(range(ROWS), key=lambda row, table=table: table["surname"][row] or "")
-        ordered.append({name: [values[row] for row in order] for name, values in table.items()})
+        order = sorted(
+            range(ROWS), key=lambda row, table=table: table["surname"][row] or ""
+        )
+        ordered.append(
+            {name: [values[row] for row in order] for name, values in table.items()}
+        )
     made = both(ordered, lambda side, row, known: row.tolist())
-    assert left_out(*made) == {"key": "row numbers; records with equal ones are not alike"}
+    assert left_out(*made) == {
+        "key": "row numbers; records with equal ones are not alike"
+    }
 
 
 @pytest.mark.parametrize("name", ["uuid", "path"])
@@ -87,17 +103,25 @@ def test_codes_of_one_table_only(tables, name):
 
     def make(side, row, known):
         if name == "path":
-            return [f"conf/{value:x}/{side}/x" for value in rng.integers(0, 2**30, len(row))]
+            return [
+                f"conf/{value:x}/{side}/x" for value in rng.integers(0, 2**30, len(row))
+            ]
         return [f"{value:016x}-{side}" for value in rng.integers(0, 2**60, len(row))]
 
-    assert left_out(*both(tables, make)) == {"key": "codes that no record of the other table has"}
+    assert left_out(*both(tables, make)) == {
+        "key": "codes that no record of the other table has"
+    }
 
 
 def test_codes_that_agree_by_chance(tables):
     def make(side, row, known):
-        return (17 * np.random.default_rng(side).permutation(2 * ROWS)[:ROWS] + 10_000).tolist()
+        return (
+            17 * np.random.default_rng(side).permutation(2 * ROWS)[:ROWS] + 10_000
+        ).tolist()
 
-    assert left_out(*both(tables, make)) == {"key": "codes; records with equal ones are not alike"}
+    assert left_out(*both(tables, make)) == {
+        "key": "codes; records with equal ones are not alike"
+    }
 
 
 @pytest.mark.parametrize("scale", [1, 7919], ids=["dense", "sparse"])
@@ -109,12 +133,19 @@ def test_numbers_that_agree_with_the_other_fields_stay(tables, scale):
     assert found.names[0] == "key"
     assert len(found) >= 0.98 * SHARED
     for table, key in zip(made, ("ann@x1.org", "bob@x1.org"), strict=True):
-        table["key"] = [key if value % 2 else f"p{value}@x1.org" for value in table["key"]]
+        table["key"] = [
+            key if value % 2 else f"p{value}@x1.org" for value in table["key"]
+        ]
     assert left_out(*made) == {}
 
 
 def test_few_common_numbers_stay_if_their_records_are_alike(tables):
-    made = both(tables, lambda side, row, known: np.where(known < 5, known, known + 1000 * (side + 1)).tolist())
+    made = both(
+        tables,
+        lambda side, row, known: np.where(
+            known < 5, known, known + 1000 * (side + 1)
+        ).tolist(),
+    )
     for table in made:
         table["key"] = [f"{7919 * value:08d}" for value in table["key"]]
     assert left_out(*made) == {}
@@ -123,7 +154,10 @@ def test_few_common_numbers_stay_if_their_records_are_alike(tables):
 def test_texts_names_dates_and_prices_that_all_differ_stay():
     rng = np.random.default_rng(3)
     one = {
-        "title": [f"The {value:x} story of {row}" for row, value in enumerate(rng.integers(0, 2**40, ROWS))],
+        "title": [
+            f"The {value:x} story of {row}"
+            for row, value in enumerate(rng.integers(0, 2**40, ROWS))
+        ],
         "name": ["".join(rng.choice(list("abcdefgh"), 9)) for _ in range(ROWS)],
         "price": [f"{value / 100:.2f}" for value in rng.permutation(90_000)[:ROWS]],
         "day": [f"{1900 + row // 12}-{row % 12 + 1:02d}-07" for row in range(ROWS)],
@@ -131,7 +165,9 @@ def test_texts_names_dates_and_prices_that_all_differ_stay():
     }
     assert left_out(one) == {"id": "row numbers"}
     other = {name: values[::-1] for name, values in one.items()} | {"id": one["id"]}
-    assert left_out(one, other) == {"id": "row numbers; records with equal ones are not alike"}
+    assert left_out(one, other) == {
+        "id": "row numbers; records with equal ones are not alike"
+    }
 
 
 def test_numbers_of_one_table(tables):
@@ -142,7 +178,9 @@ def test_numbers_of_one_table(tables):
     one["row"] = [f"{row + 1}" for row in range(2 * ROWS)]
     one["uuid"] = [f"{value:016x}" for value in rng.integers(0, 2**60, 2 * ROWS)]
     person = 7919 * rng.permutation(2 * ROWS)
-    one["person"] = np.append(person[:ROWS], np.append(person[:20], person[ROWS + 20 :])).tolist()
+    one["person"] = np.append(
+        person[:ROWS], np.append(person[:20], person[ROWS + 20 :])
+    ).tolist()
     assert left_out({name: one[name] for name in one if name != "id"}) == {
         "row": "row numbers",
         "uuid": "codes that no other record has",
@@ -152,12 +190,20 @@ def test_numbers_of_one_table(tables):
 
 
 def test_small_tables():
-    three = {"phone": ["5550101", "5550102", "5550103"], "name": ["Ann Lee", "Bob Ray", "Eve Orr"]}
+    three = {
+        "phone": ["5550101", "5550102", "5550103"],
+        "name": ["Ann Lee", "Bob Ray", "Eve Orr"],
+    }
     assert left_out(three) == left_out(three, three) == {}
-    five = {"id": [1, 2, 3, 4, 5], "name": ["Ann Lee", "Bob Ray", "Eve Orr", "Ivan Orlov", "Zoe Blum"]}
+    five = {
+        "id": [1, 2, 3, 4, 5],
+        "name": ["Ann Lee", "Bob Ray", "Eve Orr", "Ivan Orlov", "Zoe Blum"],
+    }
     assert left_out(five) == {"id": "row numbers"}
     turned = {"id": five["id"], "name": five["name"][1:] + five["name"][:1]}
-    assert left_out(five, turned) == {"id": "row numbers; records with equal ones are not alike"}
+    assert left_out(five, turned) == {
+        "id": "row numbers; records with equal ones are not alike"
+    }
     assert left_out(five, five) == {}
 
 
@@ -175,7 +221,10 @@ def test_a_column_that_is_alone_or_named_stays(tables):
 def test_the_result_tells_what_is_left_out(tables):
     found = match_records(*both(tables, lambda side, row, known: row.tolist()))
     assert [own.name for own in found.left_out] == ["key"]
-    assert "\nkey: row numbers; records with equal ones are not alike, not compared\n" in found.describe()
+    assert (
+        "\nkey: row numbers; records with equal ones are not alike, not compared\n"
+        in found.describe()
+    )
 
 
 def test_many_values_are_sampled(monkeypatch, tables):
@@ -184,7 +233,9 @@ def test_many_values_are_sampled(monkeypatch, tables):
     monkeypatch.setattr("lshfast.records.tables.keys.SAMPLE_PAIRS", 50)
     assert left_out(*both(tables, lambda side, row, known: (31 * known).tolist())) == {}
     made = both(tables, lambda side, row, known: row.tolist())
-    assert left_out(*made) == {"key": "row numbers; records with equal ones are not alike"}
+    assert left_out(*made) == {
+        "key": "row numbers; records with equal ones are not alike"
+    }
 
 
 def test_long_values_are_no_keys():

@@ -26,15 +26,28 @@ B = {
 FIELDS = ["given=name", "surname=name", "born"]
 POINTS = {"scoring": "points", "id_column": "id"}
 COLUMNS = ["answer", "id_a", "id_b", "linked", "score"]
-FIELD_COLUMNS = ["a.given", "b.given=name", "a.surname", "b.surname=name", "a.born", "b.born"]
+FIELD_COLUMNS = [
+    "a.given",
+    "b.given=name",
+    "a.surname",
+    "b.surname=name",
+    "a.born",
+    "b.born",
+]
 
 
 def rows_of(table):
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    return [
+        dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)
+    ]
 
 
 def linked(labels=(), **options):
-    return match_records(A, B, **POINTS | {"fields": FIELDS, "threshold": 200, "labels": labels} | options)
+    return match_records(
+        A,
+        B,
+        **POINTS | {"fields": FIELDS, "threshold": 200, "labels": labels} | options,
+    )
 
 
 def test_a_review_has_two_columns_for_each_field_also_if_two_share_one():
@@ -50,19 +63,30 @@ def test_a_review_has_two_columns_for_each_field_also_if_two_share_one():
 def test_columns_of_a_review_are_different_for_any_names(names):
     table = {name: ["Ann Lee", "Eve Stone"] for name in names}
     fields = [Field(name, "y" if name == "x" else None) for name in names]
-    review = match_records(table, table | {"y": ["Ann", "Eve"]}, fields=fields, scoring="points", threshold=1).review()
+    review = match_records(
+        table,
+        table | {"y": ["Ann", "Eve"]},
+        fields=fields,
+        scoring="points",
+        threshold=1,
+    ).review()
     assert len(review) == len(COLUMNS) + 2 * len(names)
 
 
 def test_the_columns_of_a_field_are_found_again_in_any_order():
-    expected = {("given=name", "a.given", "b.given=name"), ("surname=name", "a.surname", "b.surname=name")}
+    expected = {
+        ("given=name", "a.given", "b.given=name"),
+        ("surname=name", "a.surname", "b.surname=name"),
+    }
     names = [name for _, *both in expected for name in both]
     for order in (names, names[::-1], [names[0], names[2], names[1], names[3]]):
         assert set(columns_of_pairs(["id_a", *order, "note"])) == expected
     assert columns_of_pairs(["a.given", "b.surname"]) == []
 
 
-@pytest.mark.parametrize("assign", ["one-to-one", "many-to-one", "one-to-many", "many-to-many"])
+@pytest.mark.parametrize(
+    "assign", ["one-to-one", "many-to-one", "one-to-many", "many-to-many"]
+)
 @pytest.mark.parametrize("rules", [["key:born"], ["all"]])
 @pytest.mark.few_cases
 def test_marks_bind_two_tables(assign, rules):
@@ -72,7 +96,9 @@ def test_marks_bind_two_tables(assign, rules):
     assert ("a1", "b1") not in result.pairs()
     assert ("a4", "b1") in result.pairs()  # the next best link of b1
     assert ("a2", "b2") in result.pairs()
-    assert list(zip(result.i, result.j, strict=True)) == sorted(zip(result.i, result.j, strict=True))
+    assert list(zip(result.i, result.j, strict=True)) == sorted(
+        zip(result.i, result.j, strict=True)
+    )
     assert result.summary.marked == (1, 1)
     assert "linked: the pair is marked same" in result.explain_pair("a3", "b3")
     assert "not linked: the pair is marked different" in result.explain_pair("a1", "b1")
@@ -91,9 +117,14 @@ def test_a_pair_marked_same_takes_the_place_of_other_links():
 
 def test_marks_bind_with_weights():
     rng = np.random.default_rng(4)
-    names = [f"{first} {last}" for first in ("Ann", "Bob", "Carla", "Dina") for last in ("Lee", "Ray", "Gold", "Haas")]
+    names = [
+        f"{first} {last}"
+        for first in ("Ann", "Bob", "Carla", "Dina")
+        for last in ("Lee", "Ray", "Gold", "Haas")
+    ]
     rows = [
-        {"name": name, "phone": f"555 {rng.integers(10**4):04}", "town": f"t{k % 5}"} for k, name in enumerate(names)
+        {"name": name, "phone": f"555 {rng.integers(10**4):04}", "town": f"t{k % 5}"}
+        for k, name in enumerate(names)
     ]
     result = match_records(rows, rows, labels=[(0, 5, "same"), (1, 1, "different")])
     assert (0, 5) in result.pairs()
@@ -103,7 +134,9 @@ def test_marks_bind_with_weights():
 
 @pytest.mark.parametrize("closure", [False, True])
 def test_marks_bind_the_groups_of_one_table(closure):
-    table = {"name": ["Ann Lee", "Anne Lee", "Ann Leee", "Bob Ray", "Eve Stone", "Eve Stine"]}
+    table = {
+        "name": ["Ann Lee", "Anne Lee", "Ann Leee", "Bob Ray", "Eve Stone", "Eve Stine"]
+    }
     before = dedup_records(table, scoring="points").groups(closure=closure)
     assert before.tolist() == [0, 0, 0, 3, 4, 4]
     labels = [(2, 0, "different"), (3, 1, "same"), (4, 5, "different")]
@@ -123,9 +156,13 @@ def test_random_marks_are_kept_within_groups(seed):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 5, 24)
     table = {"name": [f"Ann Lee{'e' * int(rng.integers(4))}" for _ in truth]}
-    pairs = sorted({tuple(sorted(rng.choice(24, 2, replace=False).tolist())) for _ in range(40)})
+    pairs = sorted(
+        {tuple(sorted(rng.choice(24, 2, replace=False).tolist())) for _ in range(40)}
+    )
     labels = [(i, j, "same" if truth[i] == truth[j] else "different") for i, j in pairs]
-    groups = dedup_records(table, scoring="points", threshold=60, labels=labels).groups()
+    groups = dedup_records(
+        table, scoring="points", threshold=60, labels=labels
+    ).groups()
     for i, j, answer in labels:
         assert (groups[i] == groups[j]) == (answer == "same")
 
@@ -133,7 +170,8 @@ def test_random_marks_are_kept_within_groups(seed):
 def test_a_review_with_answers_is_the_labels_of_the_next_run():
     review = linked().review()
     review["answer"] = [
-        " Different " if pair == ("a2", "b2") else None for pair in zip(review["id_a"], review["id_b"], strict=True)
+        " Different " if pair == ("a2", "b2") else None
+        for pair in zip(review["id_a"], review["id_b"], strict=True)
     ]
     for labels in (review, rows_of(review)):
         assert ("a2", "b2") not in linked(labels).pairs()
@@ -141,14 +179,22 @@ def test_a_review_with_answers_is_the_labels_of_the_next_run():
 
 WRONG = {
     "unknown id": ([("a9", "b1", "same")], "row 1: a: no record has the id 'a9'"),
-    "other word": ([("a1", "b1", "same"), ("a1", "b1", "yes please")], "row 2: the answer must be same, different"),
+    "other word": (
+        [("a1", "b1", "same"), ("a1", "b1", "yes please")],
+        "row 2: the answer must be same, different",
+    ),
     "missing id": ([("a1", None, "same")], "row 1: id_b is missing"),
     "both ways": (
         [("a1", "b1", "same"), ("a2", "b2", "same"), ("a1", "b1", "different")],
         "row 3: 'a1' and 'b1' are marked different, but same in labels: row 1",
     ),
     "connected": (
-        [("a1", "b1", "same"), ("a2", "b1", "same"), ("a2", "b2", "same"), ("a1", "b2", "different")],
+        [
+            ("a1", "b1", "same"),
+            ("a2", "b1", "same"),
+            ("a2", "b2", "same"),
+            ("a1", "b2", "different"),
+        ],
         "row 4: 'a1' and 'b2' are marked different, but pairs that are marked same connect them",
     ),
 }
@@ -160,11 +206,24 @@ def test_wrong_marks_are_refused_with_their_row(case, tmp_path):
     with pytest.raises(DataError) as error:
         linked(labels)
     assert message in str(error.value)
-    files = [corpora.make(tmp_path / f"{name}.csv", rows_of(table)) for name, table in (("a", A), ("b", B))]
+    files = [
+        corpora.make(tmp_path / f"{name}.csv", rows_of(table))
+        for name, table in (("a", A), ("b", B))
+    ]
     with open(tmp_path / "marks.csv", "w", newline="") as file:
         csv.writer(file).writerows([["id_a", "id_b", "answer"], *labels])
     out = tmp_path / "links.csv"
-    command = "records", "match", *files, "-o", out, "--id-column", "id", "--labels", tmp_path / "marks.csv"
+    command = (
+        "records",
+        "match",
+        *files,
+        "-o",
+        out,
+        "--id-column",
+        "id",
+        "--labels",
+        tmp_path / "marks.csv",
+    )
     said = failing(1, *command, *(f"--field={field}" for field in FIELDS))
     line = int(message.split(":")[0].removeprefix("row ")) + 1
     assert said.startswith(f"lshfast: error: {tmp_path}/marks.csv:{line}: ")
@@ -184,7 +243,10 @@ def test_one_record_and_other_kinds_of_labels_are_refused():
 
 @pytest.fixture
 def files(tmp_path):
-    return [corpora.make(tmp_path / f"{name}.csv", rows_of(table)) for name, table in (("a", A), ("b", B))]
+    return [
+        corpora.make(tmp_path / f"{name}.csv", rows_of(table))
+        for name, table in (("a", A), ("b", B))
+    ]
 
 
 def command_of(files, out, *options):
@@ -194,13 +256,19 @@ def command_of(files, out, *options):
 
 
 def links_of(path):
-    return {(row["id_a"], row["id_b"]) for row in csv.DictReader(path.read_text().splitlines())}
+    return {
+        (row["id_a"], row["id_b"])
+        for row in csv.DictReader(path.read_text().splitlines())
+    }
 
 
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_the_command_reads_a_review_with_answers(files, tmp_path, form):
     review = tmp_path / f"review{form}"
-    assert command_of(files, tmp_path / "links.csv", "--review", review, "-q").exit_code == 0
+    assert (
+        command_of(files, tmp_path / "links.csv", "--review", review, "-q").exit_code
+        == 0
+    )
     columns = read_whole(review).columns
     assert list(columns) == [*COLUMNS, *FIELD_COLUMNS]
     columns["answer"] = ["different" if key == "a2" else "" for key in columns["id_a"]]
@@ -220,7 +288,11 @@ def test_a_review_that_a_spreadsheet_has_saved(tmp_path, encoding):
     rows = [{"id": key, "name": "Zoë Müller"} for key in ("ä1", "b2", "c3")]
     source = corpora.make(tmp_path / "a.csv", rows)
     marks = tmp_path / "marks.csv"
-    marks.write_bytes("answer;ID_A;id_a;id_b;a.name\nDIFFERENT;;ä1;b2;Zoë Müller\n;;ä1;c3;Zoë\n".encode(encoding))
+    marks.write_bytes(
+        "answer;ID_A;id_a;id_b;a.name\nDIFFERENT;;ä1;b2;Zoë Müller\n;;ä1;c3;Zoë\n".encode(
+            encoding
+        )
+    )
     out = tmp_path / "links.csv"
     options = "--id-column", "id", "--scoring", "points", "-q", "--labels", marks
     result = run("records", "dedup", source, "-o", out, *options)
@@ -230,9 +302,20 @@ def test_a_review_that_a_spreadsheet_has_saved(tmp_path, encoding):
 
 def test_labels_are_no_output(files, tmp_path):
     review = tmp_path / "review.csv"
-    assert command_of(files, tmp_path / "links.csv", "--review", review, "-q").exit_code == 0
+    assert (
+        command_of(files, tmp_path / "links.csv", "--review", review, "-q").exit_code
+        == 0
+    )
     before = review.read_bytes()
-    said = command_of(files, tmp_path / "next.csv", "--labels", review, "--review", review, "--overwrite")
+    said = command_of(
+        files,
+        tmp_path / "next.csv",
+        "--labels",
+        review,
+        "--review",
+        review,
+        "--overwrite",
+    )
     assert said.exit_code == 2
     assert "the output is one of the inputs" in said.stderr
     assert review.read_bytes() == before
@@ -243,7 +326,19 @@ def test_ids_that_a_spreadsheet_would_run_are_found_again(tmp_path):
     source = corpora.make(tmp_path / "a.csv", table)
     options = "--id-column", "id", "--scoring", "points", "-q"
     review = tmp_path / "review.csv"
-    assert run("records", "dedup", source, "-o", tmp_path / "1.csv", "--review", review, *options).exit_code == 0
+    assert (
+        run(
+            "records",
+            "dedup",
+            source,
+            "-o",
+            tmp_path / "1.csv",
+            "--review",
+            review,
+            *options,
+        ).exit_code
+        == 0
+    )
     rows = list(csv.DictReader(review.read_text().splitlines()))
     assert {row["id_a"][0] for row in rows} == {"'"}
     with open(review, "w", newline="") as file:
@@ -251,7 +346,12 @@ def test_ids_that_a_spreadsheet_would_run_are_found_again(tmp_path):
         writer.writeheader()
         writer.writerows(row | {"answer": "different"} for row in rows)
     out = tmp_path / "2.csv"
-    assert run("records", "dedup", source, "-o", out, "--labels", review, *options).exit_code == 0
+    assert (
+        run(
+            "records", "dedup", source, "-o", out, "--labels", review, *options
+        ).exit_code
+        == 0
+    )
     assert links_of(out) == set()
 
 
@@ -263,10 +363,20 @@ def test_marks_improve_the_weights_of_pairs_without_marks():
 
     given = words(30)
     names = [(str(rng.choice(given)), surname) for surname in words(300)]
-    phones = [f"555-{number}" for number in rng.choice(90_000, 400, replace=False) + 10_000]
-    a = {"given": [n for n, _ in names[:200]], "surname": [n for _, n in names[:200]], "phone": phones[:200]}
+    phones = [
+        f"555-{number}" for number in rng.choice(90_000, 400, replace=False) + 10_000
+    ]
+    a = {
+        "given": [n for n, _ in names[:200]],
+        "surname": [n for _, n in names[:200]],
+        "phone": phones[:200],
+    }
     both = names[:40] + names[200:]  # of whom half have another telephone
-    b = {"given": [n for n, _ in both], "surname": [n for _, n in both], "phone": phones[:20] + phones[200:320]}
+    b = {
+        "given": [n for n, _ in both],
+        "surname": [n for _, n in both],
+        "phone": phones[:20] + phones[200:320],
+    }
     marks = [(row, row, "same") for row in range(20, 35)]
     plain = match_records(a, b, threads=1)
     marked = match_records(a, b, labels=marks, threads=1)

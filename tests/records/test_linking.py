@@ -16,7 +16,20 @@ from lshfast.records import (
     match_records,
 )
 
-FIRST = ["anna", "boris", "carla", "dmitri", "elena", "farid", "greta", "hugo", "ines", "jonas", "katja", "liam"]
+FIRST = [
+    "anna",
+    "boris",
+    "carla",
+    "dmitri",
+    "elena",
+    "farid",
+    "greta",
+    "hugo",
+    "ines",
+    "jonas",
+    "katja",
+    "liam",
+]
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe"]
 
 
@@ -65,13 +78,22 @@ def test_g11_names_and_addresses_that_differ_in_form(phone, rules, found):
     """The default rules compare "Robert Jones Jr." and "Bob S. Jomes", also without a telephone."""
     rng, columns = np.random.default_rng(11), ("name", "address", "phone")
     everyone = people(300, rng)
-    names = [" ".join(each) for each in zip(everyone["given"], everyone["surname"], strict=True)]
+    names = [
+        " ".join(each)
+        for each in zip(everyone["given"], everyone["surname"], strict=True)
+    ]
     phones = [f"555-{number:04d}" for number in rng.permutation(9000)[:300]]
     rows = list(zip(names, everyone["address"], phones, strict=True))
     ours = [*rows[:250], ("Robert Jones Jr.", "10 W. Main St., Apt. 3", "555-9876")]
-    theirs = [[mistyped(value, rng) if rng.random() < 0.1 else value for value in row] for row in rows[100:]]
+    theirs = [
+        [mistyped(value, rng) if rng.random() < 0.1 else value for value in row]
+        for row in rows[100:]
+    ]
     theirs.append(["Bob S. Jomes", "10 West Main Street, Apartment 3", phone])
-    tables = [dict(zip(columns, zip(*table, strict=True), strict=True)) for table in (ours, theirs)]
+    tables = [
+        dict(zip(columns, zip(*table, strict=True), strict=True))
+        for table in (ours, theirs)
+    ]
     links = match_records(*tables, rules=rules).pairs()
     assert ((250, 200) in links) == found
     assert len({*links} & {(100 + row, row) for row in range(150)}) >= 148
@@ -99,7 +121,12 @@ def test_copies_with_errors_are_found(result):
     assert good >= 0.95 * 200
     assert good >= 0.98 * len(pairs)
     assert result.names == ["given", "surname", "address", "born"]
-    assert [coded.kind for coded in result.fields] == ["category", "name", "text", "date"]
+    assert [coded.kind for coded in result.fields] == [
+        "category",
+        "name",
+        "text",
+        "date",
+    ]
 
 
 def test_the_figures_add_up(result):
@@ -110,8 +137,16 @@ def test_the_figures_add_up(result):
     assert s.all_pairs == 90_000
     assert s.links <= s.above <= s.compared == s.all_pairs
     assert all(rule.alone <= rule.pairs <= s.compared for rule in s.rules)
-    assert max(rule.pairs for rule in s.rules) <= s.compared <= sum(rule.pairs for rule in s.rules)
-    assert max(rule.links for rule in s.rules) <= s.links <= sum(rule.links for rule in s.rules)
+    assert (
+        max(rule.pairs for rule in s.rules)
+        <= s.compared
+        <= sum(rule.pairs for rule in s.rules)
+    )
+    assert (
+        max(rule.links for rule in s.rules)
+        <= s.links
+        <= sum(rule.links for rule in s.rules)
+    )
 
 
 @pytest.mark.parametrize("threads", [2, 5])
@@ -133,12 +168,22 @@ def test_pruned_scores_are_those_of_all_pairs(tables):
     """Pairs that cannot reach the threshold are left out early; the others have the same scores."""
     rules = [SortBlocks("surname", 30)]
     low, high = (
-        match_records(*tables, id_column="id", rules=rules, threshold=threshold, assign="many-to-many")
+        match_records(
+            *tables,
+            id_column="id",
+            rules=rules,
+            threshold=threshold,
+            assign="many-to-many",
+        )
         for threshold in (1e-12, 0.9)
     )
     scores = dict(zip(low.pairs(), low.scores, strict=True))
-    assert set(high.pairs()) == {pair for pair, score in scores.items() if score >= high.summary.threshold}
-    assert [scores[pair] for pair in high.pairs()] == pytest.approx(high.scores.tolist())
+    assert set(high.pairs()) == {
+        pair for pair, score in scores.items() if score >= high.summary.threshold
+    }
+    assert [scores[pair] for pair in high.pairs()] == pytest.approx(
+        high.scores.tolist()
+    )
 
 
 def test_a_link_is_explained(result):
@@ -152,7 +197,13 @@ def test_a_link_is_explained(result):
     with pytest.raises(IndexError, match="link must be in"):
         result.explain(len(result))
     columns = result.columns()
-    assert list(columns) == ["id_a", "id_b", "score", "probability", *(f"score_{name}" for name in result.names)]
+    assert list(columns) == [
+        "id_a",
+        "id_b",
+        "score",
+        "probability",
+        *(f"score_{name}" for name in result.names),
+    ]
     assert "all" in result.describe().split()
 
 
@@ -235,15 +286,36 @@ def test_records_that_are_all_equal():
     found = match_records(a, a, rules=[KeyBlocks("name")])
     assert len(found) == 0
     assert found.summary.rules[0].skipped == 1
-    assert "left out 1 block above the cap, 250,000 pairs; the largest: 'ann lee' 250,000" in found.describe()
+    assert (
+        "left out 1 block above the cap, 250,000 pairs; the largest: 'ann lee' 250,000"
+        in found.describe()
+    )
     assert match_records(a, a).summary.compared > 0  # by neighbours
 
 
 def test_names_in_many_scripts():
-    names = ["Zoë Müller", "李 小龍", "Ольга Ёлкина", "محمد علي", "हिन्दी शर्मा", "Ǻsa Ødegård", "김 영희", "😀 Smiley"]
+    names = [
+        "Zoë Müller",
+        "李 小龍",
+        "Ольга Ёлкина",
+        "محمد علي",
+        "हिन्दी शर्मा",
+        "Ǻsa Ødegård",
+        "김 영희",
+        "😀 Smiley",
+    ]
     phones = [f"555010{i}" for i in range(8)]
     a = {"name": names, "phone": phones}
-    same = ["ZOE MULLER", "李 小龍", "ольга елкина", "محمد علي", "हिन्दी शर्मा", "asa ødegard", "김 영희", "smiley"]
+    same = [
+        "ZOE MULLER",
+        "李 小龍",
+        "ольга елкина",
+        "محمد علي",
+        "हिन्दी शर्मा",
+        "asa ødegard",
+        "김 영희",
+        "smiley",
+    ]
     b = {"name": same, "phone": phones}
     for scoring in ("weights", "points"):
         found = match_records(a, b, scoring=scoring)
@@ -263,12 +335,20 @@ def test_a_column_that_one_side_lacks():
     a = {"name": ["Ann"], "phone": ["1"], "left": ["x"]}
     b = {"name": ["Ann"], "telephone": ["1"]}
     assert match_records(a, b, scoring="points").names == ["name"]
-    assert match_records(a, b, fields=["name", "phone=telephone"], scoring="points").scores.tolist() == [200.0]
-    with pytest.raises(ValueError, match=r"^b: no column 'phone'; columns are: name, telephone; did you mean .*$"):
+    assert match_records(
+        a, b, fields=["name", "phone=telephone"], scoring="points"
+    ).scores.tolist() == [200.0]
+    with pytest.raises(
+        ValueError,
+        match=r"^b: no column 'phone'; columns are: name, telephone; did you mean .*$",
+    ):
         match_records(a, b, fields=["name", "phone"])
     with pytest.raises(ValueError, match=r"^a: no column 'telephone'"):
         match_records(a, b, fields=["telephone"])
-    with pytest.raises(ValueError, match=r"there is no field to compare; columns are: left and right; fields"):
+    with pytest.raises(
+        ValueError,
+        match=r"there is no field to compare; columns are: left and right; fields",
+    ):
         match_records({"left": ["x"]}, {"right": ["x"]})
     with pytest.raises(ValueError, match=r"no column 'nothing'"):
         match_records(a, b, ignore=["nothing"])
@@ -303,7 +383,9 @@ def test_bad_options():
     ):  # fmt: skip
         with pytest.raises(TypeError):
             match_records(a, a, **options)
-    with pytest.raises(ValueError, match="'one-to-one' or 'many-to-many' within one table"):
+    with pytest.raises(
+        ValueError, match="'one-to-one' or 'many-to-many' within one table"
+    ):
         dedup_records(a, assign="many-to-one")
     with pytest.raises(ValueError, match="groups are those of one table"):
         match_records(a, a).groups()
@@ -327,8 +409,13 @@ def test_other_synonyms():
     a, b = {"name": ["frob"]}, {"name": ["frobnicate"]}
     known = Synonyms([("frobnicate", "frob")])
     fields = [Field("name", kind="name")]
-    assert match_records(a, b, fields=fields, scoring="points", synonyms=known).scores.tolist() == [99.0]
-    assert len(match_records(a, b, fields=fields, scoring="points", synonyms=Synonyms([]))) == 0
+    assert match_records(
+        a, b, fields=fields, scoring="points", synonyms=known
+    ).scores.tolist() == [99.0]
+    assert (
+        len(match_records(a, b, fields=fields, scoring="points", synonyms=Synonyms([])))
+        == 0
+    )
 
 
 def test_progress_ends_with_the_last_stage(tables):

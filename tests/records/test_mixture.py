@@ -53,7 +53,12 @@ class Population:
     def home(self):
         town = int(self.rng.integers(60))
         street = f"{self.word()}{self.word()} street {self.rng.integers(1, 99)}"
-        return [street, self.towns[town], str(10_000 + 7 * town), f"0{self.rng.integers(10**8, 10**9)}"]
+        return [
+            street,
+            self.towns[town],
+            str(10_000 + 7 * town),
+            f"0{self.rng.integers(10**8, 10**9)}",
+        ]
 
     def person(self, last=None, home=None):
         first = self.common(self.firsts)
@@ -86,7 +91,10 @@ COLUMNS = ("first", "last", "born", "street", "town", "postcode", "phone", "emai
 
 
 def columns_of(rows, number):
-    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS[:number])}
+    return {
+        name: [row[place] for row in rows]
+        for place, name in enumerate(COLUMNS[:number])
+    }
 
 
 def two_tables(size, both, number, families, seed=1):
@@ -121,7 +129,10 @@ def test_tables_with_nothing_in_common_have_no_links(number, families):
     result = match_records(*two_tables(1500, 0, number, families))
     assert len(result) <= 3  # a thousandth of the records
     assert result.summary.warnings
-    assert len(dedup_records(columns_of(Population(7).people(1500, families), number))) <= 1  # of one table
+    assert (
+        len(dedup_records(columns_of(Population(7).people(1500, families), number)))
+        <= 1
+    )  # of one table
 
 
 def test_a_column_that_repeats_others_is_no_further_evidence():
@@ -142,21 +153,31 @@ def test_small_lists_are_linked():
     words = Population(2)
     titles = [" ".join(words.word() for _ in range(6)) for _ in range(20)]
     shorter = [" ".join(title.split()[:5]) for title in titles]
-    assert match_records({"title": titles}, {"title": shorter}).pairs() == [(row, row) for row in range(20)]
+    assert match_records({"title": titles}, {"title": shorter}).pairs() == [
+        (row, row) for row in range(20)
+    ]
 
 
 def test_counts_of_patterns_add_up_to_all_pairs():
     a, b = two_tables(700, 70, 8, 1)
     for tables in ((a, b), (a, None)):
-        first, second = (None if table is None else RecordTable(table) for table in tables)
+        first, second = (
+            None if table is None else RecordTable(table) for table in tables
+        )
         fields = {name: code_field(Field(name), first, second) for name in a}
         linkage = Linkage(first, second, fields)
-        comparers = [FieldComparer(field, Synonyms.english()) for field in fields.values()]
+        comparers = [
+            FieldComparer(field, Synonyms.english()) for field in fields.values()
+        ]
         patterns = count_patterns(linkage, comparers, np.zeros(0, np.uint64))
         assert patterns.counts.sum() == pytest.approx(linkage.all_pairs)
         for number, field in enumerate(fields.values()):
-            codes = [np.bincount(side, minlength=len(field.values)) for side in field.codes]
-            equal = (codes[0] * (codes[0] - 1) / 2 if second is None else codes[0] * codes[1]).sum()
+            codes = [
+                np.bincount(side, minlength=len(field.values)) for side in field.codes
+            ]
+            equal = (
+                codes[0] * (codes[0] - 1) / 2 if second is None else codes[0] * codes[1]
+            ).sum()
             counted = patterns.counts[patterns.levels[:, number] == 1].sum()
             assert counted == pytest.approx(equal, rel=0.1, abs=30)
 
@@ -177,8 +198,18 @@ def test_records_that_match_several_others_are_seen():
     assert len(result) >= 540
     assert result.options.assign == "one-to-many"
     assert [text for text in result.summary.warnings if "one-to-many" in text]
-    assert len(match_records(columns_of(people, 8), columns_of(copies, 8), assign="one-to-one")) <= 200
-    assert likely_assignment(np.arange(9), np.arange(9), np.ones(9), (9, 9)) == "one-to-one"
+    assert (
+        len(
+            match_records(
+                columns_of(people, 8), columns_of(copies, 8), assign="one-to-one"
+            )
+        )
+        <= 200
+    )
+    assert (
+        likely_assignment(np.arange(9), np.arange(9), np.ones(9), (9, 9))
+        == "one-to-one"
+    )
 
 
 def test_a_group_that_explodes_ends_the_run():
@@ -186,27 +217,59 @@ def test_a_group_that_explodes_ends_the_run():
 
     def check(sizes, names):
         labels = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
-        check_groups(labels, [code_field(Field("name"), RecordTable({"name": names}), None)])
+        check_groups(
+            labels, [code_field(Field("name"), RecordTable({"name": names}), None)]
+        )
 
     different = [f"name {number}" for number in range(400)]
-    with pytest.raises(ValueError, match=r"300 different records of 400 in one group, so the fields compared \(name\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"300 different records of 400 in one group, so the fields compared \(name\)",
+    ):
         check([300, *[2] * 20, *[1] * 60], different)
     check([300, *[2] * 20, *[1] * 60], ["one name"] * 400)
-    check([90, 60, 40, 30, 22, 17, 14, 11, 9, 7, *[5] * 6, *[3] * 10, *[2] * 20], different)
+    check(
+        [90, 60, 40, 30, 22, 17, 14, 11, 9, 7, *[5] * 6, *[3] * 10, *[2] * 20],
+        different,
+    )
 
 
 # For each kind of record: the number of values of its columns, and which of them relatives share.
 RELATED = {
     "employees": (
-        {"first": 150, "last": 1200, "hired": 9000, "firm": 30, "town": 30, "street": 30, "number": 30},
+        {
+            "first": 150,
+            "last": 1200,
+            "hired": 9000,
+            "firm": 30,
+            "town": 30,
+            "street": 30,
+            "number": 30,
+        },
         ("firm", "town", "street", "number"),
     ),
     "articles": (
-        {"title": 1500, "weight": 3000, "colour": 12, "maker": 40, "line": 30, "country": 30, "year": 30},
+        {
+            "title": 1500,
+            "weight": 3000,
+            "colour": 12,
+            "maker": 40,
+            "line": 30,
+            "country": 30,
+            "year": 30,
+        },
         ("maker", "line", "country", "year"),
     ),
     "household": (
-        {"given": 120, "born": 9000, "sex": 2, "surname": 200, "area": 30, "road": 30, "house": 30},
+        {
+            "given": 120,
+            "born": 9000,
+            "sex": 2,
+            "surname": 200,
+            "area": 30,
+            "road": 30,
+            "house": 30,
+        },
         ("surname", "area", "road", "house"),
     ),
 }
@@ -217,7 +280,9 @@ def related_tables(kind, size, both, seed=4, moved=0.0):
     columns, shared = RELATED[kind]
     rng = np.random.default_rng(seed)
     count = 2 * size - both
-    words = list(dict.fromkeys("".join(rng.choice(SYLLABLES, 4)) for _ in range(12_000)))
+    words = list(
+        dict.fromkeys("".join(rng.choice(SYLLABLES, 4)) for _ in range(12_000))
+    )
     start = np.arange(count) // 2 * 2 if not moved else np.arange(count)
     first = {}
     for place, (name, values) in enumerate(columns.items()):
@@ -233,13 +298,23 @@ def related_tables(kind, size, both, seed=4, moved=0.0):
         change = leave if name in shared else rng.random(both) < 0.06
         values[:both][change] = first[name][elsewhere[change]]
     a = {name: values[:size].tolist() for name, values in first.items()}
-    b = {name: np.append(values[:both], values[size:]).tolist() for name, values in second.items()}
+    b = {
+        name: np.append(values[:both], values[size:]).tolist()
+        for name, values in second.items()
+    }
     return a, b
 
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize(
-    "kind", ["employees", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("articles", "household"))]
+    "kind",
+    [
+        "employees",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("articles", "household")
+        ),
+    ],
 )
 def test_related_records_are_no_matches(kind):
     """What they share is common column by column; all of it at once shows relatives, not matches."""
@@ -262,11 +337,23 @@ def test_matches_that_changed_several_columns_at_once_are_found(both):
 def test_many_fields_are_compared_and_what_is_left_out_is_said():
     rng = np.random.default_rng(5)
     words = np.array(["".join(rng.choice(SYLLABLES, 3)) for _ in range(300)], object)
-    columns = {f"c{number}": words[rng.integers(0, 40 + 8 * number, 900)] for number in range(16)}
+    columns = {
+        f"c{number}": words[rng.integers(0, 40 + 8 * number, 900)]
+        for number in range(16)
+    }
     a = {name: values[:500].tolist() for name, values in columns.items()}
-    b = {name: np.append(values[:100], values[500:]).tolist() for name, values in columns.items()}
+    b = {
+        name: np.append(values[:100], values[500:]).tolist()
+        for name, values in columns.items()
+    }
     result = match_records(a, b)
     assert quality(result, 100) == (1, 1)
-    assert [text for text in result.summary.warnings if text.startswith("of 16 fields, 12 were checked")]
+    assert [
+        text
+        for text in result.summary.warnings
+        if text.startswith("of 16 fields, 12 were checked")
+    ]
     few = ["c3", "c8", "c12", "c15"]
-    assert not match_records({name: a[name] for name in few}, {name: b[name] for name in few}).summary.warnings
+    assert not match_records(
+        {name: a[name] for name in few}, {name: b[name] for name in few}
+    ).summary.warnings

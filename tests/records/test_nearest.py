@@ -12,12 +12,28 @@ from lshfast.records.comparison import overlap
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.record_table import code_field
 
-WORDS = ["red", "blue", "green", "lamp", "table", "chair", "small", "large", "oak", "kx200", "kx210", "3", "40"]
+WORDS = [
+    "red",
+    "blue",
+    "green",
+    "lamp",
+    "table",
+    "chair",
+    "small",
+    "large",
+    "oak",
+    "kx200",
+    "kx210",
+    "3",
+    "40",
+]
 
 
 def linkage(a, b=None, threads=1):
     tables = RecordTable(a), None if b is None else RecordTable(b)
-    fields = {name: code_field(Field(name, kind="text"), *tables) for name in tables[0].names}
+    fields = {
+        name: code_field(Field(name, kind="text"), *tables) for name in tables[0].names
+    }
     return Linkage(*tables, fields, threads=threads)
 
 
@@ -38,7 +54,9 @@ def cosine(a, b, counts, size):
         return math.log1p(size / counts[term])
 
     shared = sum(weight(term) ** 2 for term in a & b)
-    return shared / math.sqrt(sum(weight(t) ** 2 for t in a) * sum(weight(t) ** 2 for t in b))
+    return shared / math.sqrt(
+        sum(weight(t) ** 2 for t in a) * sum(weight(t) ** 2 for t in b)
+    )
 
 
 def expected(linked, neighbors):
@@ -53,16 +71,24 @@ def expected(linked, neighbors):
     counts = Counter(term for text in rows for term in trigrams(text))
     found = set()
     for side in range(len(tables)):
-        own, other = texts[side], texts[1 - side] if linked.b is not None else texts[side]
+        own, other = (
+            texts[side],
+            texts[1 - side] if linked.b is not None else texts[side],
+        )
         for text in set(own) - {""}:
             cosines = {
-                rival: cosine(trigrams(text), trigrams(rival), counts, len(rows)) for rival in set(other) - {"", text}
+                rival: cosine(trigrams(text), trigrams(rival), counts, len(rows))
+                for rival in set(other) - {"", text}
             }
-            nearest = sorted(-value for value in cosines.values() if value > 0)[:neighbors]
+            nearest = sorted(-value for value in cosines.values() if value > 0)[
+                :neighbors
+            ]
             least = -nearest[-1] if nearest else 2
             # Of equally near texts, any may be left out.
             found |= {
-                (side, text, rival, value > least + 1e-9) for rival, value in cosines.items() if value >= least - 1e-9
+                (side, text, rival, value > least + 1e-9)
+                for rival, value in cosines.items()
+                if value >= least - 1e-9
             }
     return texts, found
 
@@ -72,9 +98,16 @@ def expected(linked, neighbors):
 def test_the_nearest_are_those_of_all_cosines(single, neighbors):
     linked = linkage(products(60, 1), None if single else products(80, 2))
     (left, right), near = expected(linked, neighbors)
-    rows = zip(*linked.rows_of(NearestBlocks(neighbors=neighbors, max_block=10**6).pairs(linked).places), strict=True)
+    rows = zip(
+        *linked.rows_of(
+            NearestBlocks(neighbors=neighbors, max_block=10**6).pairs(linked).places
+        ),
+        strict=True,
+    )
     pairs = {(left[i], right[j]) for i, j in rows}
-    allowed = {(a, b) if side == 0 else (b, a) for side, a, b, _ in near} | {(a, a) for a in {*left} & {*right}}
+    allowed = {(a, b) if side == 0 else (b, a) for side, a, b, _ in near} | {
+        (a, a) for a in {*left} & {*right}
+    }
     needed = {(a, b) if side == 0 else (b, a) for side, a, b, sure in near if sure}
     if single:
         pairs |= {(b, a) for a, b in pairs}
@@ -87,12 +120,21 @@ def test_the_nearest_are_those_of_all_cosines(single, neighbors):
 def test_threads_and_pieces_do_not_change_the_pairs(monkeypatch):
     places = NearestBlocks().pairs(linkage(products(300, 3), products(200, 4))).places
     monkeypatch.setattr(overlap, "PIECE_TEXTS", 7)
-    assert (NearestBlocks().pairs(linkage(products(300, 3), products(200, 4), threads=3)).places == places).all()
+    assert (
+        NearestBlocks()
+        .pairs(linkage(products(300, 3), products(200, 4), threads=3))
+        .places
+        == places
+    ).all()
 
 
 def test_the_most_frequent_terms_are_left_out(monkeypatch):
     """With few products, only the rarest terms are looked at; the pairs that share them are still found."""
-    a = {"title": [f"the same words in all texts {row:05d}x" for row in range(0, 90_000, 300)]}
+    a = {
+        "title": [
+            f"the same words in all texts {row:05d}x" for row in range(0, 90_000, 300)
+        ]
+    }
     monkeypatch.setattr(record_texts, "PRODUCTS", 20_000)
     monkeypatch.setattr(record_texts, "PRODUCTS_A_TEXT", 1)
     linked = linkage(a, a)
@@ -102,10 +144,16 @@ def test_the_most_frequent_terms_are_left_out(monkeypatch):
 
 
 def test_one_field_and_none():
-    linked = linkage({"x": ["a b c d", None], "y": ["one", None]}, {"x": ["a b c e", None], "y": [None, "one"]})
+    linked = linkage(
+        {"x": ["a b c d", None], "y": ["one", None]},
+        {"x": ["a b c e", None], "y": [None, "one"]},
+    )
     assert NearestBlocks("x").pairs(linked).places.tolist() == [0]
     assert NearestBlocks("y").pairs(linked).places.tolist() == [1]
-    assert NearestBlocks().pairs(linkage({"x": [None]}, {"x": [None]})).places.tolist() == []
+    assert (
+        NearestBlocks().pairs(linkage({"x": [None]}, {"x": [None]})).places.tolist()
+        == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,24 @@ import pytest
 
 from lshfast.records import dedup_records, match_records
 
-SYLLABLES = ("an", "ber", "ma", "lo", "ri", "sch", "ner", "tor", "vin", "el", "ka", "mi", "so", "hal", "den", "wex")
+SYLLABLES = (
+    "an",
+    "ber",
+    "ma",
+    "lo",
+    "ri",
+    "sch",
+    "ner",
+    "tor",
+    "vin",
+    "el",
+    "ka",
+    "mi",
+    "so",
+    "hal",
+    "den",
+    "wex",
+)
 FIRST_DAY = np.datetime64("2023-01-01")
 
 
@@ -34,19 +51,27 @@ def quality(pairs, true):
 def test_places_are_linked_by_coordinates_that_hardly_differ(single):
     rng = np.random.default_rng(3)
     names, latitude, longitude = sites(rng, 900)
-    first = {"name": names, "latitude": measured_again(rng, latitude), "longitude": measured_again(rng, longitude)}
+    first = {
+        "name": names,
+        "latitude": measured_again(rng, latitude),
+        "longitude": measured_again(rng, longitude),
+    }
     again = {
         "name": [name if rng.random() < 0.6 else name.split()[0] for name in names],
         "latitude": measured_again(rng, latitude),
         "longitude": measured_again(rng, longitude),
     }
     if single:
-        pairs = dedup_records({name: first[name] + again[name][:200] for name in first}).pairs()
+        pairs = dedup_records(
+            {name: first[name] + again[name][:200] for name in first}
+        ).pairs()
         precision, recall = quality(pairs, [(row, 900 + row) for row in range(200)])
     else:
         a = {name: values[:600] for name, values in first.items()}
         b = {name: values[300:] for name, values in again.items()}
-        precision, recall = quality(match_records(a, b).pairs(), [(300 + row, row) for row in range(300)])
+        precision, recall = quality(
+            match_records(a, b).pairs(), [(300 + row, row) for row in range(300)]
+        )
     assert precision > 0.95
     assert recall > 0.9
 
@@ -59,13 +84,20 @@ def test_bookings_are_linked_by_days_and_sums_that_are_near(form):
 
     def table(rows, later, fee):
         return {
-            "day": [(FIRST_DAY + days[row] + rng.integers(0, later + 1)).item().strftime(form) for row in rows],
+            "day": [
+                (FIRST_DAY + days[row] + rng.integers(0, later + 1))
+                .item()
+                .strftime(form)
+                for row in rows
+            ],
             "sum": [f"{sums[row] * (1 - rng.uniform(0, fee)):.2f}" for row in rows],
             "party": [parties[row] if rng.random() > 0.05 else "" for row in rows],
         }
 
     result = match_records(table(range(600), 0, 0), table(range(300, 900), 6, 0.03))
-    precision, recall = quality(result.pairs(), [(300 + row, row) for row in range(300)])
+    precision, recall = quality(
+        result.pairs(), [(300 + row, row) for row in range(300)]
+    )
     assert precision > 0.9
     assert recall > 0.7
     assert "within 3 days" in result.weights.fields[0].labels
@@ -73,8 +105,14 @@ def test_bookings_are_linked_by_days_and_sums_that_are_near(form):
 
 def test_dates_of_birth_and_prices_keep_the_levels_of_their_kinds():
     rng = np.random.default_rng(5)
-    born = [f"{rng.integers(1930, 2010)}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}" for _ in range(400)]
-    table = {"born": born, "price": [f"{price:.2f}" for price in rng.lognormal(4, 1, 400)]}
+    born = [
+        f"{rng.integers(1930, 2010)}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}"
+        for _ in range(400)
+    ]
+    table = {
+        "born": born,
+        "price": [f"{price:.2f}" for price in rng.lognormal(4, 1, 400)],
+    }
     labels = [field.labels[2] for field in match_records(table, table).weights.fields]
     assert labels == ["1 edit or day and month exchanged", "within 1 %"]
 

@@ -22,7 +22,10 @@ def test_a_good_run_has_no_warning(found):
 
 
 def test_tables_without_errors_have_no_warning():
-    table = {"name": [f"thing {row * 7919 % 1000}" for row in range(300)], "town": ["rome", "oslo", "bern"] * 100}
+    table = {
+        "name": [f"thing {row * 7919 % 1000}" for row in range(300)],
+        "town": ["rome", "oslo", "bern"] * 100,
+    }
     found = match_records(table, table)
     assert found.pairs() == [(row, row) for row in range(300)]
     assert found.summary.warnings == ()
@@ -48,16 +51,24 @@ def test_steps_of_thresholds(found):
 def test_one_field_that_is_compared_is_named():
     a, b, _ = catalogues(200, 0, seed=2)
     warnings = match_records({"name": a["name"]}, {"name": b["name"]}).summary.warnings
-    assert len([text for text in warnings if text.startswith("only 'name' was compared")]) == 1
+    assert (
+        len([text for text in warnings if text.startswith("only 'name' was compared")])
+        == 1
+    )
 
 
 def test_a_field_without_values_is_named():
     a, b, _ = catalogues(200, 0, seed=2)
-    warnings = match_records({**a, "note": ["x"] * 5 + [None] * 195}, {**b, "note": [None] * 200}).summary.warnings
+    warnings = match_records(
+        {**a, "note": ["x"] * 5 + [None] * 195}, {**b, "note": [None] * 200}
+    ).summary.warnings
     assert "fields with hardly any values tell little: 'note'" in warnings
     several = {f"note{place}": [None] * 200 for place in range(5)}
     warnings = match_records({**a, **several}, {**b, **several}).summary.warnings
-    assert "fields with hardly any values tell little: 'note0', 'note1', 'note2' and 2 more" in warnings
+    assert (
+        "fields with hardly any values tell little: 'note0', 'note1', 'note2' and 2 more"
+        in warnings
+    )
 
 
 def test_tables_without_matches():
@@ -73,31 +84,56 @@ def test_tables_without_matches():
 
 def test_too_few_seeds():
     a, b, _ = catalogues(4, 0, seed=5)
-    assert [text for text in match_records(a, b).summary.warnings if "each other's nearest by far" in text]
-    assert [step.threshold for step in match_records(a, b).summary.steps] == list(THRESHOLDS)
+    assert [
+        text
+        for text in match_records(a, b).summary.warnings
+        if "each other's nearest by far" in text
+    ]
+    assert [step.threshold for step in match_records(a, b).summary.steps] == list(
+        THRESHOLDS
+    )
 
 
 def test_tables_without_rows_and_points_have_no_warning_of_weights():
     a, b, _ = catalogues(30, 0, seed=6)
     assert match_records(a, b, scoring="points").summary.warnings == ()
-    assert dedup_records({"x": [], "y": []}, fields=["x", "y"]).summary.records == (0, 0)
+    assert dedup_records({"x": [], "y": []}, fields=["x", "y"]).summary.records == (
+        0,
+        0,
+    )
 
 
 def test_links_near_the_threshold_and_wrong_links():
     """Half of the products of one table are in the other only as another model of the same kind."""
     rng = np.random.default_rng(8)
-    kinds = [f"{a} {b}" for a in ("red", "blue", "green") for b in ("lamp", "table", "chair", "shelf")]
-    a = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
-    b = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
+    kinds = [
+        f"{a} {b}"
+        for a in ("red", "blue", "green")
+        for b in ("lamp", "table", "chair", "shelf")
+    ]
+    a = {
+        "name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)],
+        "size": ["m"] * 400,
+    }
+    b = {
+        "name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)],
+        "size": ["m"] * 400,
+    }
     assert match_records(a, b).summary.warnings
 
 
 def test_the_expected_precision_has_an_interval_that_marks_narrow():
     rng = np.random.default_rng(6)
     names = ["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(400)]
-    born = [f"19{year}-0{month}-1{day}" for year, month, day in rng.integers((40, 1, 0), (99, 9, 9), (400, 3)).tolist()]
+    born = [
+        f"19{year}-0{month}-1{day}"
+        for year, month, day in rng.integers((40, 1, 0), (99, 9, 9), (400, 3)).tolist()
+    ]
     a = {"name": names[:200], "born": born[:200]}
-    b = {"name": [name[:-1] for name in names[:50]] + names[200:350], "born": born[:50] + born[200:350]}
+    b = {
+        "name": [name[:-1] for name in names[:50]] + names[200:350],
+        "born": born[:50] + born[200:350],
+    }
     result = match_records(a, b, threads=1)
     expected, low, high = result.summary.precision
     assert low <= expected <= high
@@ -107,5 +143,9 @@ def test_the_expected_precision_has_an_interval_that_marks_narrow():
     wrong = [(1 - limit) * len(result) for limit in (low, high)]
     assert wrong == pytest.approx([round(count) for count in wrong])
     marks = [(i, j, "same") for i, j in result.pairs()]
-    assert tuple(match_records(a, b, labels=marks, threads=1).summary.precision) == (1, 1, 1)
+    assert tuple(match_records(a, b, labels=marks, threads=1).summary.precision) == (
+        1,
+        1,
+        1,
+    )
     assert match_records(a, b, scoring="points", threads=1).summary.precision is None

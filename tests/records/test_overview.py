@@ -9,7 +9,10 @@ from lshfast.records import dedup_records, match_records
 from tests import corpora
 from tests.cli.commands import run
 
-FIRST, LAST = ("anna", "boris", "carla", "dmitri", "elena", "farid"), ("berg", "dietz", "ferro", "gold", "haas")
+FIRST, LAST = (
+    ("anna", "boris", "carla", "dmitri", "elena", "farid"),
+    ("berg", "dietz", "ferro", "gold", "haas"),
+)
 
 
 def people():
@@ -24,9 +27,15 @@ def people():
 def others():
     """Return some of the people, of whom some have other dates, so that their links are doubtful."""
     rows = people()[:60]
-    changed = [row | {"id": f"q{place}", "name": row["name"].replace("a", "e", 1)} for place, row in enumerate(rows)]
+    changed = [
+        row | {"id": f"q{place}", "name": row["name"].replace("a", "e", 1)}
+        for place, row in enumerate(rows)
+    ]
     for place in range(0, 60, 7):
-        changed[place] |= {"born": rows[place - 1]["born"], "street": f"{place + 200} Low Road"}
+        changed[place] |= {
+            "born": rows[place - 1]["born"],
+            "street": f"{place + 200} Low Road",
+        }
     return changed
 
 
@@ -39,7 +48,11 @@ def test_the_sentences_say_how_many_links_are_wrong(linked):
     text = " ".join(linked.overview().split())
     wrong = round((1 - linked.probabilities).sum())
     count = len(linked)
-    expected = f"about {wrong} of {count} links" if wrong else f"of {count} links, fewer than 1 is expected to be wrong"
+    expected = (
+        f"about {wrong} of {count} links"
+        if wrong
+        else f"of {count} links, fewer than 1 is expected to be wrong"
+    )
     assert expected in text
     assert f"{count} records of a are linked to {count} of b" in text
     assert f"{90 - count} records of a and {60 - count} of b have no link." in text
@@ -48,19 +61,31 @@ def test_the_sentences_say_how_many_links_are_wrong(linked):
 
 
 def test_wrong_links_are_counted_by_their_probabilities(linked):
-    doubtful = match_records(people(), others(), id_column="id", threshold=0.001, assign="many-to-many")
+    doubtful = match_records(
+        people(), others(), id_column="id", threshold=0.001, assign="many-to-many"
+    )
     wrong = round((1 - doubtful.probabilities).sum())
     assert wrong >= 2
-    assert f"about {wrong:,} of {len(doubtful):,} links are wrong" in doubtful.overview()
+    assert (
+        f"about {wrong:,} of {len(doubtful):,} links are wrong" in doubtful.overview()
+    )
 
 
 @pytest.mark.parametrize(
     ("threshold", "shown"),
-    [(None, ["0.25", "0.5", "0.75"]), (0.6, ["0.5", "0.6", "0.75"]), (0.995, ["0.99", "0.995"])],
+    [
+        (None, ["0.25", "0.5", "0.75"]),
+        (0.6, ["0.5", "0.6", "0.75"]),
+        (0.995, ["0.99", "0.995"]),
+    ],
 )
 def test_the_thresholds_around_that_of_the_run(threshold, shown):
     result = match_records(people(), others(), id_column="id", threshold=threshold)
-    rows = re.findall(r"^(\d[.\d]+)( \(now\))? +([\d,]+) +([\d,]+) +([\d,]+)$", result.overview(), re.MULTILINE)
+    rows = re.findall(
+        r"^(\d[.\d]+)( \(now\))? +([\d,]+) +([\d,]+) +([\d,]+)$",
+        result.overview(),
+        re.MULTILINE,
+    )
     assert [row[0] for row in rows] == shown
     (now,) = [row for row in rows if row[1]]
     assert int(now[2]) == len(result)
@@ -78,8 +103,13 @@ def test_three_doubtful_pairs_are_the_nearest_to_the_threshold(linked):
 
 
 def test_lines_fit_the_width():
-    rows = [row | {"name": f"漢字{row['name']}" * 5, "note": "a\nb\x1b[2J" + "x" * 60} for row in people()]
-    more = [row | {"name": f"漢字{row['name']}" * 5, "note": "c" * 60} for row in others()]
+    rows = [
+        row | {"name": f"漢字{row['name']}" * 5, "note": "a\nb\x1b[2J" + "x" * 60}
+        for row in people()
+    ]
+    more = [
+        row | {"name": f"漢字{row['name']}" * 5, "note": "c" * 60} for row in others()
+    ]
     result = match_records(rows, more, id_column="id", scoring="points", threshold=200)
     for width in (40, 60, 80, 120):
         text = result.overview(width)
@@ -93,19 +123,30 @@ def test_lines_fit_the_width():
 
 def test_long_ids_keep_their_ends():
     folder = "a/long/path/of/folders/"
-    rows = [row | {"id": f"{folder}people.csv:{place}"} for place, row in enumerate(people())]
-    more = [row | {"id": f"{folder}others.csv:{place}"} for place, row in enumerate(others())]
+    rows = [
+        row | {"id": f"{folder}people.csv:{place}"}
+        for place, row in enumerate(people())
+    ]
+    more = [
+        row | {"id": f"{folder}others.csv:{place}"}
+        for place, row in enumerate(others())
+    ]
     text = match_records(rows, more, id_column="id").overview()
     assert len(re.findall(r"a/long/path/…\w+\.csv:\d+ ", text)) == 6
 
 
 def test_points_and_one_table_and_no_links():
-    text = match_records(people(), others(), id_column="id", scoring="points").overview()
+    text = match_records(
+        people(), others(), id_column="id", scoring="points"
+    ).overview()
     assert "are wrong" not in text
     assert text.count("(now)") == 1
     found = dedup_records(people() + others(), id_column="id")
     groups = found.summary.clusters.groups
-    assert f"{found.summary.linked[0]} of 150 records of a are linked, in {groups} group" in found.overview()
+    assert (
+        f"{found.summary.linked[0]} of 150 records of a are linked, in {groups} group"
+        in found.overview()
+    )
     assert (
         dedup_records([{"name": "ann lee"}, {"name": "bob ray"}], scoring="points")
         .overview()
@@ -123,11 +164,24 @@ def files(tmp_path, monkeypatch):
 
 
 def test_the_table_of_a_run_fits_one_screen(files):
-    command = "records", "match", *files, "-o", "links.csv", "--id-column", "id", "--overwrite"
+    command = (
+        "records",
+        "match",
+        *files,
+        "-o",
+        "links.csv",
+        "--id-column",
+        "id",
+        "--overwrite",
+    )
     said = run(*command).stderr
     account = [line for line in said.splitlines() if "linked +" in line]
     assert len(account) == 2  # a terminal wraps these lines, which name the files
-    assert all(len(line) <= 80 for line in said.splitlines() if line not in account and "warning:" not in line)
+    assert all(
+        len(line) <= 80
+        for line in said.splitlines()
+        if line not in account and "warning:" not in line
+    )
     assert len(said.splitlines()) <= 28
     assert "records of people.csv are linked to" in said
     assert "of others.csv" in said
@@ -136,10 +190,14 @@ def test_the_table_of_a_run_fits_one_screen(files):
     verbose = run(*command, "--verbose").stderr
     for shown in ("similarity ≥", "alone", "present in", "doubtful pairs"):
         assert shown in verbose
-    assert run(*command, "-q", "-v").stderr == "".join(line + "\n" for line in said.splitlines() if "warning:" in line)
+    assert run(*command, "-q", "-v").stderr == "".join(
+        line + "\n" for line in said.splitlines() if "warning:" in line
+    )
 
 
 def test_the_table_of_one_table_fits_one_screen(files):
-    said = run("records", "dedup", "people.csv", "-o", "links.csv", "--id-column", "id").stderr
+    said = run(
+        "records", "dedup", "people.csv", "-o", "links.csv", "--id-column", "id"
+    ).stderr
     assert len(said.splitlines()) <= 28
     assert "people.csv" in said.splitlines()[0]

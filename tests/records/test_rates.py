@@ -15,23 +15,34 @@ def test_f30_dates(days, rate):
 def test_f30_years_of_publication():
     """Exercise 3.8.1: two of ten years differ by 3.3 on average, not by 5."""
     years = np.arange(10)
-    table = rate_table([1.0], [2.0], random=np.abs(years[:, None] - years).ravel(), h0=0.1, bins=1)
+    table = rate_table(
+        [1.0], [2.0], random=np.abs(years[:, None] - years).ravel(), h0=0.1, bins=1
+    )
     assert table.h1 == pytest.approx(3.3)
     assert table.rates == pytest.approx(13 / 32)
-    assert true_match_rate(2, 0.1, 3.3) == pytest.approx((3.3 - 2) / (3.3 - 0.1)) == pytest.approx(0.40625)
+    assert (
+        true_match_rate(2, 0.1, 3.3)
+        == pytest.approx((3.3 - 2) / (3.3 - 0.1))
+        == pytest.approx(0.40625)
+    )
 
 
 def test_f30_scores():
     """At 185 points and above, all pairs are matches; at 115, where differences are nearly random, some still are."""
     rng = np.random.default_rng(4)
     scores = np.repeat([300.0, 185.0, 150.0, 115.0], 500)
-    parts = [rng.permutation(np.repeat([10.0, 45.0], counts)) for counts in ([1000, 0], [250, 250], [50, 450])]
+    parts = [
+        rng.permutation(np.repeat([10.0, 45.0], counts))
+        for counts in ([1000, 0], [250, 250], [50, 450])
+    ]
     days = np.concatenate(parts)
     table = rate_table(scores, days, h0=10, h1=45, bins=37, field="created")
     used = table.pairs > 0
     assert table.edges[:-1][used].tolist() == [115, 150, 185, 295]
     assert table.rates[used].tolist() == pytest.approx([0.1, 0.5, 1.0, 1.0])
-    assert table.errors[used] == pytest.approx([0.3 / np.sqrt(499), 0.5 / np.sqrt(499), 0, 0])
+    assert table.errors[used] == pytest.approx(
+        [0.3 / np.sqrt(499), 0.5 / np.sqrt(499), 0, 0]
+    )
     assert "0.500" in str(table)
     assert set(table.columns()) >= {"score_from", "true_match_rate", "pairs"}
 
@@ -55,17 +66,26 @@ def test_means_of_matches_and_of_random_pairs():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"h0 and h1 must be different finite numbers, not 3.0 and 3.0"):
+    with pytest.raises(
+        ValueError, match=r"h0 and h1 must be different finite numbers, not 3.0 and 3.0"
+    ):
         true_match_rate(1, 3, 3)
     with pytest.raises(ValueError, match=r"one shape \(n,\), not \(2,\) and \(1,\)"):
         rate_table([1, 2], [1], h1=3)
     with pytest.raises(ValueError, match=r"no compared pair has both values of 'born'"):
         rate_table([1.0], [np.nan], h1=3, field="born")
-    with pytest.raises(ValueError, match=r"h1 is needed, or random pairs with both values of 'field'"):
+    with pytest.raises(
+        ValueError, match=r"h1 is needed, or random pairs with both values of 'field'"
+    ):
         rate_table([1.0], [1.0], random=[np.nan])
-    with pytest.raises(ValueError, match=r"'born' differs by 3 on average between matches and also between rand"):
+    with pytest.raises(
+        ValueError,
+        match=r"'born' differs by 3 on average between matches and also between rand",
+    ):
         rate_table([1.0], [3.0], random=[3.0], field="born")
-    with pytest.raises(ValueError, match=r"scores must be finite, and differences at least 0"):
+    with pytest.raises(
+        ValueError, match=r"scores must be finite, and differences at least 0"
+    ):
         rate_table([np.inf], [1.0], h1=2)
     with pytest.raises(ValueError, match=r"bins must be in 1\.\.10000, not 0"):
         rate_table([1.0], [1.0], h1=2, bins=0)

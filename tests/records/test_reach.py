@@ -5,9 +5,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lshfast.records import NearestBlocks, dedup_records, link_model, link_task, match_records
+from lshfast.records import (
+    NearestBlocks,
+    dedup_records,
+    link_model,
+    link_task,
+    match_records,
+)
 from lshfast.records.candidates import defaults as rules_of_defaults
-from lshfast.records.candidates.reach import ChosenRules, Reach, among, seed_places, worthwhile
+from lshfast.records.candidates.reach import (
+    ChosenRules,
+    Reach,
+    among,
+    seed_places,
+    worthwhile,
+)
 from lshfast.records.candidates.rules import KeyBlocks, SortBlocks
 from lshfast.records.candidates.union import candidate_pairs
 from lshfast.records.linkage import RulePairs
@@ -21,7 +33,10 @@ def people(n, seed=1):
     """Make two tables of the same people, half of whom have another town in the second one; a row of both is one."""
     rng = np.random.default_rng(seed)
     words = ["".join(rng.choice(list("abcdefghiklmnoprstuw"), 7)) for _ in range(4 * n)]
-    names = [f"{given} {surname}" for given, surname in zip(words[:n], words[n : 2 * n], strict=True)]
+    names = [
+        f"{given} {surname}"
+        for given, surname in zip(words[:n], words[n : 2 * n], strict=True)
+    ]
     towns = words[2 * n : 3 * n]
     others = [town if row % 2 else words[3 * n + row] for row, town in enumerate(towns)]
     return {"name": names, "town": towns}, {"name": names, "town": others}
@@ -33,20 +48,34 @@ def test_the_reach_of_each_rule_is_its_part_of_the_seeds():
     towns, names, whole = found.summary.rules
     assert found.summary.reach == Reach(100, 1.0)
     assert (towns.reach, names.reach, whole.reach) == (0.5, 1.0, None)
-    assert "these rules reach 100.0% of 100 seed pairs without nearest, by which these are found" in found.describe()
-    assert "reached           100.0%   of 100 seed pairs, by rules other than nearest" in repr(found.summary)
+    assert (
+        "these rules reach 100.0% of 100 seed pairs without nearest, by which these are found"
+        in found.describe()
+    )
+    assert (
+        "reached           100.0%   of 100 seed pairs, by rules other than nearest"
+        in repr(found.summary)
+    )
 
 
 def test_rules_by_hand_that_bring_few_pairs():
     a, b = people(100)
     found = match_records(a, b, rules=["key:town"])
     assert found.summary.reach == Reach(100, 0.5)
-    assert found.summary.warnings[0].startswith("the blocking rules bring only 50% of 100 pairs of records")
+    assert found.summary.warnings[0].startswith(
+        "the blocking rules bring only 50% of 100 pairs of records"
+    )
     assert "--block nearest" in found.summary.warnings[0]
     assert "without nearest" not in found.describe()
-    assert match_records(a, b, rules=["key:town"], scoring="points").summary.warnings == (found.summary.warnings[0],)
+    assert match_records(
+        a, b, rules=["key:town"], scoring="points"
+    ).summary.warnings == (found.summary.warnings[0],)
     for rules in (["key:name"], ["key:town", "nearest"], ["all"], None):
-        assert not [text for text in match_records(a, b, rules=rules).summary.warnings if "blocking rules" in text]
+        assert not [
+            text
+            for text in match_records(a, b, rules=rules).summary.warnings
+            if "blocking rules" in text
+        ]
 
 
 @pytest.fixture
@@ -58,7 +87,9 @@ def by_ranks(monkeypatch):
 def test_default_rules_that_bring_few_pairs(monkeypatch, by_ranks):
     a, b = people(100)
     monkeypatch.setattr(
-        link_model, "default_rules", lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()])
+        link_model,
+        "default_rules",
+        lambda own: ChosenRules.given(own, [KeyBlocks("town"), NearestBlocks()]),
     )
     warnings = match_records(a, b).summary.warnings
     assert warnings[0].startswith(
@@ -88,11 +119,16 @@ def test_duplicates_within_one_table():
     table = {name: a[name] + b[name] for name in a}
     linked = linkage(table)
     i, j = linked.rows_of(seed_places(linked))
-    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [(row, row + 100) for row in range(100)]
+    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [
+        (row, row + 100) for row in range(100)
+    ]
     found = dedup_records(table, rules=["key:town"])
     assert found.summary.reach == Reach(100, 0.5)
     assert found.summary.warnings[0].startswith("the blocking rules bring only 50%")
-    assert seed_places(linked, NearestBlocks().pairs(linked)).tolist() == seed_places(linked).tolist()
+    assert (
+        seed_places(linked, NearestBlocks().pairs(linked)).tolist()
+        == seed_places(linked).tolist()
+    )
 
 
 def test_seeds_of_a_sample_are_among_all():
@@ -107,7 +143,9 @@ def test_seeds_of_a_sample_are_among_all():
 
 def test_rules_are_chosen_until_the_reach_stops_growing():
     def pairs(*parts):
-        return RulePairs(np.concatenate([np.arange(*part, dtype=np.uint64) for part in parts]))
+        return RulePairs(
+            np.concatenate([np.arange(*part, dtype=np.uint64) for part in parts])
+        )
 
     seeds = np.arange(1000, dtype=np.uint64)
     found = [
@@ -143,7 +181,9 @@ def test_the_names_of_rules_do_not_matter():
         KeyBlocks(lambda row: row["name"], label="x"),
         SortBlocks("name"),
     ]
-    assert [rule.reach for rule in match_records(a, b, rules=rules).summary.rules[:2]] == [0.5, 1.0]
+    assert [
+        rule.reach for rule in match_records(a, b, rules=rules).summary.rules[:2]
+    ] == [0.5, 1.0]
 
 
 @pytest.fixture
@@ -170,9 +210,17 @@ def test_keys_alone_are_enough_if_they_bring_the_seeds(small_is_large, by_ranks)
     assert found.i.tolist() == found.j.tolist() == list(range(200))
 
 
-def test_few_seeds_of_a_sample_do_not_show_that_keys_are_enough(small_is_large, by_ranks):
+def test_few_seeds_of_a_sample_do_not_show_that_keys_are_enough(
+    small_is_large, by_ranks
+):
     a, b = people(200)
-    found = match_records(a, {name: [*values[:90], *(f"{row}" for row in range(110))] for name, values in b.items()})
+    found = match_records(
+        a,
+        {
+            name: [*values[:90], *(f"{row}" for row in range(110))]
+            for name, values in b.items()
+        },
+    )
     assert "nearest" in names_of(found)
 
 

@@ -11,7 +11,10 @@ from tests import corpora
 from tests.cli.commands import failing, run
 from tests.io.pages.pages import HOSTILE, read_page
 
-FIRST, LAST = ("anna", "boris", "carla", "dmitri", "elena", "farid"), ("berg", "dietz", "ferro", "gold", "haas")
+FIRST, LAST = (
+    ("anna", "boris", "carla", "dmitri", "elena", "farid"),
+    ("berg", "dietz", "ferro", "gold", "haas"),
+)
 TOWNS = ("oslo", "rome", "bonn")
 
 
@@ -26,13 +29,17 @@ def people():
 
 def others():
     return [
-        row | {"id": f"q{place}", "name": row["name"].replace("a", "e", 1)} for place, row in enumerate(people()[:60])
+        row | {"id": f"q{place}", "name": row["name"].replace("a", "e", 1)}
+        for place, row in enumerate(people()[:60])
     ]
 
 
 def strange():
     """Return records with hostile names of columns, ids and values."""
-    rows = [{"key": f"{text}{n}", "<b>na:me": f"{text} smith", "x": f"=1+{n}"} for n, text in enumerate(HOSTILE * 2)]
+    rows = [
+        {"key": f"{text}{n}", "<b>na:me": f"{text} smith", "x": f"=1+{n}"}
+        for n, text in enumerate(HOSTILE * 2)
+    ]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
@@ -48,7 +55,9 @@ def grouped():
 
 def test_the_options_with_what_was_chosen(linked, grouped, tmp_path):
     linked.to_html(tmp_path / "out.html", texts=False)
-    options = read_page(tmp_path / "out.html").partition("The options, with the defaults")[2]
+    options = read_page(tmp_path / "out.html").partition(
+        "The options, with the defaults"
+    )[2]
     rules = ", ".join(rule.rule for rule in linked.summary.rules)
     for shown in (
         "fields name:text, town:category, born:date rules", f"rules {rules} scoring weights threshold 0.5",
@@ -58,18 +67,30 @@ def test_the_options_with_what_was_chosen(linked, grouped, tmp_path):
     assert "held_out" not in options
     assert "ignore" not in options
     grouped.to_html(tmp_path / "grouped.html")
-    assert "assign many-to-many synonyms English frequencies True held_out town seed" in read_page(
-        tmp_path / "grouped.html"
+    assert (
+        "assign many-to-many synonyms English frequencies True held_out town seed"
+        in read_page(tmp_path / "grouped.html")
     )
-    given = dict(fields=[Field("name", kind="name"), "born"], ignore=["town"], rules=["key:born"], scoring="points")
+    given = dict(
+        fields=[Field("name", kind="name"), "born"],
+        ignore=["town"],
+        rules=["key:born"],
+        scoring="points",
+    )
     found = match_records(
-        people(), others(), threshold=120, synonyms=Synonyms([("anna", "ann")]), frequencies=False, **given
+        people(),
+        others(),
+        threshold=120,
+        synonyms=Synonyms([("anna", "ann")]),
+        frequencies=False,
+        **given,
     )
     found.to_html(tmp_path / "given.html")
     assert found.options.threshold == 120
     assert (
         "fields name:name, born:date ignore town rules key:born scoring points threshold 120 assign one-to-one "
-        "synonyms 2 words frequencies False seed 1" in read_page(tmp_path / "given.html")
+        "synonyms 2 words frequencies False seed 1"
+        in read_page(tmp_path / "given.html")
     )
 
 
@@ -84,7 +105,10 @@ def test_a_page_of_two_tables(linked, tmp_path):
         assert shown in text
     assert "Groups of records" not in text
     best = int(np.argmax(linked.scores))
-    assert f"{linked.keys()[0][best]} & {linked.keys()[1][best]}: {linked.scores[best]:.2f} bits" in text
+    assert (
+        f"{linked.keys()[0][best]} & {linked.keys()[1][best]}: {linked.scores[best]:.2f} bits"
+        in text
+    )
     assert all(warning in text for warning in linked.summary.warnings)
 
 
@@ -93,7 +117,11 @@ def test_a_page_begins_with_sentences_and_the_doubtful_pairs(linked, tmp_path):
     text = read_page(tmp_path / "out.html")
     wrong = round((1 - linked.probabilities).sum())
     count = f"{len(linked)} links"
-    expected = f"about {wrong} of {count}" if wrong else f"of {count}, fewer than 1 is expected to be wrong"
+    expected = (
+        f"about {wrong} of {count}"
+        if wrong
+        else f"of {count}, fewer than 1 is expected to be wrong"
+    )
     places = [
         text.index(shown)
         for shown in (
@@ -105,7 +133,11 @@ def test_a_page_begins_with_sentences_and_the_doubtful_pairs(linked, tmp_path):
     assert places == sorted(places)
     nearest = linked.review(1)
     best = [
-        (a, b) for a, b, is_link in zip(nearest["id_a"], nearest["id_b"], nearest["linked"], strict=True) if is_link
+        (a, b)
+        for a, b, is_link in zip(
+            nearest["id_a"], nearest["id_b"], nearest["linked"], strict=True
+        )
+        if is_link
     ]
     assert f"threshold {best[0][0]} & {best[0][1]}: " in text
 
@@ -114,16 +146,27 @@ def test_weights_and_rules_are_folded_and_tables_scroll(linked, grouped, tmp_pat
     for result in (linked, grouped):
         result.to_html(tmp_path / "out.html", overwrite=True)
         page = (tmp_path / "out.html").read_text()
-        folds = re.findall(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", page, re.DOTALL)
-        assert [name for name, _ in folds] == ["What the fields contributed", "What the blocking rules contributed"]
+        folds = re.findall(
+            r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", page, re.DOTALL
+        )
+        assert [name for name, _ in folds] == [
+            "What the fields contributed",
+            "What the blocking rules contributed",
+        ]
         assert "Weights: m is how often" in folds[0][1]
-        assert all(page.count(rule.rule) >= 1 and rule.rule in folds[1][1] for rule in result.summary.rules)
+        assert all(
+            page.count(rule.rule) >= 1 and rule.rule in folds[1][1]
+            for rule in result.summary.rules
+        )
         for before in page.split("<table")[:-1]:
             assert re.search(r'<div class="[^"]*\bscroll\b[^"]*"[^>]*>\s*$', before)
 
 
 def test_a_page_names_files_and_marks(tmp_path):
-    first, second = RecordTable(people(), "id", "x/ours.csv"), RecordTable(others(), "id", "y/theirs.csv")
+    first, second = (
+        RecordTable(people(), "id", "x/ours.csv"),
+        RecordTable(others(), "id", "y/theirs.csv"),
+    )
     marked = [("p5", "q9", "same")]
     result = match_records(first, second, labels=marked)
     result.to_html(tmp_path / "out.html")
@@ -150,7 +193,9 @@ def test_a_page_without_values(grouped, tmp_path):
     text = read_page(tmp_path / "out.html")
     assert "Values of records are left out" in text
     assert "name" in text
-    assert not [row["name"] for row in people() if row["name"] in text or row["born"] in text]
+    assert not [
+        row["name"] for row in people() if row["name"] in text or row["born"] in text
+    ]
     assert re.search(r"\bp\d+\b", text)  # ids stay
 
 
@@ -162,7 +207,11 @@ def test_points_and_no_links(tmp_path):
         text = read_page(tmp_path / f"{number}.html")
         assert ("No records are linked." in text) == (threshold is not None)
     empty = {"name": []}
-    for result in (match_records(empty, empty), dedup_records(empty), dedup_records(rows)):
+    for result in (
+        match_records(empty, empty),
+        dedup_records(empty),
+        dedup_records(rows),
+    ):
         result.to_html(tmp_path / "empty.html", overwrite=True)
         assert "No records are linked." in read_page(tmp_path / "empty.html")
         assert not any(result.review()["linked"])
@@ -172,7 +221,12 @@ def test_points_and_no_links(tmp_path):
 def test_hostile_values(tmp_path, texts):
     found = dedup_records(strange(), id_column="key", scoring="points", threshold=50)
     assert len(found)
-    found.to_html(tmp_path / "out.html", texts=texts, title=HOSTILE[0] + HOSTILE[3], command="".join(HOSTILE))
+    found.to_html(
+        tmp_path / "out.html",
+        texts=texts,
+        title=HOSTILE[0] + HOSTILE[3],
+        command="".join(HOSTILE),
+    )
     text = read_page(tmp_path / "out.html")
     assert "<script>alert(1)</script>" in text
     assert "\\u202egpj.exe" in text
@@ -182,8 +236,13 @@ def test_hostile_values(tmp_path, texts):
 
 @pytest.mark.slow
 def test_a_page_is_small(tmp_path):
-    wide = {f"column {n} {'w' * 300}": ["v" * 5000 + str(row % 7 + n) for row in range(40)] for n in range(60)}
-    dedup_records(wide, scoring="points", threshold=1, rules=["all"]).to_html(tmp_path / "out.html")
+    wide = {
+        f"column {n} {'w' * 300}": ["v" * 5000 + str(row % 7 + n) for row in range(40)]
+        for n in range(60)
+    }
+    dedup_records(wide, scoring="points", threshold=1, rules=["all"]).to_html(
+        tmp_path / "out.html"
+    )
     text = read_page(tmp_path / "out.html")
     assert "other fields" in text
     assert (tmp_path / "out.html").stat().st_size < 2_000_000
@@ -193,22 +252,37 @@ def test_steps_of_the_threshold_are_those_of_other_runs(grouped, tmp_path):
     """Many-to-many links of a lower threshold are the links and the pairs below the threshold."""
     review = grouped.review(10_000)
     lower = grouped.weights.probability(grouped.summary.threshold - 4)
-    more = dedup_records(people() + others(), id_column="id", held_out="town", threshold=float(lower))
+    more = dedup_records(
+        people() + others(), id_column="id", held_out="town", threshold=float(lower)
+    )
     count = sum(score >= more.summary.threshold for score in review["score"])
     assert abs(count - len(more)) <= 1  # scores are rounded
 
 
 def test_review_has_pairs_of_both_sides(linked):
     review = linked.review(5)
-    assert list(review)[:6] == ["answer", "id_a", "id_b", "linked", "score", "probability"]
+    assert list(review)[:6] == [
+        "answer",
+        "id_a",
+        "id_b",
+        "linked",
+        "score",
+        "probability",
+    ]
     assert review["answer"] == [None] * len(review["score"])
     assert review["score"] == sorted(review["score"], reverse=True)
-    assert review["linked"] == [score >= linked.summary.threshold for score in review["score"]]
+    assert review["linked"] == [
+        score >= linked.summary.threshold for score in review["score"]
+    ]
     known = {row["id"]: row for row in people() + others()}
     assert review["a.name"] == [known[key]["name"] for key in review["id_a"]]
     assert review["b.born"] == [known[key]["born"] for key in review["id_b"]]
-    pairs = dict(zip(linked.pairs(), linked.probabilities.round(6).tolist(), strict=True))
-    for a, b, is_link, probability in zip(*(review[n] for n in ("id_a", "id_b", "linked", "probability")), strict=True):
+    pairs = dict(
+        zip(linked.pairs(), linked.probabilities.round(6).tolist(), strict=True)
+    )
+    for a, b, is_link, probability in zip(
+        *(review[n] for n in ("id_a", "id_b", "linked", "probability")), strict=True
+    ):
         assert ((a, b) in pairs) == is_link
         assert not is_link or pairs[a, b] == probability
     with pytest.raises(ValueError, match="most must be"):
@@ -237,8 +311,22 @@ def files(tmp_path):
 
 def test_commands(files, tmp_path):
     page, review = tmp_path / "out.html", tmp_path / "review.csv"
-    options = ["--id-column", "id", "-q", "--html", page, "--review", review, "--overwrite"]
-    assert run("records", "match", *files, "-o", tmp_path / "links.csv", *options).exit_code == 0
+    options = [
+        "--id-column",
+        "id",
+        "-q",
+        "--html",
+        page,
+        "--review",
+        review,
+        "--overwrite",
+    ]
+    assert (
+        run(
+            "records", "match", *files, "-o", tmp_path / "links.csv", *options
+        ).exit_code
+        == 0
+    )
     text = read_page(page)
     assert str(files[0]) in text
     rows = list(csv.DictReader(review.read_text().splitlines()))
@@ -246,24 +334,58 @@ def test_commands(files, tmp_path):
     assert {row["answer"] for row in rows} == {""}
     assert {row["linked"] for row in rows} <= {"true", "false"}
     assert all(not value.startswith("=") for row in rows for value in row.values())
-    assert run("records", "dedup", files[0], "-o", tmp_path / "links.csv", *options, "--html-no-texts").exit_code == 0
+    assert (
+        run(
+            "records",
+            "dedup",
+            files[0],
+            "-o",
+            tmp_path / "links.csv",
+            *options,
+            "--html-no-texts",
+        ).exit_code
+        == 0
+    )
     assert "Values of records are left out" in read_page(page)
 
 
 @pytest.mark.parametrize("name", ["out.html", "review.csv"])
 def test_outputs_are_written_all_or_none(files, tmp_path, name):
     (tmp_path / name).write_text("mine")
-    options = ["--id-column", "id", "--html", tmp_path / "out.html", "--review", tmp_path / "review.csv"]
-    assert "exists already" in failing(2, "records", "match", *files, "-o", tmp_path / "links.csv", *options)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.csv", "b.csv", name])
+    options = [
+        "--id-column",
+        "id",
+        "--html",
+        tmp_path / "out.html",
+        "--review",
+        tmp_path / "review.csv",
+    ]
+    assert "exists already" in failing(
+        2, "records", "match", *files, "-o", tmp_path / "links.csv", *options
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["a.csv", "b.csv", name]
+    )
     assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_page_may_not_replace_an_input_or_another_output(files, tmp_path):
     source = files[0].rename(tmp_path / "a.html")
-    common = ["records", "match", source, files[1], "-o", tmp_path / "links.csv", "--overwrite", "--format", "csv"]
+    common = [
+        "records",
+        "match",
+        source,
+        files[1],
+        "-o",
+        tmp_path / "links.csv",
+        "--overwrite",
+        "--format",
+        "csv",
+    ]
     before = source.read_text()
     assert "one of the inputs" in failing(2, *common, "--html", source)
     assert source.read_text() == before
     (tmp_path / "x.html").symlink_to(tmp_path / "y.csv")
-    assert "two outputs" in failing(2, *common, "--html", tmp_path / "x.html", "--review", tmp_path / "y.csv")
+    assert "two outputs" in failing(
+        2, *common, "--html", tmp_path / "x.html", "--review", tmp_path / "y.csv"
+    )

@@ -38,7 +38,11 @@ def block(record):
 def result(tables):
     fields = [Field(name, kind="category") for name in RATES]
     return match_records(
-        *tables, fields=fields, rules=[KeyBlocks(block, max_block=10**6)], assign="many-to-many", threads=1
+        *tables,
+        fields=fields,
+        rules=[KeyBlocks(block, max_block=10**6)],
+        assign="many-to-many",
+        threads=1,
     )
 
 
@@ -84,7 +88,9 @@ def test_probabilities_are_calibrated(tables):
 
 def test_parts_add_up_to_scores(result):
     assert result.parts.sum(axis=1) == pytest.approx(result.scores)
-    assert result.probabilities == pytest.approx(result.weights.probability(result.scores))
+    assert result.probabilities == pytest.approx(
+        result.weights.probability(result.scores)
+    )
     assert (result.scores >= result.summary.threshold).all()
     assert result.weights.bits_of(0.5) == pytest.approx(result.summary.threshold)
 
@@ -96,11 +102,15 @@ def test_agreement_on_a_rare_value_weighs_more():
     a = {"name": names.tolist(), "town": town.tolist()}
     b = {"name": names.tolist(), "town": town.tolist()}
     fields = [Field("name", kind="name"), Field("town", kind="code")]
-    found = match_records(a, b, fields=fields, rules=[KeyBlocks("town")], assign="many-to-many")
+    found = match_records(
+        a, b, fields=fields, rules=[KeyBlocks("town")], assign="many-to-many"
+    )
     values = found.fields[0].values
     bits = found.weights.fields[0].value_bits
     assert bits[values.index("rare7")] > bits[values.index("smith")] + 5
-    same = match_records(a, b, fields=fields, rules=[KeyBlocks("town")], frequencies=False)
+    same = match_records(
+        a, b, fields=fields, rules=[KeyBlocks("town")], frequencies=False
+    )
     assert same.weights.fields[0].value_bits is None
 
 
@@ -113,7 +123,10 @@ def test_dates_of_small_tables_weigh_as_if_all_dates_were_known():
         born[1][: rows // 2] = born[0][: rows // 2]
         names = [f"{chr(97 + k % 26)}{k:05}" for k in range(2 * rows)]
         a = {"name": names[:rows], "born": born[0]}
-        b = {"name": [*names[: rows // 2], *names[rows : rows + rows - rows // 2]], "born": born[1]}
+        b = {
+            "name": [*names[: rows // 2], *names[rows : rows + rows - rows // 2]],
+            "born": born[1],
+        }
         result = match_records(a, b, fields=["name:code", "born:date"])
         weights = result.weights.fields[1]
         common = min(set(born[0][: rows // 2]), key=born[0].count)

@@ -20,15 +20,42 @@ from lshfast.records import dedup_records, match_records
 
 NUMBERS = [5644477053 + 7919 * row for row in range(150)]
 STRINGS = list(map(str, NUMBERS))
-SYLLABLES = ["an", "be", "cor", "da", "el", "fi", "gu", "ha", "in", "jo", "ka", "lo", "mi", "ne", "os", "pa", "ri"]
+SYLLABLES = [
+    "an",
+    "be",
+    "cor",
+    "da",
+    "el",
+    "fi",
+    "gu",
+    "ha",
+    "in",
+    "jo",
+    "ka",
+    "lo",
+    "mi",
+    "ne",
+    "os",
+    "pa",
+    "ri",
+]
 
 
 def coded(values, other=None, **options):
     """Return the field of a column of one table, or of two."""
     rules = ["key:x"]
     if other is None:
-        return dedup_records({"x": values}, fields=["x"], rules=rules, scoring="points", **options).fields[0]
-    return match_records({"x": values}, {"x": other}, fields=["x"], rules=rules, scoring="points", **options).fields[0]
+        return dedup_records(
+            {"x": values}, fields=["x"], rules=rules, scoring="points", **options
+        ).fields[0]
+    return match_records(
+        {"x": values},
+        {"x": other},
+        fields=["x"],
+        rules=rules,
+        scoring="points",
+        **options,
+    ).fields[0]
 
 
 def relation(values):
@@ -63,13 +90,18 @@ WRITTEN = {
 @pytest.mark.parametrize("way", WRITTEN)
 def test_a_number_is_one_value_however_it_is_stored(way):
     rules = ["key:phone"]
-    for a, b in ((WRITTEN["strings"](), WRITTEN[way]()), (WRITTEN[way](), WRITTEN["floats as strings"]())):
+    for a, b in (
+        (WRITTEN["strings"](), WRITTEN[way]()),
+        (WRITTEN[way](), WRITTEN["floats as strings"]()),
+    ):
         found = match_records(a, b, fields=["phone"], rules=rules, scoring="points")
         expected = 149 if "floats and" in way or way == "pandas, floats" else 150
         assert found.pairs() == [(row, row) for row in range(expected)]
 
 
-@pytest.mark.parametrize("way", ["polars", "duckdb", "pandas, mixed", "arrow, dictionary"])
+@pytest.mark.parametrize(
+    "way", ["polars", "duckdb", "pandas, mixed", "arrow, dictionary"]
+)
 def test_tables_with_codes_are_linked_without_fields(way):
     """Codes of a hundred rows and more are looked at one by one."""
     source = WRITTEN[way]()
@@ -81,25 +113,44 @@ def test_tables_with_codes_are_linked_without_fields(way):
     else:
         source = pa.table(source).append_column("name", pa.array(names))
         source = duckdb.from_arrow(source) if way == "duckdb" else source
-    found = match_records(source, {"phone": NUMBERS, "name": names}, rules=["key:phone"])
+    found = match_records(
+        source, {"phone": NUMBERS, "name": names}, rules=["key:phone"]
+    )
     assert found.pairs() == [(row, row) for row in range(150)]
 
 
 def test_single_precision_and_moments_are_as_they_were_written():
-    assert coded(np.array([1.1, 2.5], np.float32), ["1.1", "2.5"]).codes[1].tolist() == [0, 1]
+    assert coded(np.array([1.1, 2.5], np.float32), ["1.1", "2.5"]).codes[
+        1
+    ].tolist() == [0, 1]
     days = [date(1984, 5, 2), date(1990, 12, 31)]
     moments = [datetime(1984, 5, 2), datetime(1990, 12, 31)]
-    for other in (days, moments, np.array(days, "datetime64[ns]"), ["19840502", "31.12.1990"], pd.Series(moments)):
+    for other in (
+        days,
+        moments,
+        np.array(days, "datetime64[ns]"),
+        ["19840502", "31.12.1990"],
+        pd.Series(moments),
+    ):
         field = coded(["1984-05-02T00:00:00Z", "1990-12-31T10:00:00"], other)
         assert (field.kind, field.codes[1].tolist()) == ("date", [0, 1])
 
 
 def test_lists_are_sets_of_values():
     lists = [["b", "a"], ["a", "b", "b"], [], None]
-    for source in (lists, pa.array(lists), pl.Series(lists), [tuple(v or ()) for v in lists], ['["a", "b"]'] * 2):
+    for source in (
+        lists,
+        pa.array(lists),
+        pl.Series(lists),
+        [tuple(v or ()) for v in lists],
+        ['["a", "b"]'] * 2,
+    ):
         assert coded(source).codes[0].tolist()[:2] == [0, 0]
     for struct in ([{"a": 1}], pa.array([{"a": 1}]), [[["a"]]]):
-        with pytest.raises(TypeError, match=r"column 'x': values must be .*make a column of each of its parts"):
+        with pytest.raises(
+            TypeError,
+            match=r"column 'x': values must be .*make a column of each of its parts",
+        ):
             coded(struct)
 
 
@@ -108,7 +159,9 @@ def test_leading_zeros_and_the_message_for_codes():
     rng = random.Random(1)
     names = ["".join(rng.choices(SYLLABLES, k=4)) for _ in codes]
     a = {"account": codes, "name": names}
-    found = match_records(a, {"account": [code.lstrip("0") for code in codes], "name": names})
+    found = match_records(
+        a, {"account": [code.lstrip("0") for code in codes], "name": names}
+    )
     assert found.names[0] == "account"
     assert len(found) == len(codes)
     typed = match_records(a, {"account": [f"{code}9" for code in codes], "name": names})
@@ -151,7 +204,9 @@ def with_markers(rows, part, seed, empty=False):
         found.append({})
         for name, value in row.items():
             marker = rng.choice(MARKERS[name])
-            found[-1][name] = value if rng.random() >= part else None if empty else marker
+            found[-1][name] = (
+                value if rng.random() >= part else None if empty else marker
+            )
     return found
 
 
@@ -159,9 +214,15 @@ def with_markers(rows, part, seed, empty=False):
 def test_markers_are_as_empty_values(part):
     rows = people(1100, 1)
     a, b = rows[:600], rows[500:]
-    marked = match_records(with_markers(a, part, 3), with_markers(b, part, 4), rules=["key:surname", "key:phone"])
+    marked = match_records(
+        with_markers(a, part, 3),
+        with_markers(b, part, 4),
+        rules=["key:surname", "key:phone"],
+    )
     empty = match_records(
-        with_markers(a, part, 3, empty=True), with_markers(b, part, 4, empty=True), rules=["key:surname", "key:phone"]
+        with_markers(a, part, 3, empty=True),
+        with_markers(b, part, 4, empty=True),
+        rules=["key:surname", "key:phone"],
     )
     for own, other in zip(marked.fields, empty.fields, strict=True):
         assert own.values == other.values
@@ -217,16 +278,36 @@ def test_frequent_values_are_missing_if_other_fields_tell_the_records_apart():
 
 def test_missing_values_are_given_or_not_recognised():
     values = ["Ann", "Bob", "Eve", "nobody", "N/A", "x=y"]
-    assert [m.value for m in coded(values, missing=["Nobody"]).markers] == ["nobody", "N/A"]
-    assert [m.value for m in coded(values, missing=["none", "x=nobody"]).markers] == ["nobody"]
-    assert [m.value for m in coded(values, missing={"x": ["x=y"]}).markers] == ["N/A", "x=y"]
+    assert [m.value for m in coded(values, missing=["Nobody"]).markers] == [
+        "nobody",
+        "N/A",
+    ]
+    assert [m.value for m in coded(values, missing=["none", "x=nobody"]).markers] == [
+        "nobody"
+    ]
+    assert [m.value for m in coded(values, missing={"x": ["x=y"]}).markers] == [
+        "N/A",
+        "x=y",
+    ]
     assert [m.value for m in coded(values, missing="==y").markers] == ["N/A"]
     assert coded(values, missing="none").markers == ()
-    assert len(coded(["1984-05-02", "2.5.1984", "1990-12-01"], missing=["1984-05-02"]).values) == 1
+    assert (
+        len(
+            coded(
+                ["1984-05-02", "2.5.1984", "1990-12-01"], missing=["1984-05-02"]
+            ).values
+        )
+        == 1
+    )
     assert len(coded([2.5, 9999, 3.5], missing=[9999]).values) == 2
-    with pytest.raises(ValueError, match="missing: no column 'y'; columns are: x; =VALUE is a value of any column"):
+    with pytest.raises(
+        ValueError,
+        match="missing: no column 'y'; columns are: x; =VALUE is a value of any column",
+    ):
         coded(values, missing=["y=1"])
-    with pytest.raises(TypeError, match="missing must be strings such as 'N/A' or 'phone=0', not None"):
+    with pytest.raises(
+        TypeError, match="missing must be strings such as 'N/A' or 'phone=0', not None"
+    ):
         coded(values, missing=[None])
 
 
@@ -247,28 +328,48 @@ def test_dates_are_read_as_they_are_written(text):
 
 
 def test_years_of_two_digits_with_names_of_months():
-    field = coded(["19-SEP-65", "4-Mar-72"], [f"19{year}-03-04" for year in range(60, 90)])
+    field = coded(
+        ["19-SEP-65", "4-Mar-72"], [f"19{year}-03-04" for year in range(60, 90)]
+    )
     assert (field.kind, field.values[:2]) == ("date", ["19650919", "19720304"])
     assert field.notes[0] == "years of two digits are 1890 to 1989"
 
 
-@pytest.mark.parametrize("text", ["19 Main Street 65", "May 1965", "jui 19 1965", "April", "31 April 1999"])
+@pytest.mark.parametrize(
+    "text", ["19 Main Street 65", "May 1965", "jui 19 1965", "April", "31 April 1999"]
+)
 def test_other_texts_are_no_dates(text):
     assert coded([text], ["1950-03-04"]).refused[0] == 1
 
 
 def test_values_that_are_not_of_their_kind_are_warned_of():
     days = [f"19{row}-05-17" for row in range(40, 98)]
-    found = dedup_records({"born": [*days, "soon", "in May", "later", "17th"]}, scoring="points")
+    found = dedup_records(
+        {"born": [*days, "soon", "in May", "later", "17th"]}, scoring="points"
+    )
     (text,) = (text for text in found.summary.warnings if "no dates" in text)
     assert text.startswith(
         "born: values that are no dates count as missing, 6% in a, such as 'soon', 'in May', 'later'"
     )
-    assert not any("no dates" in text for text in dedup_records({"born": [*days, "soon"]}).summary.warnings)
-    other = match_records({"born": days}, {"born": [f"the {day}" for day in days]}, scoring="points")
-    assert any("100% in b, such as 'the 1940-05-17'" in text for text in other.summary.warnings)
-    sums = match_records({"sum": ["1.5"] * 10}, {"sum": ["about 2"] * 10}, fields=["sum:number"], scoring="points")
-    assert any("no numbers" in text and "'about 2'" in text for text in sums.summary.warnings)
+    assert not any(
+        "no dates" in text
+        for text in dedup_records({"born": [*days, "soon"]}).summary.warnings
+    )
+    other = match_records(
+        {"born": days}, {"born": [f"the {day}" for day in days]}, scoring="points"
+    )
+    assert any(
+        "100% in b, such as 'the 1940-05-17'" in text for text in other.summary.warnings
+    )
+    sums = match_records(
+        {"sum": ["1.5"] * 10},
+        {"sum": ["about 2"] * 10},
+        fields=["sum:number"],
+        scoring="points",
+    )
+    assert any(
+        "no numbers" in text and "'about 2'" in text for text in sums.summary.warnings
+    )
 
 
 def test_decimal_signs_are_seen_from_the_column():
@@ -287,43 +388,89 @@ def test_decimal_signs_are_seen_from_the_column():
 @pytest.mark.parametrize("what", ["age", "year"])
 def test_ages_and_years_are_compared_with_dates_of_birth(what):
     rng = random.Random(4)
-    days = [date(rng.randrange(1930, 2005), rng.randrange(1, 13), rng.randrange(1, 29)) for _ in range(300)]
+    days = [
+        date(rng.randrange(1930, 2005), rng.randrange(1, 13), rng.randrange(1, 29))
+        for _ in range(300)
+    ]
     today = date(2019, 10, 1)
     ages = [today.year - day.year - ((day.month, day.day) > (10, 1)) for day in days]
     numbers = [day.year for day in days] if what == "year" else ages
     found = match_records(
-        {"born": days}, {"age": numbers}, fields=["born=age"], rules=["all"], scoring="points", threshold=99
+        {"born": days},
+        {"age": numbers},
+        fields=["born=age"],
+        rules=["all"],
+        scoring="points",
+        threshold=99,
     )
     field = found.fields[0]
     assert field.kind == "age"
-    assert (np.abs(field.numbers[field.codes[0]] - field.numbers[field.codes[1]]) <= 1).all()
-    assert (field.codes[0] == field.codes[1]).mean() > (0.999 if what == "year" else 0.7)
-    assert "born in a: years of birth" in found.describe() or "estimated from both tables" in found.describe()
+    assert (
+        np.abs(field.numbers[field.codes[0]] - field.numbers[field.codes[1]]) <= 1
+    ).all()
+    assert (field.codes[0] == field.codes[1]).mean() > (
+        0.999 if what == "year" else 0.7
+    )
+    assert (
+        "born in a: years of birth" in found.describe()
+        or "estimated from both tables" in found.describe()
+    )
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_forms_of_unicode_are_equal(form):
-    texts = ["Zoë Ångström", "ﬁnal ™ ①", "ℌilbert", "한국어", "हिन्दी", "Ǆ x", "Ⅷ", "ᾳ̈", "İstanbul"]
-    assert coded(texts, [unicodedata.normalize(form, text) for text in texts]).codes[1].tolist() == [*range(len(texts))]
+    texts = [
+        "Zoë Ångström",
+        "ﬁnal ™ ①",
+        "ℌilbert",
+        "한국어",
+        "हिन्दी",
+        "Ǆ x",
+        "Ⅷ",
+        "ᾳ̈",
+        "İstanbul",
+    ]
+    assert coded(texts, [unicodedata.normalize(form, text) for text in texts]).codes[
+        1
+    ].tolist() == [*range(len(texts))]
 
 
 def test_letters_that_newer_versions_of_unicode_assign_are_pinned():
     """U+10570 has a small letter since Unicode 14, U+1C89 since 16; interpreters know one of them, both or none."""
-    assert coded(["\U00010570", "\U00010597", "a\u1c89b", "a b"]).values == ["\U00010597", "a b"]
+    assert coded(["\U00010570", "\U00010597", "a\u1c89b", "a b"]).values == [
+        "\U00010597",
+        "a b",
+    ]
 
 
 # ---- files ----
 
 
 def test_files_of_two_encodings_delimiters_and_decimal_signs(tmp_path):
-    rows = [(f"{row['given']} Müller {row['surname']}", 10 + number * 1.25) for number, row in enumerate(people(60, 7))]
-    first = "sep=;\r\nname;sum\r\n" + "".join(f"{name};{number:.2f}\r\n".replace(".", ",") for name, number in rows)
+    rows = [
+        (f"{row['given']} Müller {row['surname']}", 10 + number * 1.25)
+        for number, row in enumerate(people(60, 7))
+    ]
+    first = "sep=;\r\nname;sum\r\n" + "".join(
+        f"{name};{number:.2f}\r\n".replace(".", ",") for name, number in rows
+    )
     (tmp_path / "a.csv").write_bytes(first.encode("utf-16"))
     second = "name,sum\n" + "".join(f"{name},{number:.2f}\n" for name, number in rows)
     (tmp_path / "b.csv").write_bytes(second.encode("cp1252"))
     paths = [str(tmp_path / name) for name in ("a.csv", "b.csv", "links.csv")]
-    options = ["--encoding-b", "cp1252", "--missing", "sum=10", "--field", "name", "--field", "sum"]
-    run = CliRunner().invoke(app, ["records", "match", *paths[:2], "-o", paths[2], *options])
+    options = [
+        "--encoding-b",
+        "cp1252",
+        "--missing",
+        "sum=10",
+        "--field",
+        "name",
+        "--field",
+        "sum",
+    ]
+    run = CliRunner().invoke(
+        app, ["records", "match", *paths[:2], "-o", paths[2], *options]
+    )
     assert run.exit_code == 0, run.output
     assert len((tmp_path / "links.csv").read_text().splitlines()) == 61
     assert "sum in a: read with a comma as decimal sign" in run.output + run.stderr
@@ -332,12 +479,24 @@ def test_files_of_two_encodings_delimiters_and_decimal_signs(tmp_path):
 
 def test_lists_of_files_are_sets_of_values(tmp_path):
     lists = [["b", f"a{row}"] for row in range(30)]
-    (tmp_path / "a.csv").write_text("tags\n" + "".join(f'"{values[1]}, b"\n' for values in lists))
+    (tmp_path / "a.csv").write_text(
+        "tags\n" + "".join(f'"{values[1]}, b"\n' for values in lists)
+    )
     pq.write_table(pa.table({"tags": lists}), tmp_path / "b.parquet")
-    (tmp_path / "b.jsonl").write_text("".join(json.dumps({"tags": values}) + "\n" for values in lists))
+    (tmp_path / "b.jsonl").write_text(
+        "".join(json.dumps({"tags": values}) + "\n" for values in lists)
+    )
     links = tmp_path / "links.csv"
     for other in ("b.parquet", "b.jsonl"):
-        options = ["--block", "key:tags", "--field", "tags", "--scoring", "points", "--overwrite"]
+        options = [
+            "--block",
+            "key:tags",
+            "--field",
+            "tags",
+            "--scoring",
+            "points",
+            "--overwrite",
+        ]
         paths = [str(tmp_path / "a.csv"), str(tmp_path / other), "-o", str(links)]
         run = CliRunner().invoke(app, ["records", "match", *paths, *options])
         assert run.exit_code == 0, run.output

@@ -17,7 +17,9 @@ def mersenne_twister(seed: int) -> Iterator[int]:
     while True:
         for i in range(624):
             word = state[i] & 2**31 | state[(i + 1) % 624] & 2**31 - 1
-            state[i] = state[(i + 397) % 624] ^ word >> 1 ^ (0x9908B0DF if word & 1 else 0)
+            state[i] = (
+                state[(i + 397) % 624] ^ word >> 1 ^ (0x9908B0DF if word & 1 else 0)
+            )
         for word in state:
             word ^= word >> 11
             word ^= word << 7 & 0x9D2C5680
@@ -66,11 +68,16 @@ def value(scheme: str, token_hash: int, a: int, b: int) -> int:
     return (a * token_hash + b & MASK64) % P & MASK32
 
 
-def hash_values(scheme: str, hashes: Iterable[int], a: list[int], b: list[int]) -> list[int]:
+def hash_values(
+    scheme: str, hashes: Iterable[int], a: list[int], b: list[int]
+) -> list[int]:
     """Return the sketch of tokens' hashes."""
     hashes = list(hashes)
     return [
-        min((value(scheme, token_hash, x, y) for token_hash in hashes), default=GREATEST[scheme])
+        min(
+            (value(scheme, token_hash, x, y) for token_hash in hashes),
+            default=GREATEST[scheme],
+        )
         for x, y in zip(a, b, strict=True)
     ]
 
@@ -90,9 +97,13 @@ def lean_bytes(scheme: str, seed: int, values: list[int], byteorder: str) -> byt
     """Return the bytes of a LeanMinHash."""
     kept = "Q" if scheme == "affine64" else "I"
     if scheme == "legacy":
-        return struct.pack(f"{byteorder}qi{len(values)}{kept}", seed, len(values), *values)
+        return struct.pack(
+            f"{byteorder}qi{len(values)}{kept}", seed, len(values), *values
+        )
     code = {"affine32": 1, "affine64": 2}[scheme]
-    return struct.pack(f"{byteorder}qiB{len(values)}{kept}", seed, -len(values), code, *values)
+    return struct.pack(
+        f"{byteorder}qiB{len(values)}{kept}", seed, -len(values), code, *values
+    )
 
 
 def b_bit_bytes(scheme: str, seed: int, b: int, r: float, values: list[int]) -> bytes:

@@ -23,7 +23,9 @@ def one_permutation(tokens: Iterable[int], k: int, seed: int) -> list[int]:
 def compare(a: Sequence[int], b: Sequence[int]) -> tuple[int, int]:
     """Return the number of slots with one value in both, and of those without a value in either."""
     pairs = list(zip(a, b, strict=True))
-    return sum(x == y != EMPTY for x, y in pairs), sum(x == y == EMPTY for x, y in pairs)
+    return sum(x == y != EMPTY for x, y in pairs), sum(
+        x == y == EMPTY for x, y in pairs
+    )
 
 
 def one_permutation_similarity(a: Sequence[int], b: Sequence[int]) -> Fraction:
@@ -53,10 +55,14 @@ def equal_slots(a: Sequence[int], b: Sequence[int], k: int, bits: int) -> int:
     """Return the number of equal slots of two packed signatures, -1 if either is of an empty set."""
     if a[0] == EMPTY or b[0] == EMPTY:
         return -1
-    return sum(x == y for x, y in zip(unpack(a, k, bits), unpack(b, k, bits), strict=True))
+    return sum(
+        x == y for x, y in zip(unpack(a, k, bits), unpack(b, k, bits), strict=True)
+    )
 
 
-def packed_similarity(a: Sequence[int], b: Sequence[int], k: int, bits: int) -> Fraction:
+def packed_similarity(
+    a: Sequence[int], b: Sequence[int], k: int, bits: int
+) -> Fraction:
     """Return the estimate without bias, 0 if either set is empty."""
     equal, chance = equal_slots(a, b, k, bits), Fraction(1, 2**bits)
     return Fraction(0) if equal < 0 else (Fraction(equal, k) - chance) / (1 - chance)
@@ -64,7 +70,12 @@ def packed_similarity(a: Sequence[int], b: Sequence[int], k: int, bits: int) -> 
 
 def golden() -> dict[str, list[dict[str, object]]]:
     """Compute the pinned cases, 64-bit numbers in hexadecimal."""
-    sets = {"empty": [], "of one": [7], "of edges": [0, 1, 2**61 - 1, EMPTY], "of many": [mix64(i) for i in range(50)]}
+    sets = {
+        "empty": [],
+        "of one": [7],
+        "of edges": [0, 1, 2**61 - 1, EMPTY],
+        "of many": [mix64(i) for i in range(50)],
+    }
 
     def written(numbers: Iterable[int]) -> list[str]:
         return [f"{number:016x}" for number in numbers]

@@ -42,7 +42,9 @@ def estimate_of_registers(found: Sequence[int], width: int) -> float:
         return 0.0
     if min(found) == top:
         return math.inf
-    total = m * sigma(found.count(0) / m) + m * tau(1 - found.count(top) / m) / 2 ** (top - 1)
+    total = m * sigma(found.count(0) / m) + m * tau(1 - found.count(top) / m) / 2 ** (
+        top - 1
+    )
     total += sum(found.count(j) / 2**j for j in range(1, top))
     first = m * m / (2 * math.log(2) * total)
     return first * (1 - variance(first / m) / m)
@@ -55,7 +57,14 @@ def sigma(x: float) -> float:
 
 def tau(x: float) -> float:
     """Return a third of 1 - x - the sum of (1 - x^(2^-i))^2 2^-i for i from 1 on, and 0 for x = 0."""
-    return 0.0 if x == 0 else (1 - x - math.fsum((1 - x ** (0.5**i)) ** 2 * 0.5**i for i in range(1, 100))) / 3
+    return (
+        0.0
+        if x == 0
+        else (
+            1 - x - math.fsum((1 - x ** (0.5**i)) ** 2 * 0.5**i for i in range(1, 100))
+        )
+        / 3
+    )
 
 
 def variance(load: float) -> float:
@@ -70,11 +79,19 @@ def exact_variance(load: float) -> float:
     e^(-load / 2^j), and the estimate is inversely proportional to a sum over them. That the number of tokens is given
     takes 1 / load away.
     """
-    value = 1 + math.fsum(2 ** (2 * i - 1) * math.exp(-load * (2**i - 1)) for i in range(1, 40))  # of a zero register
-    chances = [math.exp(-load / 2**j) * -math.expm1(-load / 2**j) for j in range(1, 200)]
+    value = 1 + math.fsum(
+        2 ** (2 * i - 1) * math.exp(-load * (2**i - 1)) for i in range(1, 40)
+    )  # of a zero register
+    chances = [
+        math.exp(-load / 2**j) * -math.expm1(-load / 2**j) for j in range(1, 200)
+    ]
     zero = math.exp(-load)
-    mean = zero * value + math.fsum(chance / 2**j for j, chance in enumerate(chances, 1))
-    square = zero * value**2 + math.fsum(chance / 4**j for j, chance in enumerate(chances, 1))
+    mean = zero * value + math.fsum(
+        chance / 2**j for j, chance in enumerate(chances, 1)
+    )
+    square = zero * value**2 + math.fsum(
+        chance / 4**j for j, chance in enumerate(chances, 1)
+    )
     return (square - mean**2) * (2 * math.log(2) * load) ** 2 - 1 / load
 
 
@@ -82,7 +99,9 @@ def estimate_of_classic(signature: Sequence[int]) -> float:
     """Return the estimated number of tokens of a classic signature."""
     if signature[0] == EMPTY:
         return 0.0
-    return (len(signature) - 1) / -math.fsum(math.log1p(-(v + 0.5) / P) for v in signature)
+    return (len(signature) - 1) / -math.fsum(
+        math.log1p(-(v + 0.5) / P) for v in signature
+    )
 
 
 def estimate_of_fast(signature: Sequence[int]) -> float:
@@ -93,14 +112,21 @@ def estimate_of_fast(signature: Sequence[int]) -> float:
     rounds, total = minhash.rounds_of(k), 0.0
     for i, slot in enumerate(signature):
         r, v = slot >> 56, slot % 2**56
-        chance = Fraction(2 * hashes_below(v, i, k) + 1, 2**65) if r < rounds else Fraction(2 * v + 1, 2**57)
+        chance = (
+            Fraction(2 * hashes_below(v, i, k) + 1, 2**65)
+            if r < rounds
+            else Fraction(2 * v + 1, 2**57)
+        )
         total -= min(r, rounds) * math.log1p(-1 / k) + math.log1p(-float(chance))
     return k / total * (1 - variance_of_fast(k / total, k) / k)
 
 
 def hashes_below(value: int, i: int, k: int) -> int:
     """Return how many 64-bit hashes fall to slot i of k and have lower 56 bits below value."""
-    low, high = -(-i * 2**32 // k) * 2**32, -(-(i + 1) * 2**32 // k) * 2**32  # the slot's hashes
+    low, high = (
+        -(-i * 2**32 // k) * 2**32,
+        -(-(i + 1) * 2**32 // k) * 2**32,
+    )  # the slot's hashes
     found = 0
     for start in range(low >> 56 << 56, high, 2**56):
         found += max(0, min(high, start + value) - max(low, start))
@@ -109,7 +135,9 @@ def hashes_below(value: int, i: int, k: int) -> int:
 
 def variance_of_fast(n: float, k: int) -> float:
     """Return k times the squared relative standard error of estimate_of_fast."""
-    return 1 - math.tanh(n / k / 2) / (n / k) * -math.expm1(-2 * n / k * minhash.rounds_of(k))
+    return 1 - math.tanh(n / k / 2) / (n / k) * -math.expm1(
+        -2 * n / k * minhash.rounds_of(k)
+    )
 
 
 def golden() -> dict[str, list[dict[str, object]]]:
@@ -122,7 +150,9 @@ def golden() -> dict[str, list[dict[str, object]]]:
                 "p": p,
                 "seed": f"{seed:016x}",
                 "registers": bytes(registers(tokens, p, seed)).hex(),
-                "estimate": round(estimate_of_registers(registers(tokens, p, seed), 64), 9),
+                "estimate": round(
+                    estimate_of_registers(registers(tokens, p, seed), 64), 9
+                ),
             }
             for n, tokens in sets.items()
             for p in (4, 6)

@@ -32,7 +32,11 @@ def contract(links, threshold, nodes, same=(), min_links=1):
                 continue
             for leader in leaders:
                 common, either = len(own & sets[leader]), len(own | sets[leader])
-                similarity = Fraction(common, either) if isinstance(threshold, Fraction) else common / either
+                similarity = (
+                    Fraction(common, either)
+                    if isinstance(threshold, Fraction)
+                    else common / either
+                )
                 if similarity >= threshold:
                     merges.append((name, leader))
                     break

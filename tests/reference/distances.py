@@ -19,7 +19,9 @@ def lane_sum(terms: Sequence[float]) -> float:
         lanes[i % LANES] += term
     while len(lanes) > 1:
         half = len(lanes) // 2
-        lanes = [low + high for low, high in zip(lanes[:half], lanes[half:], strict=True)]
+        lanes = [
+            low + high for low, high in zip(lanes[:half], lanes[half:], strict=True)
+        ]
     return lanes[0]
 
 
@@ -32,7 +34,9 @@ def dense(measure: str, a: Sequence[float], b: Sequence[float]) -> float:
     """Return the distance of two vectors: 1 - cosine, the squared Euclidean, or the Manhattan distance."""
     total = lane_sum([TERMS[measure](x, y) for x, y in zip(a, b, strict=True)])
     if measure == "cosine":
-        return of_dot(total, lane_sum([x * x for x in a]) * lane_sum([y * y for y in b]))
+        return of_dot(
+            total, lane_sum([x * x for x in a]) * lane_sum([y * y for y in b])
+        )
     return total
 
 

@@ -7,7 +7,13 @@ from collections.abc import Collection, Sequence
 
 from tests.reference.hashing import EMPTY, MASK64, draw, mix64
 
-BIT_SAMPLING, COVERING, UNARY_COORDINATE, UNARY_CUT, SQUARES = 40, 41, 42, 43, 45  # domains
+BIT_SAMPLING, COVERING, UNARY_COORDINATE, UNARY_CUT, SQUARES = (
+    40,
+    41,
+    42,
+    43,
+    45,
+)  # domains
 
 
 def scaled(word: int, limit: int) -> int:
@@ -47,12 +53,18 @@ def unary_code(x: Sequence[int], limit: int) -> list[int]:
 def unary(x: Sequence[int], limit: int, seed: int, j: int) -> int:
     """Return the bit of the unary code of a vector at the place of function j."""
     coordinate = scaled(draw(seed, UNARY_COORDINATE, j), len(x))
-    return unary_code(x, limit)[limit * coordinate + scaled(draw(seed, UNARY_CUT, j), limit)]
+    return unary_code(x, limit)[
+        limit * coordinate + scaled(draw(seed, UNARY_CUT, j), limit)
+    ]
 
 
-def grid_squares(item: Collection[int], grid: int, squares: int, seed: int, j: int) -> int | None:
+def grid_squares(
+    item: Collection[int], grid: int, squares: int, seed: int, j: int
+) -> int | None:
     """Return 0 if an item has all squares of function j."""
-    wanted = [scaled(draw(seed, SQUARES, squares * j + t), grid) for t in range(squares)]
+    wanted = [
+        scaled(draw(seed, SQUARES, squares * j + t), grid) for t in range(squares)
+    ]
     return 0 if all(square in item for square in wanted) else None
 
 

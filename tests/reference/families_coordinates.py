@@ -13,6 +13,8 @@ def values(point: Sequence[float], width: float, seed: int, count: int) -> list[
     found = []
     for j in range(count):
         i = draw(seed, COORDINATE, j) * len(point) >> 64
-        cell = math.floor(point[i] / width + (draw(seed, COORDINATE_OFFSET, j) >> 11) / 2**53)
+        cell = math.floor(
+            point[i] / width + (draw(seed, COORDINATE_OFFSET, j) >> 11) / 2**53
+        )
         found.append(2 * cell if cell >= 0 else -2 * cell - 1)
     return found

@@ -18,7 +18,9 @@ PI = float.fromhex("0x1.921fb54442d18p+1")
 
 def coefficients(above: str, below: str) -> tuple[list[float], list[float]]:
     """Return the coefficients of the numerator and of the denominator, the highest power first."""
-    return [float(number) for number in above.split()], [float(number) for number in below.split()]
+    return [float(number) for number in above.split()], [
+        float(number) for number in below.split()
+    ]
 
 
 # AS 241.
@@ -94,7 +96,9 @@ def offset(seed: int, function: int) -> float:
     return (draw(seed, OFFSET, function) >> 11) / 2.0**53
 
 
-def position(x: Sequence[float], seed: int, domain: int, function: int, width: float) -> float:
+def position(
+    x: Sequence[float], seed: int, domain: int, function: int, width: float
+) -> float:
     """Return the position of a point on a line, in cells."""
     total = 0.0
     for coordinate, number in zip(x, line(seed, domain, function, len(x)), strict=True):
@@ -107,9 +111,13 @@ def value(cell: int) -> int:
     return 2 * cell if cell >= 0 else -2 * cell - 1
 
 
-def values(x: Sequence[float], seed: int, domain: int, count: int, width: float) -> list[int]:
+def values(
+    x: Sequence[float], seed: int, domain: int, count: int, width: float
+) -> list[int]:
     """Return the values of a point under the first `count` functions."""
-    return [value(math.floor(position(x, seed, domain, f, width))) for f in range(count)]
+    return [
+        value(math.floor(position(x, seed, domain, f, width))) for f in range(count)
+    ]
 
 
 def bucket(band: int, slots: Sequence[int]) -> int:
@@ -128,8 +136,15 @@ def scored_buckets(positions: Sequence[float], band: int) -> dict[int, float]:
     fractions = [y - float(cell) for y, cell in zip(positions, cells, strict=True)]
     scored = {}
     for steps in product((0, -1, 1), repeat=len(cells)):
-        squares = [((0.0, 1.0 - f, f)[step]) ** 2 for f, step in zip(fractions, steps, strict=True)]
-        scored[bucket(band, [value(c + step) for c, step in zip(cells, steps, strict=True)])] = math.fsum(squares)
+        squares = [
+            ((0.0, 1.0 - f, f)[step]) ** 2
+            for f, step in zip(fractions, steps, strict=True)
+        ]
+        scored[
+            bucket(
+                band, [value(c + step) for c, step in zip(cells, steps, strict=True)]
+            )
+        ] = math.fsum(squares)
     return scored
 
 
@@ -153,7 +168,10 @@ def golden() -> dict[str, object]:
                     "seed": f"{seed:016x}",
                     "width": width.hex(),
                     "values": [f"{v:016x}" for v in found],
-                    "buckets": [f"{bucket(band, found[3 * band : 3 * band + 3]):016x}" for band in range(2)],
+                    "buckets": [
+                        f"{bucket(band, found[3 * band : 3 * band + 3]):016x}"
+                        for band in range(2)
+                    ],
                 }
                 cases.append(case)
     return {"lines": cases}

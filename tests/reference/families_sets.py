@@ -21,10 +21,16 @@ def angle(a: Sequence[int], b: Sequence[int]) -> float:
     x, y = Counter(a), Counter(b)
     dot = sum(count * y[token] for token, count in x.items())
     squares = sum(c * c for c in x.values()) * sum(c * c for c in y.values())
-    return math.pi / 2 if not squares else math.atan2(math.sqrt(squares - dot * dot), dot)
+    return (
+        math.pi / 2 if not squares else math.atan2(math.sqrt(squares - dot * dot), dot)
+    )
 
 
 def simhash_bits(row: Sequence[int], count: int, seed: int) -> list[int] | None:
     """Return the first bits of a row's code, or None if it has none."""
     code = simhash.code(simhash.counters(row, -(-count // 64), seed))
-    return None if simhash.is_empty(code) else [code[i // 64] >> i % 64 & 1 for i in range(count)]
+    return (
+        None
+        if simhash.is_empty(code)
+        else [code[i // 64] >> i % 64 & 1 for i in range(count)]
+    )

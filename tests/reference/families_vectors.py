@@ -61,16 +61,26 @@ def reflected(x: list[float], parts: int) -> list[float]:
 def dealt(x: list[float], parts: int) -> list[float]:
     """Return x with its groups of 16 numbers dealt to the parts in turn."""
     groups = [x[start : start + 16] for start in range(0, len(x), 16)]
-    return [value for part in range(parts) for group in groups[part::parts] for value in group]
+    return [
+        value
+        for part in range(parts)
+        for group in groups[part::parts]
+        for value in group
+    ]
 
 
 def factors(size: int, seed: int, rotation: int, turn: int) -> list[float]:
     """Return what the numbers are multiplied by in a round: signs, and in round 1 other numbers near 1."""
     bits = 8 if turn == 1 else 1
-    words = [draw(seed, ROTATION, (ROUNDS * rotation + turn << 20) + i) for i in range(size * bits // 64)]
+    words = [
+        draw(seed, ROTATION, (ROUNDS * rotation + turn << 20) + i)
+        for i in range(size * bits // 64)
+    ]
     drawn = [words[i * bits // 64] >> i * bits % 64 & 2**bits - 1 for i in range(size)]
     sizes = [0.75 + (number >> 1) / 256 if turn == 1 else 1.0 for number in drawn]
-    return [-size if number & 1 else size for size, number in zip(sizes, drawn, strict=True)]
+    return [
+        -size if number & 1 else size for size, number in zip(sizes, drawn, strict=True)
+    ]
 
 
 def rotated(row: Sequence[float], seed: int, rotation: int) -> list[float]:
@@ -78,10 +88,19 @@ def rotated(row: Sequence[float], seed: int, rotation: int) -> list[float]:
     parts, block = shape(len(row))
     x = scaled(row) + [0.0] * (parts * block - len(row))
     for turn in range(ROUNDS):
-        x = [float32(value * factor) for value, factor in zip(x, factors(len(x), seed, rotation, turn), strict=True)]
+        x = [
+            float32(value * factor)
+            for value, factor in zip(
+                x, factors(len(x), seed, rotation, turn), strict=True
+            )
+        ]
         if parts > 1:
             x = reflected(x, parts)
-        x = [value for start in range(0, len(x), block) for value in hadamard(x[start : start + block])]
+        x = [
+            value
+            for start in range(0, len(x), block)
+            for value in hadamard(x[start : start + block])
+        ]
         if turn + 1 < ROUNDS:
             x = dealt(x, parts)
     return x
@@ -106,22 +125,38 @@ def farthest(row: Sequence[float], seed: int, outputs: int, count: int) -> list[
     """Return the corners of cross-polytopes."""
     y = coordinates(row, seed, outputs * count)
     groups = [y[start : start + outputs] for start in range(0, len(y), outputs)]
-    places = [max(range(outputs), key=lambda i, group=group: abs(group[i])) for group in groups]
-    return [place + outputs * (group[place] < 0) for place, group in zip(places, groups, strict=True)]
+    places = [
+        max(range(outputs), key=lambda i, group=group: abs(group[i]))
+        for group in groups
+    ]
+    return [
+        place + outputs * (group[place] < 0)
+        for place, group in zip(places, groups, strict=True)
+    ]
 
 
-def probes(y: Sequence[float], outputs: int, rows: int, count: int) -> list[tuple[float, tuple[int, ...]]]:
+def probes(
+    y: Sequence[float], outputs: int, rows: int, count: int
+) -> list[tuple[float, tuple[int, ...]]]:
     """Return (cost, values) of the cheapest buckets of one band, by looking at all; 1 output stands for signs."""
     alternatives = []
     for i in range(rows):
         group = y[outputs * i : outputs * (i + 1)]
         if outputs == 1:
-            alternatives.append([(0.0, int(group[0] > 0)), (group[0] ** 2, int(group[0] <= 0))])
+            alternatives.append(
+                [(0.0, int(group[0] > 0)), (group[0] ** 2, int(group[0] <= 0))]
+            )
         else:
             most = max(map(abs, group))
-            corners = [(most - value, place) for place, value in enumerate([*group, *(-value for value in group)])]
+            corners = [
+                (most - value, place)
+                for place, value in enumerate([*group, *(-value for value in group)])
+            ]
             alternatives.append([(cost**2, place) for cost, place in corners])
-    found = ((sum(cost for cost, _ in some), tuple(value for _, value in some)) for some in product(*alternatives))
+    found = (
+        (sum(cost for cost, _ in some), tuple(value for _, value in some))
+        for some in product(*alternatives)
+    )
     return [*islice(sorted(found), count)]
 
 
@@ -141,7 +176,9 @@ def golden() -> dict[str, object]:
                 "vector": name,
                 "coordinates": [coordinate.hex() for coordinate in x],
                 "seed": f"{seed:016x}",
-                "hyperplanes": hex(sum(bit << j for j, bit in enumerate(sides(x, seed, 400)))),
+                "hyperplanes": hex(
+                    sum(bit << j for j, bit in enumerate(sides(x, seed, 400)))
+                ),
                 "cross-polytope": farthest(x, seed, 16, 30),
             }
             cases.append(case)

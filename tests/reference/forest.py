@@ -22,7 +22,9 @@ def levels_of(k: int, trees: int) -> int:
 def widths(levels: int) -> list[int]:
     """Return the number of bits of each level of a code."""
     first = max(22, 64 // levels)
-    return [first] + [(64 - first) // (levels - 1)] * (levels - 1) if levels > 1 else [64]
+    return (
+        [first] + [(64 - first) // (levels - 1)] * (levels - 1) if levels > 1 else [64]
+    )
 
 
 def code(signature: Sequence[int], trees: int, tree: int) -> list[int]:
@@ -30,10 +32,15 @@ def code(signature: Sequence[int], trees: int, tree: int) -> list[int]:
     levels = levels_of(len(signature), trees)
     width = len(signature) // trees
     if tree >= trees:  # a single tree
-        others = [slot for i, slot in enumerate(signature) if i % width or i // width >= trees]
+        others = [
+            slot for i, slot in enumerate(signature) if i % width or i // width >= trees
+        ]
         return [mix64(others[tree - trees]) >> 64 - widths(levels)[0]]
     first = tree * width
-    return [mix64(slot) >> 64 - width for slot, width in zip(signature[first:], widths(levels), strict=False)]
+    return [
+        mix64(slot) >> 64 - width
+        for slot, width in zip(signature[first:], widths(levels), strict=False)
+    ]
 
 
 def whole_code(signature: Sequence[int], trees: int, tree: int) -> int:
@@ -53,22 +60,37 @@ def mark(slot: int) -> int:
 
 def agreement(a: Sequence[int], b: Sequence[int]) -> int:
     """Return the number of equal slots, 0 where a signature is empty."""
-    return 0 if is_empty(a) or is_empty(b) else sum(x == y for x, y in zip(a, b, strict=True))
+    return (
+        0
+        if is_empty(a) or is_empty(b)
+        else sum(x == y for x, y in zip(a, b, strict=True))
+    )
 
 
-def met(query: Sequence[int], rows: Sequence[Sequence[int]], trees: int, step: Step) -> set[int]:
+def met(
+    query: Sequence[int], rows: Sequence[Sequence[int]], trees: int, step: Step
+) -> set[int]:
     """Return the rows that a step meets: those whose code begins as the query's does."""
     if is_empty(query):
         return set()
     tree, depth, _ = step
     wanted = code(query, trees, tree)[:depth]
-    return {i for i, row in enumerate(rows) if not is_empty(row) and code(row, trees, tree)[:depth] == wanted}
+    return {
+        i
+        for i, row in enumerate(rows)
+        if not is_empty(row) and code(row, trees, tree)[:depth] == wanted
+    }
 
 
-def ranked(query: Sequence[int], rows: Sequence[Sequence[int]], chosen: Iterable[int]) -> list[tuple[int, int]]:
+def ranked(
+    query: Sequence[int], rows: Sequence[Sequence[int]], chosen: Iterable[int]
+) -> list[tuple[int, int]]:
     """Return (row, equal slots) of the chosen rows that share a slot with the query, best first, then by number."""
     found = [(row, agreement(query, rows[row])) for row in chosen]
-    return sorted(((row, equal) for row, equal in found if equal), key=lambda match: (-match[1], match[0]))
+    return sorted(
+        ((row, equal) for row, equal in found if equal),
+        key=lambda match: (-match[1], match[0]),
+    )
 
 
 def containment(equal: int, k: int, q: int, x: int) -> Fraction:
@@ -86,7 +108,9 @@ def reaches(equal: int, k: int, q: int, x: int, threshold: float, slack: float) 
     if not slack or x < wanted:
         return False
     expected = k * wanted / (q + x - wanted)
-    return (expected - equal) ** 2 <= Fraction(slack) ** 2 * expected * (1 - expected / k)
+    return (expected - equal) ** 2 <= Fraction(slack) ** 2 * expected * (
+        1 - expected / k
+    )
 
 
 def passed(equal: int, k: int, depth: int) -> Fraction:
@@ -116,6 +140,11 @@ def miss(equal: int, k: int, trees: int, depths: Sequence[int]) -> Fraction:
         return product
 
     for depth in depths:
-        ways = times([comb(w, i) - (comb(w - depth, i - depth) if i >= depth else 0) for i in range(w + 1)])
+        ways = times(
+            [
+                comb(w, i) - (comb(w - depth, i - depth) if i >= depth else 0)
+                for i in range(w + 1)
+            ]
+        )
     ways = times([comb(k - w * len(depths), i) for i in range(k - w * len(depths) + 1)])
     return Fraction(ways[equal], comb(k, equal))

@@ -13,7 +13,10 @@ def distance(a, b):
 def within(codes, query, radius):
     """Return (row, distance) of all codes within the radius, the nearest first, then the first rows."""
     found = [(row, distance(code, query)) for row, code in enumerate(codes)]
-    return sorted((pair for pair in found if pair[1] <= radius), key=lambda pair: (pair[1], pair[0]))
+    return sorted(
+        (pair for pair in found if pair[1] <= radius),
+        key=lambda pair: (pair[1], pair[0]),
+    )
 
 
 def nearest(codes, query, k):
@@ -23,7 +26,9 @@ def nearest(codes, query, k):
 def pairs(codes, radius):
     """Return (i, j, distance) of all pairs i < j within the radius."""
     n = len(codes)
-    found = [(i, j, distance(codes[i], codes[j])) for i in range(n) for j in range(i + 1, n)]
+    found = [
+        (i, j, distance(codes[i], codes[j])) for i in range(n) for j in range(i + 1, n)
+    ]
     return [pair for pair in found if pair[2] <= radius]
 
 
@@ -36,13 +41,20 @@ def similarity(a, b):
 def similar(codes, query, least=0.0):
     """Return (row, similarity) of all codes with at least this similarity, above 0; the most similar first."""
     found = [(row, similarity(code, query)) for row, code in enumerate(codes)]
-    return sorted((pair for pair in found if pair[1] >= least and pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
+    return sorted(
+        (pair for pair in found if pair[1] >= least and pair[1] > 0),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
 
 
 def similar_pairs(codes, least):
     """Return (i, j, similarity) of all pairs i < j with at least this similarity."""
     n = len(codes)
-    found = [(i, j, similarity(codes[i], codes[j])) for i in range(n) for j in range(i + 1, n)]
+    found = [
+        (i, j, similarity(codes[i], codes[j]))
+        for i in range(n)
+        for j in range(i + 1, n)
+    ]
     return [pair for pair in found if pair[2] >= least]
 
 
@@ -50,7 +62,10 @@ def keepers(codes, radius, order=None):
     """Return the keeper of each row: the first kept row, in the order of preference, within the radius; or itself."""
     kept, keeper = [], {}
     for row in range(len(codes)) if order is None else order:
-        keeper[row] = next((other for other in kept if distance(codes[row], codes[other]) <= radius), row)
+        keeper[row] = next(
+            (other for other in kept if distance(codes[row], codes[other]) <= radius),
+            row,
+        )
         if keeper[row] == row:
             kept.append(row)
     return [keeper[row] for row in range(len(codes))]

@@ -7,7 +7,13 @@ WEAK, POLYNOMIAL, SHIFT, ADD_SHIFT, TABULATION = 60, 61, 62, 63, 64  # domains
 
 def polynomial(coefficients: list[int], x: int, prime: int, buckets: int) -> int:
     """Return the bucket of x under a polynomial, the highest power first."""
-    value = sum(c * pow(x, len(coefficients) - 1 - j, prime) for j, c in enumerate(coefficients)) % prime
+    value = (
+        sum(
+            c * pow(x, len(coefficients) - 1 - j, prime)
+            for j, c in enumerate(coefficients)
+        )
+        % prime
+    )
     return value % buckets
 
 

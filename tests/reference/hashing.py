@@ -60,7 +60,10 @@ def key_of(seed: "int | Key") -> Key:
     """Return the key that a seed gives, or the one that is given in its place."""
     if isinstance(seed, Key):
         return seed
-    a, c, e = (multiplier(draw(seed, domain, 0)) for domain in (Domain.TOKEN, Domain.NGRAM, Domain.CHARACTER))
+    a, c, e = (
+        multiplier(draw(seed, domain, 0))
+        for domain in (Domain.TOKEN, Domain.NGRAM, Domain.CHARACTER)
+    )
     return Key(a, c, e, draw(seed, Domain.INTEGER, 0))
 
 
@@ -74,7 +77,10 @@ def horner(coefficients: list[int], x: int) -> int:
 
 def polynomial(data: bytes, seed: "int | Key") -> int:
     """Return H(data): the seven-byte limbs, then the length, as a polynomial modulo P."""
-    limbs = [int.from_bytes(data[start : start + LIMB_BYTES], "little") for start in range(0, len(data), LIMB_BYTES)]
+    limbs = [
+        int.from_bytes(data[start : start + LIMB_BYTES], "little")
+        for start in range(0, len(data), LIMB_BYTES)
+    ]
     return horner([*limbs, len(data)], key_of(seed).bytes)
 
 

@@ -53,7 +53,9 @@ def members_end(line, at, members, depth):
         name = string_end(line, at)
         if members is not None and b"\\" in line[at:name]:
             raise Undecided
-        value = SPACE.match(line, expect(b":", line, SPACE.match(line, name).end())).end()
+        value = SPACE.match(
+            line, expect(b":", line, SPACE.match(line, name).end())
+        ).end()
         end = value_end(line, value, depth)
         if members is not None:
             members[line[at + 1 : name - 1]] = line[value:end]
@@ -78,7 +80,11 @@ def value_end(line, at, depth):
     if line[at : at + 1] in (b"{", b"["):
         if depth == DEPTH:
             raise Undecided
-        return members_end(line, at, None, depth + 1) if line[at] == ord("{") else elements_end(line, at, depth + 1)
+        return (
+            members_end(line, at, None, depth + 1)
+            if line[at] == ord("{")
+            else elements_end(line, at, depth + 1)
+        )
     if line[at : at + 1] == b'"':
         return string_end(line, at)
     found = NUMBER.match(line, at) or LITERAL.match(line, at)
@@ -92,7 +98,9 @@ def string_end(line, at):
     if not found:
         raise Undecided
     try:
-        json.loads(found[0].decode()).encode()  # neither decodes nor encodes lone surrogates
+        json.loads(
+            found[0].decode()
+        ).encode()  # neither decodes nor encodes lone surrogates
     except UnicodeError:
         raise Undecided from None
     return found.end()

@@ -54,7 +54,9 @@ def is_empty(signature: Sequence[int]) -> bool:
 def similarity(a: Sequence[int], b: Sequence[int]) -> float:
     """Return the fraction of equal slots, 0 if either signature is empty."""
     if len(a) != len(b):
-        raise ValueError(f"signatures of {len(a)} and {len(b)} slots cannot be compared")
+        raise ValueError(
+            f"signatures of {len(a)} and {len(b)} slots cannot be compared"
+        )
     if is_empty(a) or is_empty(b):
         return 0.0
     return sum(x == y for x, y in zip(a, b, strict=False)) / len(a)
@@ -63,7 +65,9 @@ def similarity(a: Sequence[int], b: Sequence[int]) -> float:
 def band_keys(signature: Sequence[int], bands: int, rows: int) -> list[int]:
     """Return one bucket key per band; EMPTY in all of them for an empty signature."""
     if bands * rows > len(signature):
-        raise ValueError(f"{bands} bands of {rows} rows need more than {len(signature)} slots")
+        raise ValueError(
+            f"{bands} bands of {rows} rows need more than {len(signature)} slots"
+        )
     if is_empty(signature):
         return [EMPTY] * bands
     keys = []
@@ -83,7 +87,12 @@ def is_candidate(a: Sequence[int], b: Sequence[int]) -> bool:
 def candidate_pairs(keys: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Return the pairs i < j of rows that share a key in some band, sorted, each once."""
     n = len(keys)
-    return [(i, j) for i in range(n) for j in range(i + 1, n) if is_candidate(keys[i], keys[j])]
+    return [
+        (i, j)
+        for i in range(n)
+        for j in range(i + 1, n)
+        if is_candidate(keys[i], keys[j])
+    ]
 
 
 def fingerprint(tokens: Iterable[int], key: tuple[int, int]) -> tuple[int, int, int]:

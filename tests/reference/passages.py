@@ -36,7 +36,9 @@ def units_of(text: str, unit: str) -> list[Unit]:
         if kind == "separator" or (kind == "mark" and not begun_by):
             begun_by = ""
         elif kind == "mark" or (kind == "letter" and begun_by == "letter"):
-            found[-1] = Unit(found[-1].value + chr(lower(ord(character))), found[-1].start, i + 1)
+            found[-1] = Unit(
+                found[-1].value + chr(lower(ord(character))), found[-1].start, i + 1
+            )
         else:
             found.append(Unit(chr(lower(ord(character))), i, i + 1))
             begun_by = kind
@@ -53,7 +55,9 @@ def maximal_matches(left: Values, right: Values, length: int, same: bool) -> set
         for y, b in enumerate(right):
             for i in range(len(a)):
                 for j in range(len(b)):
-                    if (same and (x, i) >= (y, j)) or (i and j and a[i - 1] == b[j - 1]):
+                    if (same and (x, i) >= (y, j)) or (
+                        i and j and a[i - 1] == b[j - 1]
+                    ):
                         continue
                     n = equal_units(a, i, b, j)
                     if n >= length:
@@ -69,7 +73,9 @@ def equal_units(a: Sequence[str], i: int, b: Sequence[str], j: int) -> int:
     return n
 
 
-def occurrences(texts: Values, length: int) -> dict[tuple[str, ...], list[tuple[int, int]]]:
+def occurrences(
+    texts: Values, length: int
+) -> dict[tuple[str, ...], list[tuple[int, int]]]:
     """Return the places of each run of so many units, in order."""
     found: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for row, text in enumerate(texts):
@@ -78,7 +84,9 @@ def occurrences(texts: Values, length: int) -> dict[tuple[str, ...], list[tuple[
     return found
 
 
-def listed_matches(held: Values, texts: Values, length: int, most_copies: "int | None", same: bool) -> set[Match]:
+def listed_matches(
+    held: Values, texts: Values, length: int, most_copies: "int | None", same: bool
+) -> set[Match]:
     """Return the matches that are listed: x are held texts, y are texts."""
     matches = maximal_matches(held, texts, length, same)
     if most_copies is None:
@@ -86,12 +94,19 @@ def listed_matches(held: Values, texts: Values, length: int, most_copies: "int |
     places = occurrences(held, length)
 
     def rare(match: Match) -> bool:
-        runs = (held[match.x][match.x_unit + t :][:length] for t in range(match.units - length + 1))
+        runs = (
+            held[match.x][match.x_unit + t :][:length]
+            for t in range(match.units - length + 1)
+        )
         return any(len(places[tuple(run)]) <= most_copies for run in runs)
 
     found = {match for match in matches if rare(match)}
     for y, text in enumerate(texts):
-        spans = [(match.y_unit, match.y_unit + match.units) for match in found if match.y == y]
+        spans = [
+            (match.y_unit, match.y_unit + match.units)
+            for match in found
+            if match.y == y
+        ]
         for j in range(len(text) - length + 1):
             before = places.get(tuple(text[j : j + length]), [])
             if len(before) <= most_copies or (same and before[0] == (y, j)):
@@ -130,6 +145,10 @@ def without(text: str, units: Sequence[Unit], left_out: Sequence[bool]) -> str:
         count = len(list(group))
         if out:
             made += text[at : units[number].start]
-            at = units[number + count].start if number + count < len(units) else len(text)
+            at = (
+                units[number + count].start
+                if number + count < len(units)
+                else len(text)
+            )
         number += count
     return made + text[at:]

@@ -6,10 +6,17 @@ from math import log1p, sqrt
 
 def osa(a, b):
     """Least insertions, deletions, replacements and exchanges of neighbours; no substring is edited twice."""
-    rows = [[max(i, j) if not (i and j) else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    rows = [
+        [max(i, j) if not (i and j) else 0 for j in range(len(b) + 1)]
+        for i in range(len(a) + 1)
+    ]
     for i in range(1, len(a) + 1):
         for j in range(1, len(b) + 1):
-            rows[i][j] = min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]))
+            rows[i][j] = min(
+                rows[i - 1][j] + 1,
+                rows[i][j - 1] + 1,
+                rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+            )
             if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                 rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
     return rows[-1][-1]
@@ -31,8 +38,13 @@ def jaro_winkler(a, b):
         return 0.0
     right = [b[j] for j in sorted(used)]
     exchanged = sum(x != y for x, y in zip(left, right, strict=True)) // 2
-    found = (len(left) / len(a) + len(left) / len(b) + (len(left) - exchanged) / len(left)) / 3
-    prefix = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    found = (
+        len(left) / len(a) + len(left) / len(b) + (len(left) - exchanged) / len(left)
+    ) / 3
+    prefix = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+        min(len(a), len(b)),
+    )
     return found + min(4, prefix) * 0.1 * (1 - found) if found > 0.7 else found
 
 
@@ -56,7 +68,14 @@ def cosine(a, b, texts, counts, terms):
     total = sum(counts)
 
     def weight(term):
-        return log1p(total / sum(count for text, count in zip(texts, counts, strict=True) if term in terms(text)))
+        return log1p(
+            total
+            / sum(
+                count
+                for text, count in zip(texts, counts, strict=True)
+                if term in terms(text)
+            )
+        )
 
     both = sum(weight(term) ** 2 for term in terms(a) & terms(b))
     lengths = [sqrt(sum(weight(term) ** 2 for term in terms(text))) for text in (a, b)]
@@ -64,7 +83,9 @@ def cosine(a, b, texts, counts, terms):
 
 
 def text_similarity(a, b, texts, counts):
-    found = (cosine(a, b, texts, counts, words) + cosine(a, b, texts, counts, trigrams)) / 2
+    found = (
+        cosine(a, b, texts, counts, words) + cosine(a, b, texts, counts, trigrams)
+    ) / 2
     if numbers(a) and numbers(b):
         found *= (1 + cosine(a, b, texts, counts, numbers)) / 2
     return found
@@ -93,7 +114,9 @@ def neighbour_pairs(values_a, values_b, window):
     """The pairs of the sorted-neighbourhood method; None is no value."""
     rows = [(value, 0, row) for row, value in enumerate(values_a) if value is not None]
     if values_b is not None:
-        rows += [(value, 1, row) for row, value in enumerate(values_b) if value is not None]
+        rows += [
+            (value, 1, row) for row, value in enumerate(values_b) if value is not None
+        ]
     rows.sort()
     pairs = set()
     for place, (_, table, row) in enumerate(rows):
@@ -149,7 +172,9 @@ def best_bipartite_sum(pairs, n, m):
             column = following
         while column:
             p[column], column = p[way[column]], way[column]
-    return -sum(cost[p[column] - 1][column - 1] for column in range(1, m + 1) if p[column])
+    return -sum(
+        cost[p[column] - 1][column - 1] for column in range(1, m + 1) if p[column]
+    )
 
 
 def greedy_matching(pairs):
@@ -164,7 +189,9 @@ def greedy_matching(pairs):
 
 def points(fields, full=100.0, penalty=1.0):
     """The points of a pair: for each field the number of edits, or None if a value is missing (half of the points)."""
-    return sum(full / 2 if d is None else max(0.0, full - penalty * d * d) for d in fields)
+    return sum(
+        full / 2 if d is None else max(0.0, full - penalty * d * d) for d in fields
+    )
 
 
 def rewritten(a, b, lines):

@@ -44,4 +44,6 @@ def choose(threshold: float, num_perm: int, recall: float) -> tuple[int, int]:
         bands = num_perm // rows
         if probability(threshold, bands, rows) >= recall:
             return bands, rows
-    raise ValueError(f"no banding of {num_perm} slots finds similarity {threshold} with {recall}")
+    raise ValueError(
+        f"no banding of {num_perm} slots finds similarity {threshold} with {recall}"
+    )

@@ -34,7 +34,9 @@ def prefix(length: int, least: Fraction) -> int:
 
 def positions(length: int, i: int, least: Fraction) -> range:
     """Return the positions j at which a string can have the symbol at position i of one of this length."""
-    return range(1, max(0, math.floor((length * (1 - least) - i + 1 + least) / least)) + 1)
+    return range(
+        1, max(0, math.floor((length * (1 - least) - i + 1 + least) / least)) + 1
+    )
 
 
 def meeting(universe: int, length: int, least: Fraction) -> Fraction:
@@ -45,11 +47,21 @@ def meeting(universe: int, length: int, least: Fraction) -> Fraction:
     """
     at = [[Fraction(0)] * universe]
     for i in range(1, length + 1):
-        ways = [math.comb(k, i - 1) * math.comb(universe - 1 - k, length - i) for k in range(universe)]
+        ways = [
+            math.comb(k, i - 1) * math.comb(universe - 1 - k, length - i)
+            for k in range(universe)
+        ]
         at.append([Fraction(way, math.comb(universe, length)) for way in ways])
     indexed = range(1, prefix(length, least) + 1)
     met = [(i, j) for i in indexed for j in positions(length, i, least) if j in indexed]
-    return sum((left * right for i, j in met for left, right in zip(at[i], at[j], strict=True)), Fraction(0))
+    return sum(
+        (
+            left * right
+            for i, j in met
+            for left, right in zip(at[i], at[j], strict=True)
+        ),
+        Fraction(0),
+    )
 
 
 def triples(length: int, least: Fraction) -> Iterator[tuple[int, int, int]]:
@@ -58,12 +70,16 @@ def triples(length: int, least: Fraction) -> Iterator[tuple[int, int, int]]:
         p = length - i
         for q in range(math.floor(length / least) + 1):
             for j in range(1, math.floor(length / least) + 1):
-                shared, union = (q + 1, length + j - 1) if p >= q else (p + 1, i + j - 1 + q)
+                shared, union = (
+                    (q + 1, length + j - 1) if p >= q else (p + 1, i + j - 1 + q)
+                )
                 if Fraction(shared, union) >= least:
                     yield i, j, q
 
 
-def suffix_index_pairs(strings: Sequence[str], order: Sequence[str], least: Fraction) -> set[tuple[int, int]]:
+def suffix_index_pairs(
+    strings: Sequence[str], order: Sequence[str], least: Fraction
+) -> set[tuple[int, int]]:
     """Return the pairs that meet in a bucket (symbol, position, length of the suffix)."""
     buckets: dict[tuple[str, int, int], list[int]] = {}
     full = [(number, string) for number, string in enumerate(strings) if string]
@@ -79,11 +95,17 @@ def suffix_index_pairs(strings: Sequence[str], order: Sequence[str], least: Frac
     return found
 
 
-def similar_pairs(sets: Sequence[Collection[object]], least: Fraction) -> set[tuple[int, int]]:
+def similar_pairs(
+    sets: Sequence[Collection[object]], least: Fraction
+) -> set[tuple[int, int]]:
     """Return the pairs of sets that are not empty with a Jaccard similarity of at least J, by comparing all."""
     found = set()
     for j, right in enumerate(map(set, sets)):
         for i, left in enumerate(map(set, sets[:j])):
-            if left and right and Fraction(len(left & right), len(left | right)) >= least:
+            if (
+                left
+                and right
+                and Fraction(len(left & right), len(left | right)) >= least
+            ):
                 found.add((i, j))
     return found

@@ -15,11 +15,16 @@ def vector(token: int, words: int, seed: int) -> list[int]:
     return [1 if hashed >> i & 1 else -1 for hashed in hashes for i in range(64)]
 
 
-def counters(tokens: Sequence[int], words: int, seed: int, weights: Sequence[int] | None = None) -> list[int]:
+def counters(
+    tokens: Sequence[int], words: int, seed: int, weights: Sequence[int] | None = None
+) -> list[int]:
     """Return the sum of the tokens' vectors, each times its weight."""
     found = [0] * (64 * words)
     for token, weight in zip(tokens, weights or [1] * len(tokens), strict=True):
-        found = [c + weight * sign for c, sign in zip(found, vector(token, words, seed), strict=True)]
+        found = [
+            c + weight * sign
+            for c, sign in zip(found, vector(token, words, seed), strict=True)
+        ]
     return found
 
 
@@ -36,7 +41,10 @@ def dots(x: Sequence[float], vectors: Sequence[Sequence[int]]) -> list[float]:
 
 def words_of(bits: Sequence[bool]) -> list[int]:
     """Return bits as words of 64, the lowest first."""
-    return [sum(bool(bit) << i for i, bit in enumerate(bits[at : at + 64])) for at in range(0, len(bits), 64)]
+    return [
+        sum(bool(bit) << i for i, bit in enumerate(bits[at : at + 64]))
+        for at in range(0, len(bits), 64)
+    ]
 
 
 def code(values: Sequence[float], zero: str = "minus", seed: int = 1) -> list[int]:
@@ -53,7 +61,9 @@ def code(values: Sequence[float], zero: str = "minus", seed: int = 1) -> list[in
             state = mix64(mix64(state ^ above) ^ at)
         for i, value in enumerate(values):
             if value == 0:
-                drawn = mix64(state ^ draw(seed, SIMHASH_ZERO, 1 + i // 64)) >> i % 64 & 1
+                drawn = (
+                    mix64(state ^ draw(seed, SIMHASH_ZERO, 1 + i // 64)) >> i % 64 & 1
+                )
                 bits[i] = bool(drawn) != flip
     words = words_of(bits)
     if all(word == MASK64 for word in words):
@@ -78,7 +88,9 @@ def probability_of_difference(common: int, only_a: int, only_b: int) -> Fraction
 
     def above_zero(n: int, offset: int) -> Fraction:
         """Return the probability that offset and the sum of n signs are above zero together."""
-        return Fraction(sum(math.comb(n, k) for k in range(n + 1) if offset + 2 * k - n > 0), 2**n)
+        return Fraction(
+            sum(math.comb(n, k) for k in range(n + 1) if offset + 2 * k - n > 0), 2**n
+        )
 
     total = Fraction(0)
     for k in range(common + 1):
@@ -104,7 +116,9 @@ def golden() -> dict[str, object]:
             "weights": weights,
             "seed": f"{seed:016x}",
             "counters": counters(tokens, 2, seed, weights),
-            "code": [f"{word:016x}" for word in code(counters(tokens, 2, seed, weights))],
+            "code": [
+                f"{word:016x}" for word in code(counters(tokens, 2, seed, weights))
+            ],
         }
         for name, (tokens, weights) in sets.items()
         for seed in (1, MASK64)
@@ -113,7 +127,11 @@ def golden() -> dict[str, object]:
     columns = [vector(j, 1, 1) for j in range(4)]
     drawn = [list(row) for row in zip(*columns, strict=True)]
     signs = [
-        {"vector": x, "zero": zero, "code": [f"{word:016x}" for word in code(dots(x, drawn), zero, 1)]}
+        {
+            "vector": x,
+            "zero": zero,
+            "code": [f"{word:016x}" for word in code(dots(x, drawn), zero, 1)],
+        }
         for x in vectors
         for zero in ("minus", "plus", "random")
     ]

@@ -23,7 +23,10 @@ def slot_of_key(key, band=0):
 
 def band_tags(signature, bands, rows):
     """Return the tag of each band: the upper half of its key; None for an empty signature, which is in no table."""
-    return [None if is_empty(signature) else key >> 32 for key in band_keys(signature, bands, rows)]
+    return [
+        None if is_empty(signature) else key >> 32
+        for key in band_keys(signature, bands, rows)
+    ]
 
 
 def tag_of_integer(name):
@@ -44,7 +47,9 @@ def checksum(data):
     sums = [1, 2, 3, 4]
     for at in range(0, len(data), 8):
         lane = at // 8 % 4
-        product = (sums[lane] ^ int.from_bytes(data[at : at + 8], "little")) * GOLDEN & MASK64
+        product = (
+            sums[lane] ^ int.from_bytes(data[at : at + 8], "little")
+        ) * GOLDEN & MASK64
         sums[lane] = product ^ product >> 32
     whole = len(data)
     for value in sums:
@@ -86,7 +91,9 @@ class Tables:
     def release(self, rows):
         """Free rows and forget their names."""
         self.in_use.difference_update(rows)
-        self.names = {name: row for name, row in self.names.items() if row in self.in_use}
+        self.names = {
+            name: row for name, row in self.names.items() if row in self.in_use
+        }
 
     def agree(self, a, b):
         """Tell whether two signatures agree in all slots of some band; an empty one agrees with nothing."""
@@ -113,7 +120,9 @@ class Tables:
     def bucket_sizes(self):
         """Return how many buckets hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of the squares."""
         counts = [len(rows) for rows in self.buckets().values()]
-        sizes = [sum(count.bit_length() == i + 1 for count in counts) for i in range(32)]
+        sizes = [
+            sum(count.bit_length() == i + 1 for count in counts) for i in range(32)
+        ]
         return sizes, max(counts, default=0), sum(count * count for count in counts)
 
 

@@ -40,7 +40,9 @@ def test_mix64_is_a_bijection(x):
 @given(WORD64, st.sampled_from(Domain), st.integers(0, 2**17))
 def test_draw_is_a_splitmix64_stream(seed, domain, i):
     state = mix64((seed + domain * 0x9E3779B97F4A7C15) % 2**64)
-    assert draw(seed, domain, i) == mix64((state + (i + 1) * 0x9E3779B97F4A7C15) % 2**64)
+    assert draw(seed, domain, i) == mix64(
+        (state + (i + 1) * 0x9E3779B97F4A7C15) % 2**64
+    )
 
 
 def test_multiplier_is_never_zero():
@@ -99,7 +101,9 @@ def test_integer_tokens():
     ],
 )
 def test_classes(kind, characters):
-    assert {c: text.classify(ord(c)) for c in characters} == dict.fromkeys(characters, kind)
+    assert {c: text.classify(ord(c)) for c in characters} == dict.fromkeys(
+        characters, kind
+    )
 
 
 def test_every_letter_has_a_name():
@@ -112,7 +116,21 @@ def test_lower_case_is_one_code_point():
     longer = [c for c in range(0x110000) if len(chr(c).lower()) != 1]
     assert longer == [0x130]
     assert text.lower(0x130) == ord("i")
-    pairs = ["aa", "Aa", "Éé", "ẞß", "ßß", "Σσ", "ςς", "Яя", "ǅǆ", "Ⅷⅷ", "Ⓐⓐ", "Ⴀⴀ", "Აა"]
+    pairs = [
+        "aa",
+        "Aa",
+        "Éé",
+        "ẞß",
+        "ßß",
+        "Σσ",
+        "ςς",
+        "Яя",
+        "ǅǆ",
+        "Ⅷⅷ",
+        "Ⓐⓐ",
+        "Ⴀⴀ",
+        "Აა",
+    ]
     pairs += ["Ꭰꭰ", "\u212ak", "\u2126ω", "Ⱥⱥ", "𐐀𐐨", "中中"]
     for upper, low in pairs:
         assert chr(text.lower(ord(upper))) == low
@@ -158,7 +176,11 @@ def test_words(line, expected):
 def test_words_are_pure_and_complete(anything, dense):
     line = anything + dense
     kinds = [text.classify(ord(c)) for c in line]
-    kept = [chr(text.lower(ord(c))) for c, kind in zip(line, kinds, strict=False) if kind in ("letter", "solo")]
+    kept = [
+        chr(text.lower(ord(c)))
+        for c, kind in zip(line, kinds, strict=False)
+        if kind in ("letter", "solo")
+    ]
     found = text.words(line)
     assert [c for word in found for c in word if text.classify(ord(c)) != "mark"] == [
         c for c in kept if text.classify(ord(c)) != "mark"
@@ -176,8 +198,12 @@ def test_word_shingles_by_hand():
     line = "The  QUICK fox; the"
     assert text.word_shingles(line, 1, 9) == [mix64(x) for x in h]
     assert text.word_shingles(line, 1, 9)[0] == hashing.token_of_bytes(b"the", 9)
-    assert text.word_shingles(line, 2, 9) == [mix64((h[i] * c + h[i + 1]) % P) for i in range(3)]
-    assert text.word_shingles(line, 3, 9) == [mix64((h[i] * c**2 + h[i + 1] * c + h[i + 2]) % P) for i in range(2)]
+    assert text.word_shingles(line, 2, 9) == [
+        mix64((h[i] * c + h[i + 1]) % P) for i in range(3)
+    ]
+    assert text.word_shingles(line, 3, 9) == [
+        mix64((h[i] * c**2 + h[i + 1] * c + h[i + 2]) % P) for i in range(2)
+    ]
 
 
 def test_character_shingles_by_hand():
@@ -196,7 +222,9 @@ def test_short_text_is_one_shingle_and_empty_text_none():
     assert text.character_shingles("", 3, 0) == []
     assert text.character_shingles("ab", 5, 0) == text.character_shingles("ab", 2, 0)
     assert len(text.character_shingles(" ", 5, 0)) == 1
-    assert text.word_shingles("la la la la", 2, 0) == text.word_shingles("la la", 2, 0) * 3
+    assert (
+        text.word_shingles("la la la la", 2, 0) == text.word_shingles("la la", 2, 0) * 3
+    )
 
 
 # Signatures
@@ -225,7 +253,9 @@ def test_empty_signature(scheme):
 
 def test_classic_by_hand():
     x = mix64(12345) % P
-    functions = [(multiplier(draw(3, 5, 2 * i)), draw(3, 5, 2 * i + 1) % P) for i in range(5)]
+    functions = [
+        (multiplier(draw(3, 5, 2 * i)), draw(3, 5, 2 * i + 1) % P) for i in range(5)
+    ]
     assert minhash.classic([12345], 5, 3) == [(a * x + b) % P for a, b in functions]
 
 
@@ -253,7 +283,9 @@ def test_similarity_is_unbiased(scheme):
     total = 0.0
     for seed in range(trials):
         tokens = [hashing.token_of_int(i, seed) for i in range(common + 2 * own)]
-        total += minhash.similarity(scheme(tokens[own:], k, seed), scheme(tokens[:-own], k, seed))
+        total += minhash.similarity(
+            scheme(tokens[own:], k, seed), scheme(tokens[:-own], k, seed)
+        )
     # The fast scheme's variance is below the classic's, so the classic's bounds both.
     assert abs(total / trials - j) < 4 * math.sqrt(j * (1 - j) / (k * trials))
 
@@ -289,8 +321,13 @@ def test_candidates_follow_the_s_curve():
     found = 0
     for seed in range(trials):
         tokens = [hashing.token_of_int(i, seed) for i in range(common + 2 * own)]
-        a, b = (minhash.classic(t, bands * rows, seed) for t in (tokens[own:], tokens[:-own]))
-        found += minhash.is_candidate(*(minhash.band_keys(s, bands, rows) for s in (a, b)))
+        a, b = (
+            minhash.classic(t, bands * rows, seed)
+            for t in (tokens[own:], tokens[:-own])
+        )
+        found += minhash.is_candidate(
+            *(minhash.band_keys(s, bands, rows) for s in (a, b))
+        )
     p = scurve.probability(common / (common + 2 * own), bands, rows)
     assert abs(found / trials - p) < 4 * math.sqrt(p * (1 - p) / trials)
 
@@ -301,7 +338,11 @@ def test_fingerprint():
     assert minhash.fingerprint([3 + (5 << 32)], key) == (1, 2**60 - 3, 2**40 + 4)
     # (2^60 - 3 + (2^40 + 9) i) (2^60 - 4 + (2^40 + 9) i), and i^2 = -1
     x, y = (2**60 - 3) * (2**60 - 4) - (2**40 + 9) ** 2, (2**40 + 9) * (2**61 - 7)
-    assert minhash.fingerprint([3, 4], key) == minhash.fingerprint([4, 3], key) == (2, x % P, y % P)
+    assert (
+        minhash.fingerprint([3, 4], key)
+        == minhash.fingerprint([4, 3], key)
+        == (2, x % P, y % P)
+    )
     assert minhash.fingerprint([3, 4], key) != minhash.fingerprint([3, 4, 4], key)
     # Equal numbers, sums and sums of squares.
     assert minhash.fingerprint([1, 5, 6], key) != minhash.fingerprint([2, 3, 7], key)
@@ -316,8 +357,12 @@ def test_steepest_point_of_degenerate_curves():
 @given(st.integers(1, 60), st.integers(2, 30))
 def test_curve_is_nowhere_steeper(bands, rows):
     slope = scurve.steepest(bands, rows)[1]
-    assert all(scurve.slope(i / 200, bands, rows) <= slope * (1 + 1e-9) for i in range(201))
-    assert scurve.probability(scurve.half_point(bands, rows), bands, rows) == pytest.approx(0.5)
+    assert all(
+        scurve.slope(i / 200, bands, rows) <= slope * (1 + 1e-9) for i in range(201)
+    )
+    assert scurve.probability(
+        scurve.half_point(bands, rows), bands, rows
+    ) == pytest.approx(0.5)
 
 
 def test_choose_refuses_the_impossible():

@@ -22,7 +22,11 @@ def library_prefix(length, least):
 def library_lengths(length, least):
     """Return the sizes that can reach the threshold with one of this size."""
     rule = rule_of("jaccard", least).of_kernels
-    return [other for other in range(1, 4 * length) if setjoin.need(rule, other, length) <= min(other, length)]
+    return [
+        other
+        for other in range(1, 4 * length)
+        if setjoin.need(rule, other, length) <= min(other, length)
+    ]
 
 
 def library_triples(length, least):
@@ -75,13 +79,17 @@ def test_f37_prefixes():
 def test_f37_prefixes_of_all_thresholds():
     for hundredths in range(1, 101):
         for length in range(1, 60):
-            assert library_prefix(length, hundredths / 100) == book.prefix(length, F(hundredths, 100)), hundredths
+            assert library_prefix(length, hundredths / 100) == book.prefix(
+                length, F(hundredths, 100)
+            ), hundredths
 
 
 def test_f38_positions():
     nine = F(9, 10)
     assert [list(book.positions(10, i, nine)) for i in (1, 2)] == [[1, 2], [1]]
-    looked_up = [("acdefghijk"[i - 1], j) for i in (1, 2) for j in book.positions(10, i, nine)]
+    looked_up = [
+        ("acdefghijk"[i - 1], j) for i in (1, 2) for j in book.positions(10, i, nine)
+    ]
     assert looked_up == [("a", 1), ("a", 2), ("c", 1)]
     union = set("acdefghijk") | set("bcdefghijk")
     assert F(len(set("acdefghijk") & set("bcdefghijk")), len(union)) == F(9, 11) < nine
@@ -104,14 +112,19 @@ def test_f38_random_sets():
 def test_f39_e20_e21_suffixes():
     """p and q are lengths of suffixes; three quotients that the book calls above .8 are below it."""
     indexed = range(1, book.prefix(10, F(9, 10)) + 1)
-    assert [("acdefghijk"[i - 1], i, 10 - i) for i in indexed] == [("a", 1, 9), ("c", 2, 8)]
+    assert [("acdefghijk"[i - 1], i, 10 - i) for i in indexed] == [
+        ("a", 1, 9),
+        ("c", 2, 8),
+    ]
     eight = F(8, 10)
     found = list(book.triples(10, eight))
     table = {
         (1, 7): [1], (1, 8): [1, 2], (1, 9): [1, 2, 3], (1, 10): [1, 2], (1, 11): [1],
         (2, 7): [1], (2, 8): [1, 2], (2, 9): [1], (3, 7): [1],
     }  # fmt: skip
-    assert {(i, q): [j for a, j, b in found if (a, b) == (i, q)] for i, _, q in found} == table
+    assert {
+        (i, q): [j for a, j, b in found if (a, b) == (i, q)] for i, _, q in found
+    } == table
     assert len(found) == 14
     assert max(F(10, 13), F(9, 12), F(7, 9 + 1)) < eight
     assert [len(list(book.triples(20, F(n, 10)))) for n in (9, 8)] == [14, 61]

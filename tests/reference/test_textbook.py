@@ -28,7 +28,9 @@ def test_a4_jaccard_distance_is_a_metric():
     rows = range(4)
     subsets = [set(c) for size in range(1, 5) for c in combinations(rows, size)]
     for a, b, c in product(subsets, repeat=3):
-        assert (1 - sets.jaccard(a, b)) + (1 - sets.jaccard(b, c)) >= 1 - sets.jaccard(a, c)
+        assert (1 - sets.jaccard(a, b)) + (1 - sets.jaccard(b, c)) >= 1 - sets.jaccard(
+            a, c
+        )
 
 
 def test_d1_f1_character_shingles():
@@ -87,7 +89,9 @@ def test_a6_variance_of_the_estimate():
 
 
 def test_d5_d6_signatures_and_their_similarity():
-    columns = textbook.columns_of(["0110", "0011", "1000", "0101", "0001", "1100", "0010"])
+    columns = textbook.columns_of(
+        ["0110", "0011", "1000", "0101", "0001", "1100", "0010"]
+    )
     ranks = [(1, 2, 3, 4, 5, 6, 7), (7, 6, 5, 4, 3, 2, 1), (6, 3, 1, 7, 2, 5, 4)]
     rows = [textbook.minhash_by_rank(columns, rank) for rank in ranks]
     assert rows == [[3, 1, 1, 2], [2, 2, 1, 3], [1, 5, 3, 2]]
@@ -102,7 +106,9 @@ def test_d5_d6_signatures_and_their_similarity():
     }
     for (i, j), (true, estimate) in expected.items():
         assert sets.jaccard(columns[i - 1], columns[j - 1]) == true
-        assert minhash.similarity(signatures[i - 1], signatures[j - 1]) == float(estimate)
+        assert minhash.similarity(signatures[i - 1], signatures[j - 1]) == float(
+            estimate
+        )
 
 
 def test_f6_minhash_of_the_order_beadc():
@@ -122,9 +128,19 @@ def test_f7_row_algorithm_row_by_row():
     trace = textbook.row_algorithm(columns, hashes, range(5))
     none = (textbook.NO_VALUE, textbook.NO_VALUE)
     assert trace[0] == [(1, 1), none, none, (1, 1)]
-    assert trace[1] == [(1, 1), none, (2, 4), (1, 1)]  # one version of the text prints "row 2"
+    assert trace[1] == [
+        (1, 1),
+        none,
+        (2, 4),
+        (1, 1),
+    ]  # one version of the text prints "row 2"
     assert trace[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
-    assert trace[3] == [(1, 0), (3, 2), (2, 0), (1, 0)]  # the text already calls this one final
+    assert trace[3] == [
+        (1, 0),
+        (3, 2),
+        (2, 0),
+        (1, 0),
+    ]  # the text already calls this one final
     assert trace[4] == [(1, 0), (3, 2), (0, 0), (1, 0)]
     assert list(zip(*trace[4], strict=False)) == [(1, 3, 0, 1), (0, 2, 0, 0)]
     expected = {
@@ -141,7 +157,9 @@ def test_f7_row_algorithm_row_by_row():
 
 def test_f11_candidates_of_one_band():
     columns = [[1, 3, 0], [0, 2, 1], [0, 1, 3], [0, 2, 1], [2, 2, 1]]
-    assert minhash.candidate_pairs([minhash.band_keys(c, 1, 3) for c in columns]) == [(1, 3)]
+    assert minhash.candidate_pairs([minhash.band_keys(c, 1, 3) for c in columns]) == [
+        (1, 3)
+    ]
 
 
 # Linear functions
@@ -168,7 +186,9 @@ def linear_collision(k: int, prime: int) -> float:
 
     Adding b keeps 0 the least exactly if no other value lies between it and the wrap.
     """
-    shifts = sum(prime - max(a * x % prime for x in range(k + 1)) for a in range(1, prime))
+    shifts = sum(
+        prime - max(a * x % prime for x in range(k + 1)) for a in range(1, prime)
+    )
     return shifts / (prime * (prime - 1))
 
 
@@ -190,7 +210,11 @@ def test_c2_linear_permutations_are_not_min_wise(k, exact, times_ideal):
 
 def test_c2_by_counting():
     prime = 23
-    wins = sum(min(range(4), key=lambda x: (a * x + b) % prime) == 0 for a in range(1, prime) for b in range(prime))
+    wins = sum(
+        min(range(4), key=lambda x: (a * x + b) % prime) == 0
+        for a in range(1, prime)
+        for b in range(prime)
+    )
     assert wins == round(linear_collision(3, prime) * prime * (prime - 1))
     for k in (2, 10, 30):
         assert linear_collision(k, 10007) == pytest.approx(farey_collision(k), rel=2e-3)
@@ -200,7 +224,11 @@ def test_c13_wrapped_products_lose_residues():
     # The text prints P = 2^64 - 57, which is composite; the largest prime below 2^64 is 2^64 - 59.
     keys = range(8, 8 * 20_001, 8)
     prime = 2**64 - 59
-    for seed in (0, 2, 3):  # a / P is above .01: a tiny multiplier would hardly ever be reduced
+    for seed in (
+        0,
+        2,
+        3,
+    ):  # a / P is above .01: a tiny multiplier would hardly ever be reduced
         a = draw(seed, Domain.CLASSIC, 0) | 1
         assert len({a * x % 2**64 % prime % 256 for x in keys}) == 32
         assert len({a * x % prime % 256 for x in keys}) == 256
@@ -286,7 +314,13 @@ def test_f13_twenty_bands_of_five():
     ("rows", "bands", "printed", "half", "approximate"),
     [
         (3, 10, ".00996 .0772 .2394 .4839 .7369 .9123 .9850 .9992 1", 0.40609, 0.46416),
-        (6, 20, ".00002 .00128 .01448 .0788 .2702 .6154 .9182 .9977 1", 0.56935, 0.60696),
+        (
+            6,
+            20,
+            ".00002 .00128 .01448 .0788 .2702 .6154 .9182 .9977 1",
+            0.56935,
+            0.60696,
+        ),
         (5, 50, ".0005 .0159 .1145 .4023 .7956 .9825 .9999 1 1", 0.42439, 0.45731),
     ],
 )
@@ -296,7 +330,9 @@ def test_f15_exercises(rows, bands, printed, half, approximate):
         assert near(scurve.probability(s, bands, rows), float(value), digits)
     assert near(scurve.half_point(bands, rows), half, 5)
     assert near(scurve.approximate_threshold(bands, rows), approximate, 5)
-    assert scurve.probability(0.01, bands, rows) == pytest.approx(bands * 0.01**rows, rel=1e-3)
+    assert scurve.probability(0.01, bands, rows) == pytest.approx(
+        bands * 0.01**rows, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ def classify(code_point: int) -> str:
     category = unicodedata.category(chr(code_point))
     if category[0] == "M":
         return "mark"
-    if (category[0] == "L" or category == "Nl") and name_of(code_point).startswith(SOLO_NAMES):
+    if (category[0] == "L" or category == "Nl") and name_of(code_point).startswith(
+        SOLO_NAMES
+    ):
         return "solo"
     if category[0] in "LN" or code_point == ord("_"):
         return "letter"
@@ -79,24 +81,36 @@ def words(text: str, lowercase: bool = True) -> list[str]:
     return found
 
 
-def word_shingles(text: str, size: int, seed: "int | Key", lowercase: bool = True) -> list[int]:
+def word_shingles(
+    text: str, size: int, seed: "int | Key", lowercase: bool = True
+) -> list[int]:
     """Return the tokens of a text's word shingles, in text order, with repetitions."""
     hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text, lowercase)]
     return _shingles(hashes, size, key_of(seed).words)
 
 
-def stop_word_shingles(text: str, stop_words: list[str], size: int, seed: "int | Key") -> list[int]:
+def stop_word_shingles(
+    text: str, stop_words: list[str], size: int, seed: "int | Key"
+) -> list[int]:
     """Return the tokens of the windows of `size` words whose first word is a stop word, in text order."""
     found = words(text)
     stops = {word for entry in stop_words for word in words(entry)}
     hashes = [polynomial(word.encode("utf-8"), seed) for word in found]
     starts = [start for start in range(len(found) - size + 1) if found[start] in stops]
-    return [mix64(horner(hashes[start : start + size], key_of(seed).words)) for start in starts]
+    return [
+        mix64(horner(hashes[start : start + size], key_of(seed).words))
+        for start in starts
+    ]
 
 
-def character_shingles(text: str, size: int, seed: "int | Key", lowercase: bool = True) -> list[int]:
+def character_shingles(
+    text: str, size: int, seed: "int | Key", lowercase: bool = True
+) -> list[int]:
     """Return the tokens of a text's character shingles, in text order, with repetitions."""
-    values = [(lower(ord(character)) if lowercase else ord(character)) + 1 for character in text]
+    values = [
+        (lower(ord(character)) if lowercase else ord(character)) + 1
+        for character in text
+    ]
     return _shingles(values, size, key_of(seed).characters)
 
 
@@ -107,4 +121,7 @@ def _shingles(values: list[int], size: int, base: int) -> list[int]:
     if not values:
         return []
     size = min(size, len(values))
-    return [mix64(horner(values[start : start + size], base)) for start in range(len(values) - size + 1)]
+    return [
+        mix64(horner(values[start : start + size], base))
+        for start in range(len(values) - size + 1)
+    ]

@@ -25,15 +25,21 @@ def shingle_set(text: str, size: int) -> set[str]:
 def columns_of(matrix: Sequence[str]) -> list[set[int]]:
     """Return the sets that are the columns of a 0-1 matrix, its rows given as strings."""
     width = len(matrix[0])
-    return [{row for row, bits in enumerate(matrix) if bits[c] == "1"} for c in range(width)]
+    return [
+        {row for row, bits in enumerate(matrix) if bits[c] == "1"} for c in range(width)
+    ]
 
 
-def minhash_by_order(columns: Iterable[AbstractSet[Row]], order: Sequence[Row]) -> list[Row]:
+def minhash_by_order(
+    columns: Iterable[AbstractSet[Row]], order: Sequence[Row]
+) -> list[Row]:
     """Return for each column the first of its rows in a permuted order of all rows."""
     return [next(row for row in order if row in column) for column in columns]
 
 
-def minhash_by_rank(columns: Iterable[AbstractSet[int]], rank: Sequence[int]) -> list[int]:
+def minhash_by_rank(
+    columns: Iterable[AbstractSet[int]], rank: Sequence[int]
+) -> list[int]:
     """Return for each column the least rank of its rows."""
     return [min(rank[row] for row in column) for column in columns]
 

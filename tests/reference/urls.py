@@ -7,7 +7,9 @@ STOP_WORDS = {"htm", "html", "txt", "main", "index", "home", "bin", "cgi"}
 
 def url_words(text):
     """Return the words of a part of a URL: digits and underscores separate words, as punctuation does."""
-    return words("".join(" " if character in "0123456789_" else character for character in text))
+    return words(
+        "".join(" " if character in "0123456789_" else character for character in text)
+    )
 
 
 def bigrams(path):
@@ -20,7 +22,12 @@ def bigrams(path):
 
 def mirrors(sites, threshold, min_paths):
     """Return {host: kept host} for sites {host: set of paths, or of (path, content)}, by stars over all pairs."""
-    order = sorted(sites, key=lambda host: -len({path[0] if isinstance(path, tuple) else path for path in sites[host]}))
+    order = sorted(
+        sites,
+        key=lambda host: (
+            -len({path[0] if isinstance(path, tuple) else path for path in sites[host]})
+        ),
+    )
     kept, found = [], {}
     for host in order:
         own = sites[host]

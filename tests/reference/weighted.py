@@ -73,7 +73,9 @@ def word(state: int, i: int) -> int:
     return mix64((state + GOLDEN * i) & MASK64)
 
 
-def shell_points(h: int, a: int, exponent: int, fraction: int, k: int) -> Iterator[tuple[int, int]]:
+def shell_points(
+    h: int, a: int, exponent: int, fraction: int, k: int
+) -> Iterator[tuple[int, int]]:
     """Yield (value, slot) of the points of a shell, in the order of their times; slot k is that of a rejected point."""
     state = word(h, a + 4096)
     time = 0.0
@@ -84,7 +86,10 @@ def shell_points(h: int, a: int, exponent: int, fraction: int, k: int) -> Iterat
             v = byte << 55 | word(state, 1) >> 9
         time += exact_exponential(v | 1)
         below = a < exponent or word(state, 3 * i + 3) >> 12 < fraction
-        yield bits_of(time) + ((1024 - a) << 52), (word(state, 3 * i + 2) >> 32) * k >> 32 if below else k
+        yield (
+            bits_of(time) + ((1024 - a) << 52),
+            (word(state, 3 * i + 2) >> 32) * k >> 32 if below else k,
+        )
 
 
 def shells(row: Mapping[int, float], k: int, seed: int) -> list[int]:
@@ -131,11 +136,19 @@ def icws(row: Mapping[int, float], k: int, seed: int) -> list[int]:
 
 def multiset(row: Mapping[int, int]) -> list[int]:
     """Return the pairs (x, 1) ... (x, count) as tokens."""
-    return [x if i == 0 else word(mix64(x), i) for x, count in row.items() for i in range(count)]
+    return [
+        x if i == 0 else word(mix64(x), i)
+        for x, count in row.items()
+        for i in range(count)
+    ]
 
 
 def float_samples(
-    logs: Mapping[int, np.float32], r: np.ndarray, ln_c: np.ndarray, beta: np.ndarray, shifted: bool
+    logs: Mapping[int, np.float32],
+    r: np.ndarray,
+    ln_c: np.ndarray,
+    beta: np.ndarray,
+    shifted: bool,
 ) -> list[list[int]]:
     """Return the column and the t of the least ln a for each sample, in single precision; columns in rising order."""
     signature = []
@@ -158,7 +171,12 @@ def golden() -> dict[str, object]:
     """Return values for golden.json; numbers of 64 bits in hexadecimal, weights as Python's float.hex."""
     rows = {
         "of one": {7: 1.0},
-        "of edges": {0: 5e-324, 1: 2.0**-1022, 2: 1.7976931348623157e308, 2**64 - 1: 1e300},
+        "of edges": {
+            0: 5e-324,
+            1: 2.0**-1022,
+            2: 1.7976931348623157e308,
+            2**64 - 1: 1e300,
+        },
         "of many": {mix64(i): 1.25**i for i in range(30)},
         "of near zero": {mix64(i): 10.0 ** -(300 + i) for i in range(20)},
     }
@@ -178,11 +196,31 @@ def golden() -> dict[str, object]:
         ],
         "logarithms": [
             {"x": x.hex(), "log": exact_log(x).hex()}
-            for x in (1.0, 0.5, 2.0, 1.1, 0.1, 5e-324, 1.7976931348623157e308, ROOT, math.nextafter(ROOT, 2))
+            for x in (
+                1.0,
+                0.5,
+                2.0,
+                1.1,
+                0.1,
+                5e-324,
+                1.7976931348623157e308,
+                ROOT,
+                math.nextafter(ROOT, 2),
+            )
         ],
         "exponentials": [
             {"v": f"{v:016x}", "exponential": exact_exponential(v).hex()}
-            for v in (1, 3, 2**62 + 1, 2**63 - 1, 2**63 - ROOT_HALF - 1, 0x123456789ABCDEF)
+            for v in (
+                1,
+                3,
+                2**62 + 1,
+                2**63 - 1,
+                2**63 - ROOT_HALF - 1,
+                0x123456789ABCDEF,
+            )
         ],
-        "multisets": [{"token": f"{x:016x}", "tokens": [f"{y:016x}" for y in multiset({x: 4})]} for x in (0, 7)],
+        "multisets": [
+            {"token": f"{x:016x}", "tokens": [f"{y:016x}" for y in multiset({x: 4})]}
+            for x in (0, 7)
+        ],
     }

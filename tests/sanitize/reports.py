@@ -10,10 +10,17 @@ from pathlib import Path
 
 import pytest
 
-OF_PROCESS = Path(os.environ.get("SANITIZER_REPORTS", os.devnull))  # collected without it, it does nothing
+OF_PROCESS = Path(
+    os.environ.get("SANITIZER_REPORTS", os.devnull)
+)  # collected without it, it does nothing
 IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 OF_CHILDREN = OF_PROCESS.with_name(os.environ.get("PYTEST_XDIST_WORKER", "main"))
-OUTCOMES = {"passed": "passed", "failed": "failed", "error": "with errors", "skipped": "skipped"}
+OUTCOMES = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "with errors",
+    "skipped": "skipped",
+}
 
 
 def pytest_configure():
@@ -31,7 +38,11 @@ def new_reports(*patterns):
     for path in paths:
         os.truncate(path, 0)  # later reports of a process follow after a hole
     lines = text.replace("\0", "").splitlines(keepends=True)
-    return "".join(line for line in lines if "WARNING: AddressSanitizer failed to allocate" not in line)
+    return "".join(
+        line
+        for line in lines
+        if "WARNING: AddressSanitizer failed to allocate" not in line
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -59,6 +70,12 @@ def pytest_terminal_summary(terminalreporter):
             counts.setdefault(report.nodeid.partition("::")[0], Counter())[outcome] += 1
     terminalreporter.section("sanitizers, by file")
     for file, of_file in sorted(counts.items()):
-        described = ", ".join(f"{of_file[outcome]} {name}" for outcome, name in OUTCOMES.items() if of_file[outcome])
+        described = ", ".join(
+            f"{of_file[outcome]} {name}"
+            for outcome, name in OUTCOMES.items()
+            if of_file[outcome]
+        )
         sound = not of_file["failed"] and not of_file["error"]
-        terminalreporter.write_line(f"{file}: {'silent' if sound else 'NOT SILENT'}, {described}")
+        terminalreporter.write_line(
+            f"{file}: {'silent' if sound else 'NOT SILENT'}, {described}"
+        )

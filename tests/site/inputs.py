@@ -15,8 +15,30 @@ import pytest
 from tests import corpora
 
 Fill = Callable[[Path], object]
-FIRST = ["anna", "bert", "carla", "david", "emma", "felix", "greta", "hans", "irma", "jonas"]
-LAST = ["adler", "bach", "cramer", "doerr", "engel", "falk", "graf", "huber", "iben", "jung"]
+FIRST = [
+    "anna",
+    "bert",
+    "carla",
+    "david",
+    "emma",
+    "felix",
+    "greta",
+    "hans",
+    "irma",
+    "jonas",
+]
+LAST = [
+    "adler",
+    "bach",
+    "cramer",
+    "doerr",
+    "engel",
+    "falk",
+    "graf",
+    "huber",
+    "iben",
+    "jung",
+]
 
 
 def texts(path: Path) -> None:
@@ -25,7 +47,11 @@ def texts(path: Path) -> None:
     rows = [" ".join(f"w{rng.randrange(500)}" for _ in range(60)) for _ in range(60)]
     rows += [f"{row} more" for row in rows[:5]]
     corpora.make(
-        path, [{"id": f"t{i}", "text": row, "source": f"s{i % 3}", "hour": i % 24} for i, row in enumerate(rows)]
+        path,
+        [
+            {"id": f"t{i}", "text": row, "source": f"s{i % 3}", "hour": i % 24}
+            for i, row in enumerate(rows)
+        ],
     )
 
 
@@ -33,11 +59,17 @@ def questions(path: Path) -> None:
     """Write two texts that are a part of those of `texts`, in a column `question`."""
     rng = random.Random(1)
     words = [f"w{rng.randrange(500)}" for _ in range(120)]
-    corpora.make(path, [{"question": " ".join(words[first : first + 30])} for first in (10, 70)])
+    corpora.make(
+        path, [{"question": " ".join(words[first : first + 30])} for first in (10, 70)]
+    )
 
 
 def sentences(path: Path) -> None:
-    path.write_text("".join(f"A line has {i % 7} words, or a few more than that.\n" for i in range(20)))
+    path.write_text(
+        "".join(
+            f"A line has {i % 7} words, or a few more than that.\n" for i in range(20)
+        )
+    )
 
 
 def article(path: Path) -> None:
@@ -49,10 +81,18 @@ def customers(path: Path) -> None:
     rng = random.Random(2)
     rows = []
     for i in range(60):
-        name, phone = f"{rng.choice(FIRST)} {rng.choice(LAST)}", f"555-{rng.randrange(10_000):04}"
+        name, phone = (
+            f"{rng.choice(FIRST)} {rng.choice(LAST)}",
+            f"555-{rng.randrange(10_000):04}",
+        )
         for changed in (name, name[:-1]):
             rows.append(
-                {"id": f"{path.stem}{len(rows)}", "name": changed, "phone": phone, "created": f"200{i % 9}-05-01"}
+                {
+                    "id": f"{path.stem}{len(rows)}",
+                    "name": changed,
+                    "phone": phone,
+                    "created": f"200{i % 9}-05-01",
+                }
             )
     corpora.make(path, rows)
 
@@ -79,12 +119,22 @@ def vectors(path: Path) -> None:
     if path.suffix == ".npy":
         np.save(path, made)
     else:
-        corpora.make(path, [{"id": f"{path.stem}{i}", "embedding": row} for i, row in enumerate(made.tolist())])
+        corpora.make(
+            path,
+            [
+                {"id": f"{path.stem}{i}", "embedding": row}
+                for i, row in enumerate(made.tolist())
+            ],
+        )
 
 
 def codes(path: Path) -> None:
     corpora.make(
-        path, [{"path": f"{i}.jpg", "phash": f"{0xFFE0C08183070F1F ^ (i % 40) << 20:016x}"} for i in range(50)]
+        path,
+        [
+            {"path": f"{i}.jpg", "phash": f"{0xFFE0C08183070F1F ^ (i % 40) << 20:016x}"}
+            for i in range(50)
+        ],
     )
 
 
@@ -95,37 +145,63 @@ def molecules(path: Path) -> None:
 
 
 def products(path: Path) -> None:
-    corpora.make(path, [{"id": i, "tags": [f"tag{i % 20 * step}" for step in range(1, 7)]} for i in range(40)])
+    corpora.make(
+        path,
+        [
+            {"id": i, "tags": [f"tag{i % 20 * step}" for step in range(1, 7)]}
+            for i in range(40)
+        ],
+    )
 
 
 def baskets(path: Path) -> None:
     corpora.make(
-        path, [{"id": i, "amounts": {f"item{i % 20 * step}": step for step in range(1, 7)}} for i in range(40)]
+        path,
+        [
+            {"id": i, "amounts": {f"item{i % 20 * step}": step for step in range(1, 7)}}
+            for i in range(40)
+        ],
     )
 
 
 def purchases(path: Path) -> None:
     rows = [(customer, item) for customer in range(20) for item in range(5)]
-    corpora.make(path, [{"customer": f"c{c}", "product": f"p{c % 15 * 3 + i}", "pieces": i + 1} for c, i in rows])
+    corpora.make(
+        path,
+        [
+            {"customer": f"c{c}", "product": f"p{c % 15 * 3 + i}", "pieces": i + 1}
+            for c, i in rows
+        ],
+    )
 
 
 def genome(path: Path) -> None:
     """Write a genome; those of other files differ from it in a hundredth of the positions."""
     letters, rng = random.Random(1).choices("ACGT", k=20_000), random.Random(path.name)
-    changed = "".join(rng.choice("ACGT") if rng.random() < 0.01 else letter for letter in letters)
+    changed = "".join(
+        rng.choice("ACGT") if rng.random() < 0.01 else letter for letter in letters
+    )
     corpora.pack(f">{path.stem}\n{changed}\n".encode(), path)
 
 
 def minutiae(path: Path) -> None:
     """Write the minutiae of ten prints."""
     rng = random.Random(4)
-    rows = [{"id": f"p{at // 30}", "x": rng.randrange(400), "y": rng.randrange(500)} for at in range(300)]
+    rows = [
+        {"id": f"p{at // 30}", "x": rng.randrange(400), "y": rng.randrange(500)}
+        for at in range(300)
+    ]
     corpora.make(path, rows)
 
 
 def addresses() -> list[str]:
     """Return the URLs of two hosts that have the same paths."""
-    return [f"http://{host}.example/{a}/{b}" for host in "ab" for a in ("docs", "news") for b in ("one", "two", "red")]
+    return [
+        f"http://{host}.example/{a}/{b}"
+        for host in "ab"
+        for a in ("docs", "news")
+        for b in ("one", "two", "red")
+    ]
 
 
 def urls(path: Path) -> None:
@@ -155,10 +231,18 @@ def photo(path: Path) -> None:
 
 def saved_dataset(path: Path) -> None:
     """Write the data file of a dataset as `save_to_disk` of Hugging Face's datasets does."""
-    table = pa.table({"text": [f"row {i % 9} of a data set that was saved to disk" for i in range(20)]})
+    table = pa.table(
+        {
+            "text": [
+                f"row {i % 9} of a data set that was saved to disk" for i in range(20)
+            ]
+        }
+    )
     with pa.ipc.new_stream(str(path), table.schema) as stream:
         stream.write_table(table)
-    (path.parent / "state.json").write_text(f'{{"_data_files": [{{"filename": "{path.name}"}}]}}')
+    (path.parent / "state.json").write_text(
+        f'{{"_data_files": [{{"filename": "{path.name}"}}]}}'
+    )
 
 
 CRAWL: dict[str, Fill] = {"crawl.jsonl": texts}
@@ -166,7 +250,8 @@ FOLDER: dict[str, Fill] = {f"crawl/{number}.jsonl": texts for number in range(16
 PHOTOS: dict[str, Fill] = {"photos/a.png": photo, "photos/b.png": photo}
 TABLES: dict[str, Fill] = {"customers.csv": customers, "clients.csv": customers}
 
-# The pages with commands, by their paths from the root, and what their commands read that no earlier block wrote.
+# The pages with commands, by their paths from the root, and what their commands read that no
+# earlier block wrote.
 INPUTS: dict[str, dict[str, Fill]] = {
     "README.md": {"crawl.jsonl.zst": texts},
     "docs/index.md": {},
@@ -186,11 +271,15 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["january.jsonl", "february.jsonl"], texts),
         **dict.fromkeys(["customers.csv", "new.csv"], customers),
     },
-    "docs/how-to/fingerprints.md": dict.fromkeys(["prints.csv", "suspects.csv", "database.csv"], minutiae),
+    "docs/how-to/fingerprints.md": dict.fromkeys(
+        ["prints.csv", "suspects.csv", "database.csv"], minutiae
+    ),
     "docs/how-to/genomes.md": dict.fromkeys(["a.fa.gz", "b.fa.gz", "new.fa"], genome),
     "docs/how-to/images.md": {
         **PHOTOS,
-        **dict.fromkeys(["more/b.png", "2024/a.png", "2025/b.png", "2026/c.png"], photo),
+        **dict.fromkeys(
+            ["more/b.png", "2024/a.png", "2025/b.png", "2026/c.png"], photo
+        ),
     },
     "docs/how-to/kinds.md": {
         "embeddings.parquet": vectors,
@@ -201,7 +290,9 @@ INPUTS: dict[str, dict[str, Fill]] = {
         "purchases.csv": purchases,
         "molecules.parquet": molecules,
         **dict.fromkeys(["january.parquet", "february.parquet"], vectors),
-        **dict.fromkeys(["catalogue.parquet", "new.parquet", "queries.parquet"], vectors),
+        **dict.fromkeys(
+            ["catalogue.parquet", "new.parquet", "queries.parquet"], vectors
+        ),
     },
     "docs/how-to/news.md": {"pages.jsonl": texts},
     "docs/how-to/passages.md": {
@@ -219,7 +310,10 @@ INPUTS: dict[str, dict[str, Fill]] = {
     "docs/reference/command-line.md": {
         **CRAWL,
         **FOLDER,
-        **dict.fromkeys(["crawl.jsonl.gz", "crawl.jsonl.zst", "more.parquet", "more/a.parquet"], texts),
+        **dict.fromkeys(
+            ["crawl.jsonl.gz", "crawl.jsonl.zst", "more.parquet", "more/a.parquet"],
+            texts,
+        ),
         **dict.fromkeys(["monday.jsonl", "tuesday.jsonl"], texts),
         "articles/a.txt": article,
         "sentences.txt": sentences,
@@ -227,11 +321,16 @@ INPUTS: dict[str, dict[str, Fill]] = {
     },
     "docs/coming-from/datatrove.md": FOLDER,
     "docs/coming-from/dedupe.md": TABLES,
-    "docs/coming-from/deduplicate-text-datasets.md": {**CRAWL, "benchmark.jsonl": texts},
+    "docs/coming-from/deduplicate-text-datasets.md": {
+        **CRAWL,
+        "benchmark.jsonl": texts,
+    },
     "docs/coming-from/imagededup.md": PHOTOS,
     "docs/coming-from/index.md": {},
     "docs/coming-from/nemo-curator.md": CRAWL,
-    "docs/coming-from/sourmash.md": dict.fromkeys(["genomes/a.fa", "genomes/b.fa", "new.fa"], genome),
+    "docs/coming-from/sourmash.md": dict.fromkeys(
+        ["genomes/a.fa", "genomes/b.fa", "new.fa"], genome
+    ),
     "docs/coming-from/splink.md": TABLES,
     "docs/coming-from/text-dedup.md": CRAWL,
 }

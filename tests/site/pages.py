@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 
 import lshfast
 
-BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
 COMMANDS = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\npython() {{ {sys.executable!r} "$@"; }}\n'
 NOT_HERE = re.compile(
     r"(?s:.*\bsbatch\b.*)"  # a block that submits jobs
@@ -41,8 +43,13 @@ class Step(NamedTuple):
 
 
 def steps(page: Path) -> list[Step]:
-    blocks = [Step(*found.groups()) for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
-    return [block for block in blocks if ">>>" not in block.code]  # what has prompts is a doctest
+    blocks = [
+        Step(*found.groups())
+        for found in BLOCK.finditer(page.read_text(encoding="utf-8"))
+    ]
+    return [
+        block for block in blocks if ">>>" not in block.code
+    ]  # what has prompts is a doctest
 
 
 def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
@@ -53,7 +60,10 @@ def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
             yield step, shell(step.code, folder)
         else:
             printed = io.StringIO()
-            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            with (
+                contextlib.redirect_stdout(printed),
+                contextlib.redirect_stderr(printed),
+            ):
                 exec(compile(step.code, page.name, "exec"), names)
             yield step, printed.getvalue()
 
@@ -62,9 +72,21 @@ def shell(code: str, folder: Path) -> str:
     """Run commands, and return what they print."""
     code = NOT_HERE.sub("", code)
     package = str(Path(lshfast.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": package, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": package,
+        "COLUMNS": "80",
+        "PYTHONIOENCODING": "utf-8",
+    }
     command = ["bash", "-c", COMMANDS + code]
-    done = subprocess.run(command, cwd=folder, env=environment, stdout=-1, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=-1,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     printed = PROGRESS.sub("", done.stdout.decode())
     assert done.returncode == 0, f"{code}ended with {done.returncode}:\n{printed}"
     return printed
@@ -76,14 +98,22 @@ def agrees(said: str, printed: str) -> bool:
     for line in plain(said):
         parts = (re.escape(part) for part in line.split("…"))
         lines.append(r"(?:.*\n)*" if line == "…" else ".*".join(parts) + r"\n")
-    return re.fullmatch("".join(lines), "".join(f"{line}\n" for line in plain(printed))) is not None
+    return (
+        re.fullmatch("".join(lines), "".join(f"{line}\n" for line in plain(printed)))
+        is not None
+    )
 
 
 def plain(text: str) -> list[str]:
     """Return the lines without what may differ."""
-    return [MEASURED.sub("# ", " ".join(line.split())) for line in text.strip("\n").split("\n")]
+    return [
+        MEASURED.sub("# ", " ".join(line.split()))
+        for line in text.strip("\n").split("\n")
+    ]
 
 
-if __name__ == "__main__":  # show what a page prints: python -m tests.site.pages PAGE, in an empty folder
+if (
+    __name__ == "__main__"
+):  # show what a page prints: python -m tests.site.pages PAGE, in an empty folder
     for step, printed in run(Path(sys.argv[1]), Path.cwd()):
         print(f"```{step.language}\n{step.code}```\n\n```text\n{printed}```\n")

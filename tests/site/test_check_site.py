@@ -40,7 +40,9 @@ ACCEPTED = {
 
 
 def faults(folder, body):
-    (folder / "page.html").write_text(f"<html><body>{body}</body></html>", encoding="utf-8")
+    (folder / "page.html").write_text(
+        f"<html><body>{body}</body></html>", encoding="utf-8"
+    )
     return CHECKER.wrong_code(folder, CHECKER.read_pages(folder))
 
 
@@ -60,7 +62,11 @@ def test_pages_have_prompts_in_fences_of_pycon_only():
     for page in PAGES:
         text = page.read_text("utf-8")
         blocks = FENCED_BLOCK.finditer(text)
-        languages.update((page.name, block[3]) for block in blocks if re.search(r"(?m)^ *>>> ", block[0]))
+        languages.update(
+            (page.name, block[3])
+            for block in blocks
+            if re.search(r"(?m)^ *>>> ", block[0])
+        )
         between = FENCED_BLOCK.sub("", text)
         assert re.findall(r"(?m)^ *>>> .*", between) == [], page
     assert len(languages) > 20
@@ -70,5 +76,10 @@ def test_pages_have_prompts_in_fences_of_pycon_only():
 def test_the_line_that_closes_a_fence_ends_the_output():
     """An output at the end of a block is compared, and the fence is no part of it."""
     parser = load("conftest").PageParser()
-    examples = parser.get_examples("```pycon\n>>> 1 + 1\n2\n```\n\n- In a list:\n\n  ```pycon\n  >>> 3\n  3\n  ```\n")
-    assert [(example.lineno, example.want) for example in examples] == [(1, "2\n"), (8, "3\n")]
+    examples = parser.get_examples(
+        "```pycon\n>>> 1 + 1\n2\n```\n\n- In a list:\n\n  ```pycon\n  >>> 3\n  3\n  ```\n"
+    )
+    assert [(example.lineno, example.want) for example in examples] == [
+        (1, "2\n"),
+        (8, "3\n"),
+    ]

@@ -13,7 +13,9 @@ from lshfast._cli.main import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES = [page for page in PAGES if not {"build", "api"} & {*page.relative_to(ROOT).parts}]
+PAGES = [
+    page for page in PAGES if not {"build", "api"} & {*page.relative_to(ROOT).parts}
+]
 COMMAND = typer.main.get_command(app)
 SPAN = re.compile(r"(?<!`)`(lshfast [^`]+)`(?!`)")
 BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -47,19 +49,41 @@ def fault(words: list[str]) -> str | None:
         if rest[0] not in command.commands:
             return f"there is no command {rest[0]}"
         command, rest = command.commands[rest[0]], rest[1:]
-    known = {"--help", *(name for item in command.params for name in (*item.opts, *item.secondary_opts))}
+    known = {
+        "--help",
+        *(
+            name
+            for item in command.params
+            for name in (*item.opts, *item.secondary_opts)
+        ),
+    }
     options = [word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)]
-    return next((f"{command.name} has no option {name}" for name in options if name not in known), None)
+    return next(
+        (
+            f"{command.name} has no option {name}"
+            for name in options
+            if name not in known
+        ),
+        None,
+    )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+@pytest.mark.parametrize(
+    "page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES]
+)
 def test_the_commands_of_a_page_exist(page):
-    assert [(" ".join(words), wrong) for words in shown_commands(page) if (wrong := fault(words))] == []
+    assert [
+        (" ".join(words), wrong)
+        for words in shown_commands(page)
+        if (wrong := fault(words))
+    ] == []
 
 
 def test_what_does_not_exist_is_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```sh\nlshfast dedup a.jsonl --treshold .5 && lshfast dedpu a.jsonl | head\n```\n")
+    page.write_text(
+        "```sh\nlshfast dedup a.jsonl --treshold .5 && lshfast dedpu a.jsonl | head\n```\n"
+    )
     assert [fault(words) for words in shown_commands(page)] == [
         "dedup has no option --treshold",
         "there is no command dedpu",

@@ -14,26 +14,40 @@ ROLES = ["training-data", "customers", "search", "genomes", "images", "reuse"]
 OTHERS = ["install"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="the commands are those of a shell"
+)
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ROLES + OTHERS)
 def test_a_page_says_what_its_commands_print(tmp_path, monkeypatch, name):
     pytest.importorskip(NEEDS.get(name, "pyarrow"))
     monkeypatch.chdir(tmp_path)
     for step, printed in run(DOCS / "start" / f"{name}.md", tmp_path):
-        assert step.said is None or agrees(step.said, printed), f"{step.code}printed\n{printed}and not\n{step.said}"
+        assert step.said is None or agrees(step.said, printed), (
+            f"{step.code}printed\n{printed}and not\n{step.said}"
+        )
 
 
 @pytest.mark.parametrize("name", ROLES)
 def test_another_number_would_not_agree(name):
     """Of what a page says, each number is compared, but those of times, rates and memory."""
-    said = [step.said for step in steps(DOCS / "start" / f"{name}.md") if step.said is not None]
+    said = [
+        step.said
+        for step in steps(DOCS / "start" / f"{name}.md")
+        if step.said is not None
+    ]
     assert sum(len(re.findall(r"\d+", text)) for text in said) > 10
     for text in said:
         printed = text.replace("…", "anything")
         assert agrees(text, printed)
-        for digit in re.finditer(r"\d(?![\d,.]* (?:s|ms|kB|MB|GB|MB/s)\b)", text.replace("…", "anything")):
-            other = printed[: digit.start()] + str((int(digit[0]) + 1) % 10) + printed[digit.end() :]
+        for digit in re.finditer(
+            r"\d(?![\d,.]* (?:s|ms|kB|MB|GB|MB/s)\b)", text.replace("…", "anything")
+        ):
+            other = (
+                printed[: digit.start()]
+                + str((int(digit[0]) + 1) % 10)
+                + printed[digit.end() :]
+            )
             assert not agrees(text, other)
 
 

@@ -14,7 +14,16 @@ from tests.io.pages.pages import read_page
 from tests.made_once import made_once
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
-PAGES = {"dedup", "pairs", "check", "records", "passages", "mirrors", "genomes", "images"}
+PAGES = {
+    "dedup",
+    "pairs",
+    "check",
+    "records",
+    "passages",
+    "mirrors",
+    "genomes",
+    "images",
+}
 
 SECONDS = re.compile(r'(?<=<td class="number">)[\d,]+\.\d\d(?=</td><td></td></tr>)')
 VERSION = re.compile(r"(?<=lshfast )\d[\w.+]*")
@@ -28,14 +37,21 @@ def made(tmp_path_factory):
 
 
 def make_samples(folder):
-    environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent)}
-    subprocess.run([sys.executable, SAMPLES / "make.py", folder], env=environment, check=True)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(lshfast.__file__).parent.parent),
+    }
+    subprocess.run(
+        [sys.executable, SAMPLES / "make.py", folder], env=environment, check=True
+    )
 
 
 @pytest.mark.slow
 def test_the_samples_are_all_pages(made):
     assert {path.stem for path in SAMPLES.glob("*.html")} == PAGES
-    assert {path.stem for path in made.iterdir()} == (PAGES if find_spec("PIL") else PAGES - {"images"})
+    assert {path.stem for path in made.iterdir()} == (
+        PAGES if find_spec("PIL") else PAGES - {"images"}
+    )
 
 
 @pytest.mark.slow
@@ -43,7 +59,11 @@ def test_the_sample_of_images_is_made_again(made):
     """All but the pictures, and the numbers that depend on them."""
     pytest.importorskip("PIL")
     committed, again = (
-        re.sub(r"\d+", "", PICTURE.sub("", (folder / "images.html").read_text(encoding="utf-8")))
+        re.sub(
+            r"\d+",
+            "",
+            PICTURE.sub("", (folder / "images.html").read_text(encoding="utf-8")),
+        )
         for folder in (SAMPLES, made)
     )
     assert again == committed, "run docs/samples/make.py"
@@ -54,7 +74,9 @@ def test_the_sample_of_images_is_made_again(made):
 def test_a_sample_is_made_again(made, name):
     """Texts are equal, and decimals within the last digits, in which versions of numpy may differ."""
     committed, again = (
-        SECONDS.sub("", VERSION.sub("", (folder / f"{name}.html").read_text(encoding="utf-8")))
+        SECONDS.sub(
+            "", VERSION.sub("", (folder / f"{name}.html").read_text(encoding="utf-8"))
+        )
         for folder in (SAMPLES, made)
     )
     assert DECIMAL.split(again) == DECIMAL.split(committed), "run docs/samples/make.py"

@@ -16,7 +16,10 @@ from tests.site.test_commands import PAGES, ROOT
 from tests.site.test_pages import OTHERS, ROLES
 
 # Pages whose commands other tests run: test_pages.py, and tests/kernels/test_cimport.py.
-ELSEWHERE = {*(f"docs/start/{name}.md" for name in ROLES + OTHERS), "docs/reference/kernels.md"}
+ELSEWHERE = {
+    *(f"docs/start/{name}.md" for name in ROLES + OTHERS),
+    "docs/reference/kernels.md",
+}
 OUTPUTS = re.compile(
     r" (?:-o|--(?:removed|html|labels|plot|passages|report|groups|review|rates|changes|save-hashes)) ([^\s-]\S*)"
 )
@@ -30,12 +33,18 @@ SYNTAX = set("|&;<>$(){}")  # what only a shell understands
 
 def blocks(page):
     """Return the steps of a page that are commands, without those that cannot run here."""
-    found = [step._replace(code=NOT_HERE.sub("", step.code)) for step in steps(ROOT / page) if step.language == "sh"]
+    found = [
+        step._replace(code=NOT_HERE.sub("", step.code))
+        for step in steps(ROOT / page)
+        if step.language == "sh"
+    ]
     return [step for step in found if step.code.strip()]
 
 
 def repeated(loop):
-    return "".join(f"{loop[3].replace('$' + loop[1], value)}\n" for value in loop[2].split())
+    return "".join(
+        f"{loop[3].replace('$' + loop[1], value)}\n" for value in loop[2].split()
+    )
 
 
 def printed(code, folder):
@@ -49,7 +58,9 @@ def printed(code, folder):
         assert program == "lshfast"
         words = [name for word in words for name in sorted(glob(word)) or [word]]
         done = run(*words, env={"COLUMNS": "80"}, input=ANSWERS)
-        assert done.exit_code == 0, f"{line}\nended with {done.exit_code}:\n{done.output}"
+        assert done.exit_code == 0, (
+            f"{line}\nended with {done.exit_code}:\n{done.output}"
+        )
         said.append(done.output)
     return "".join(said)
 
@@ -64,11 +75,21 @@ def test_no_command_is_in_a_block_that_is_not_run():
     """Blocks that are indented, or have another language, would be left out."""
     for page in PAGES:
         text = page.read_text("utf-8")
-        assert re.findall(r"(?m)^(?: {4}|\t)lshfast .*|^```(?:bash|shell|console).*|^```\nlshfast .*", text) == []
+        assert (
+            re.findall(
+                r"(?m)^(?: {4}|\t)lshfast .*|^```(?:bash|shell|console).*|^```\nlshfast .*",
+                text,
+            )
+            == []
+        )
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="some of the commands need a shell")
-@pytest.mark.parametrize("page", [pytest.param(page, marks=MARKS.get(page, ())) for page in INPUTS])
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="some of the commands need a shell"
+)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=MARKS.get(page, ())) for page in INPUTS]
+)
 def test_the_commands_of_a_page_run(tmp_path, monkeypatch, page):
     monkeypatch.chdir(tmp_path)
     write(page, tmp_path)
@@ -78,19 +99,31 @@ def test_the_commands_of_a_page_run(tmp_path, monkeypatch, page):
             path.unlink(missing_ok=True)
         said = printed(step.code, tmp_path)
         assert [path for path in written if not path.exists()] == []
-        assert step.said is None or agrees(step.said, said), f"{step.code}printed\n{said}and not\n{step.said}"
+        assert step.said is None or agrees(step.said, said), (
+            f"{step.code}printed\n{said}and not\n{step.said}"
+        )
 
 
 @pytest.mark.slow
 def test_the_account_of_the_readme_is_that_of_the_demo():
     """Its numbers depend on the release of Python whose sources are read."""
-    account = re.search(r"lshfast demo` with Python.*?```text\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), 24)
-    lines = re.sub(r"[\d,]*\d", "…", account[1]).splitlines()  # some lines of the account
+    account = re.search(
+        r"lshfast demo` with Python.*?```text\n(.*?)^```$",
+        (ROOT / "README.md").read_text("utf-8"),
+        24,
+    )
+    lines = re.sub(
+        r"[\d,]*\d", "…", account[1]
+    ).splitlines()  # some lines of the account
     assert agrees("\n…\n".join(["", *lines, ""]), run("demo").output)
 
 
 def test_the_benchmarks_that_pages_name_exist():
-    named = {name for page in PAGES for name in re.findall(r"benchmarks/\w+\.py", page.read_text("utf-8"))}
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(r"benchmarks/\w+\.py", page.read_text("utf-8"))
+    }
     assert len(named) > 3
     assert [name for name in named if not (ROOT / name).exists()] == []
 

@@ -29,17 +29,30 @@ def shape(n, similarity):
     No shape has similarity 1; of several as good, the one whose sets differ least in size is taken.
     """
     shapes = [
-        (c, y) for c in range(1, n + 1) for y in {max(0, round(c / similarity) - n), n - c} if c < n + y and y <= 2 * n
+        (c, y)
+        for c in range(1, n + 1)
+        for y in {max(0, round(c / similarity) - n), n - c}
+        if c < n + y and y <= 2 * n
     ]
-    return min(shapes, key=lambda s: (round(abs(s[0] / (n + s[1]) - similarity), 9), abs(n - s[0] - s[1])))
+    return min(
+        shapes,
+        key=lambda s: (
+            round(abs(s[0] / (n + s[1]) - similarity), 9),
+            abs(n - s[0] - s[1]),
+        ),
+    )
 
 
 def planted(n, common, other, trials, seed=1):
     """Return pairs of sets (rows 2i and 2i + 1) of n and common + other random tokens, and their similarity."""
-    tokens = np.random.default_rng(seed).integers(0, 2**64, (trials, n + other), dtype=np.uint64)
+    tokens = np.random.default_rng(seed).integers(
+        0, 2**64, (trials, n + other), dtype=np.uint64
+    )
     both = np.concatenate([tokens[:, :n], tokens[:, :common], tokens[:, n:]], axis=1)
     counts = np.tile([n, common + other], trials)
-    return TokenSets(np.concatenate([[0], np.cumsum(counts)]), both.ravel()), common / (n + other)
+    return TokenSets(np.concatenate([[0], np.cumsum(counts)]), both.ravel()), common / (
+        n + other
+    )
 
 
 def estimates(hasher, sets):
@@ -73,8 +86,12 @@ def test_planted_sets_are_as_similar_as_they_say():
 @pytest.mark.parametrize("n", [5, 50, 500, 5000])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_estimates_are_unbiased(scheme, n, similarity):
-    sets, true = planted(n, *shape(n, similarity), trials=max(200, min(4000, 400_000 // n)))
-    assert abs(true - similarity) < (0.15 if n == 5 else 0.01)  # sets of five have few similarities
+    sets, true = planted(
+        n, *shape(n, similarity), trials=max(200, min(4000, 400_000 // n))
+    )
+    assert abs(true - similarity) < (
+        0.15 if n == 5 else 0.01
+    )  # sets of five have few similarities
     assert_unbiased(estimates(MinHasher(128, scheme), sets), true)
 
 
@@ -87,8 +104,14 @@ def test_structured_integers_are_unbiased(scheme, hashed, step, similarity):
     n, trials = 90, 2000
     common, _ = shape(n, similarity)
     starts = np.arange(trials)[:, None] * 1000
-    rows = step * np.concatenate([starts + np.arange(n), starts + np.arange(n) + n - common], axis=1).reshape(-1, n)
-    sets = TokenSets.from_sets(rows) if hashed else TokenSets(np.arange(len(rows) + 1) * n, rows.ravel())
+    rows = step * np.concatenate(
+        [starts + np.arange(n), starts + np.arange(n) + n - common], axis=1
+    ).reshape(-1, n)
+    sets = (
+        TokenSets.from_sets(rows)
+        if hashed
+        else TokenSets(np.arange(len(rows) + 1) * n, rows.ravel())
+    )
     assert_unbiased(estimates(MinHasher(128, scheme), sets), common / (2 * n - common))
 
 
@@ -98,7 +121,9 @@ def test_structured_integers_over_seeds(scheme, step):
     """The same two ranges under many hash functions, where the test above has many ranges under one."""
     rows = step * np.array([range(100), range(50, 150)])
     sets = TokenSets([0, 100, 200], rows.ravel())
-    found = np.concatenate([estimates(MinHasher(128, scheme, seed), sets) for seed in range(1000)])
+    found = np.concatenate(
+        [estimates(MinHasher(128, scheme, seed), sets) for seed in range(1000)]
+    )
     assert_unbiased(found, 1 / 3)
 
 
@@ -106,7 +131,9 @@ def test_structured_integers_over_seeds(scheme, step):
 
 
 @pytest.mark.parametrize("k", [32, 64, 128, 256])
-@pytest.mark.parametrize("times", [1 / 16, 1 / 4, 1 / 2, 1, 2, 4], ids=lambda times: f"{times}k")
+@pytest.mark.parametrize(
+    "times", [1 / 16, 1 / 4, 1 / 2, 1, 2, 4], ids=lambda times: f"{times}k"
+)
 def test_variance_of_fast(k, times):
     """At most .70 of J (1 - J) / k for sets of n <= k tokens, 1.05 of it for larger ones.
 
@@ -116,7 +143,12 @@ def test_variance_of_fast(k, times):
     """
     n = max(5, round(k * times))
     for similarity in SIMILARITIES:
-        sets, true = planted(n, *shape(n, similarity), trials=max(4000, min(10_000, 1_000_000 // n)), seed=k)
+        sets, true = planted(
+            n,
+            *shape(n, similarity),
+            trials=max(4000, min(10_000, 1_000_000 // n)),
+            seed=k,
+        )
         squares = (estimates(MinHasher(k, "fast"), sets) - true) ** 2
         formula = true * (1 - true) / k
         allowance = 4 * squares.std() / math.sqrt(len(squares))
@@ -137,14 +169,21 @@ def test_variance_of_classic_is_that_of_independent_functions(similarity):
 
 @SCHEMES
 @given(
-    rows=st.lists(st.tuples(*[st.lists(st.integers(0, 2**64 - 1), max_size=40)] * 2), max_size=4), k=st.integers(1, 70)
+    rows=st.lists(
+        st.tuples(*[st.lists(st.integers(0, 2**64 - 1), max_size=40)] * 2), max_size=4
+    ),
+    k=st.integers(1, 70),
 )
 @settings(deadline=None)
 def test_signature_of_a_union_is_the_minimum(scheme, rows, k):
     hasher = MinHasher(k, scheme)
     a, b, either = (
         hasher.sketch(TokenSets.from_sets(part))
-        for part in ([a for a, _ in rows], [b for _, b in rows], [{*a, *b} for a, b in rows])
+        for part in (
+            [a for a, _ in rows],
+            [b for _, b in rows],
+            [{*a, *b} for a, b in rows],
+        )
     )
     assert np.array_equal(np.minimum(a, b), either)
     assert np.array_equal(hasher.merge(a, b), either)
@@ -159,7 +198,9 @@ def test_signature_of_a_large_union_is_the_minimum(scheme):
 
 
 def test_only_token_sets_are_sketched():
-    with pytest.raises(TypeError, match=r"sets must be TokenSets \(see TokenSets.from_sets\), not list"):
+    with pytest.raises(
+        TypeError, match=r"sets must be TokenSets \(see TokenSets.from_sets\), not list"
+    ):
         MinHasher().sketch([[1, 2]])
 
 
@@ -175,14 +216,21 @@ def test_candidates_follow_the_s_curve(scheme, n, similarity):
     sets, true = planted(n, *shape(n, similarity), trials=trials)
     expected = 1 - (1 - true**5) ** 20
     found = share_met(MinHasher(100, scheme), bands, sets)
-    allowed = 0.02 if scheme == "fast" else 4 * math.sqrt(expected * (1 - expected) / trials)
+    allowed = (
+        0.02 if scheme == "fast" else 4 * math.sqrt(expected * (1 - expected) / trials)
+    )
     assert abs(found - expected) <= allowed
 
 
-# Sets of equal size whose similarity is the threshold to the last bit: 2 t / (1 + t) of each is shared.
+# Sets of equal size whose similarity is the threshold to the last bit: 2 t / (1 + t) of each is
+# shared.
 AT_THRESHOLD = pytest.mark.parametrize(
     ("threshold", "n"),
-    [(t, times * n) for t, n in [(0.5, 3), (0.7, 17), (0.8, 9), (0.9, 19)] for times in (1, 10, 60)],
+    [
+        (t, times * n)
+        for t, n in [(0.5, 3), (0.7, 17), (0.8, 9), (0.9, 19)]
+        for times in (1, 10, 60)
+    ],
 )
 
 
@@ -202,7 +250,9 @@ def test_recall_at_the_threshold_is_as_promised(scheme, threshold, n):
     bands = choose_bands(threshold, 128, recall=recall)
     found = share_met(MinHasher(128, scheme), bands, at_threshold(threshold, n, trials))
     assert found >= recall - 4 * math.sqrt(recall * (1 - recall) / trials)
-    said = float(bands.probability(threshold))  # what a run's summary says, and more than was asked for
+    said = float(
+        bands.probability(threshold)
+    )  # what a run's summary says, and more than was asked for
     assert said >= recall
     assert found >= said - 4 * math.sqrt(said * (1 - said) / trials)
 
@@ -225,7 +275,9 @@ def test_screen_keeps_pairs_at_the_threshold(scheme, threshold, n):
 def test_screen_asks_for_the_agreement_that_the_binomial_tail_allows(k, threshold):
     """A pair goes if its agreement or less is seen at the threshold with probability 10**-6 at most."""
     rows = np.arange(1, k + 2, dtype=np.uint64)[:, None] * np.ones(k, np.uint64)
-    rows[np.tril_indices(k + 1, -1, k)] = 0  # row a agrees with the last one, all 0, in its first a slots
+    rows[np.tril_indices(k + 1, -1, k)] = (
+        0  # row a agrees with the last one, all 0, in its first a slots
+    )
     agreement = np.arange(k + 1)
     stays = screen(rows, agreement, np.full(k + 1, k), float(threshold))
     t, tail = Fraction(threshold), Fraction(0)
@@ -251,12 +303,19 @@ def test_products_keep_all_residues(seed):
     keys = np.arange(8, 8 * 20_001, 8, dtype=np.uint64)
     offsets, prime = np.arange(len(keys) + 1), np.uint64(2**64 - 59)
 
-    wrapped = np.uint64(draw(seed, Domain.CLASSIC, 0) | 1) * keys % prime % np.uint64(256)
+    wrapped = (
+        np.uint64(draw(seed, Domain.CLASSIC, 0) | 1) * keys % prime % np.uint64(256)
+    )
     assert len(np.unique(wrapped)) == 32
 
-    a, b = (multiplier(draw(seed, Domain.CLASSIC, 0)), draw(seed, Domain.CLASSIC, 1) % P)
+    a, b = (
+        multiplier(draw(seed, Domain.CLASSIC, 0)),
+        draw(seed, Domain.CLASSIC, 1) % P,
+    )
     out = np.empty((len(keys), 1), np.uint64)
-    kernels.classic(offsets, before_mixing(keys), *kernels.classic_constants(seed, 1), out)
+    kernels.classic(
+        offsets, before_mixing(keys), *kernels.classic_constants(seed, 1), out
+    )
     assert out[:, 0].tolist() == [(a * x + b) % P for x in keys.tolist()]
     assert len(np.unique(out % np.uint64(256))) == 256
 

@@ -21,7 +21,16 @@ WIDTH = pytest.mark.parametrize("width", WIDTHS)
 SCHEMES = pytest.mark.parametrize("scheme", ["classic", "fast"])
 REFERENCE = {"classic": minhash.classic, "fast": minhash.fast}
 TOKENS = st.lists(st.integers(0, MASK64), max_size=20)
-ROWS = [[3, 1, 2], [], [MASK64], list(range(300)), list(range(100, 400)), [], [1, 2, 3], list(range(5, 25))]
+ROWS = [
+    [3, 1, 2],
+    [],
+    [MASK64],
+    list(range(300)),
+    list(range(100, 400)),
+    [],
+    [1, 2, 3],
+    list(range(5, 25)),
+]
 
 
 def pairs_of_sets(n, union, common):
@@ -45,7 +54,11 @@ def assert_statistics(estimates, mean, variance, least=None):
     fourth = ((estimates - mean) ** 4).mean()
     found = ((estimates - mean) ** 2).mean()
     error = np.sqrt((fourth - found**2) / n)
-    assert (variance if least is None else least) - 4 * error < found < variance + 4 * error
+    assert (
+        (variance if least is None else least) - 4 * error
+        < found
+        < variance + 4 * error
+    )
 
 
 # One permutation
@@ -57,10 +70,17 @@ def test_one_permutation(level, k):
     signatures = sketcher.sketch(TokenSets(*csr(ROWS)))
     expected = [reference.one_permutation(row, k, 9) for row in ROWS]
     assert signatures.tolist() == expected
-    table = [[float(reference.one_permutation_similarity(a, b)) for a in expected] for b in expected]
-    assert [sketcher.similarity(one, signatures).tolist() for one in signatures] == table
+    table = [
+        [float(reference.one_permutation_similarity(a, b)) for a in expected]
+        for b in expected
+    ]
+    assert [
+        sketcher.similarity(one, signatures).tolist() for one in signatures
+    ] == table
     assert sketcher.similarity(signatures[:, None], signatures).tolist() == table
-    assert sketcher.similarity(signatures, signatures).tolist() == [float(len(row) > 0) for row in ROWS]
+    assert sketcher.similarity(signatures, signatures).tolist() == [
+        float(len(row) > 0) for row in ROWS
+    ]
     assert sketcher.similarity(signatures[0], signatures[6]) == 1
 
 
@@ -78,14 +98,19 @@ def variance_of_one_permutation(union, common, k):
     reached[0] = 1
     places = np.arange(k + 1)
     for _ in range(union):
-        reached = reached * places / k + np.concatenate([[0], (reached * (1 - places / k))[:-1]])
+        reached = reached * places / k + np.concatenate(
+            [[0], (reached * (1 - places / k))[:-1]]
+        )
     s = common / union
     return s * (1 - s) * ((reached[1:] / places[1:]).sum() * union - 1) / (union - 1)
 
 
 def test_one_permutation_is_at_least_as_good_as_independent_functions():
     shares = {
-        (union, k): variance_of_one_permutation(union, 1, k) * k * union**2 / (union - 1)
+        (union, k): variance_of_one_permutation(union, 1, k)
+        * k
+        * union**2
+        / (union - 1)
         for union in (2, 3, 8, 50, 400)
         for k in (1, 2, 16, 128)
     }
@@ -93,7 +118,9 @@ def test_one_permutation_is_at_least_as_good_as_independent_functions():
         assert share == pytest.approx(1) if union == 2 or k == 1 else share < 1
 
 
-@pytest.mark.parametrize(("union", "common", "share"), [(12, 4, 0.56), (192, 64, 0.61), (1500, 500, 0.92)])
+@pytest.mark.parametrize(
+    ("union", "common", "share"), [(12, 4, 0.56), (192, 64, 0.61), (1500, 500, 0.92)]
+)
 def test_the_estimate_of_one_permutation(union, common, share):
     """Sets of 8, 128 and 1,000 tokens; `share` is the variance beside s (1 - s) / k."""
     sketcher, s = OnePermutation(128, seed=11), common / union
@@ -106,10 +133,16 @@ def test_the_estimate_of_one_permutation(union, common, share):
 @given(a=TOKENS, b=TOKENS, c=TOKENS, k=st.integers(1, 70), seed=st.integers(0, MASK64))
 def test_merge_is_the_union(a, b, c, k, seed):
     sketcher = OnePermutation(k, seed)
-    x, y, z, xy, all_three = sketcher.sketch(TokenSets(*csr([a, b, c, a + b, c + b + a])))
+    x, y, z, xy, all_three = sketcher.sketch(
+        TokenSets(*csr([a, b, c, a + b, c + b + a]))
+    )
     merge = sketcher.merge
     assert merge(x, y).tolist() == merge(y, x).tolist() == xy.tolist()
-    assert merge(merge(x, y), z).tolist() == merge(x, merge(y, z)).tolist() == all_three.tolist()
+    assert (
+        merge(merge(x, y), z).tolist()
+        == merge(x, merge(y, z)).tolist()
+        == all_three.tolist()
+    )
     assert merge(x, x).tolist() == x.tolist()
     assert merge(x, y).hasher == sketcher
 
@@ -124,10 +157,17 @@ def test_threads_change_nothing():
             assert (made(sets, threads=threads) == alone).all()
 
 
-@pytest.mark.parametrize("maker", [OnePermutation(32, 5), BBits(4, MinHasher(32, "classic", 5))])
+@pytest.mark.parametrize(
+    "maker", [OnePermutation(32, 5), BBits(4, MinHasher(32, "classic", 5))]
+)
 def test_signatures_know_who_made_them(maker):
     signatures = maker.sketch(TokenSets(*csr(ROWS)))
-    for same in (signatures[2:], signatures[0], pickle.loads(pickle.dumps(signatures)), copy.deepcopy(signatures)):
+    for same in (
+        signatures[2:],
+        signatures[0],
+        pickle.loads(pickle.dumps(signatures)),
+        copy.deepcopy(signatures),
+    ):
         assert same.hasher == maker
     assert (pickle.loads(pickle.dumps(signatures)) == signatures).all()
     assert type(signatures == signatures) is np.ndarray
@@ -137,7 +177,11 @@ def test_signatures_know_who_made_them(maker):
 # What must not be banded
 
 
-@pytest.mark.parametrize("maker", [OnePermutation(128), BBits(16, MinHasher(512))], ids=["one permutation", "16 bits"])
+@pytest.mark.parametrize(
+    "maker",
+    [OnePermutation(128), BBits(16, MinHasher(512))],
+    ids=["one permutation", "16 bits"],
+)
 @pytest.mark.parametrize(
     "use",
     [
@@ -149,13 +193,27 @@ def test_signatures_know_who_made_them(maker):
         lambda signatures: LSHEnsemble(0.8).query(signatures, [1, 2]),
         lambda signatures: Bands(2, 3).keys(signatures),
     ],
-    ids=["index", "index query", "forest", "forest query", "ensemble", "ensemble query", "keys"],
+    ids=[
+        "index",
+        "index query",
+        "forest",
+        "forest query",
+        "ensemble",
+        "ensemble query",
+        "keys",
+    ],
 )
 def test_banding_is_refused_and_says_why(maker, use):
     signatures = maker.sketch(TokenSets(*csr([[1], [2]])))
     assert signatures.shape == (2, 128)
-    why = "slots without a value would match" if isinstance(maker, OnePermutation) else "agree by chance"
-    with pytest.raises(ValueError, match=rf"signatures are of {type(maker).__name__}\(.*\): .*{why}"):
+    why = (
+        "slots without a value would match"
+        if isinstance(maker, OnePermutation)
+        else "agree by chance"
+    )
+    with pytest.raises(
+        ValueError, match=rf"signatures are of {type(maker).__name__}\(.*\): .*{why}"
+    ):
         use(signatures)
 
 
@@ -171,11 +229,16 @@ def test_bbits(level, width, scheme):
     expected = [reference.pack(REFERENCE[scheme](row, 20, 9), width) for row in ROWS]
     assert packed.tolist() == packer.sketch(sets).tolist() == expected
     assert packed.shape == (len(ROWS), packer.words)
-    table = [[float(reference.packed_similarity(a, b, 20, width)) for a in expected] for b in expected]
+    table = [
+        [float(reference.packed_similarity(a, b, 20, width)) for a in expected]
+        for b in expected
+    ]
     close = pytest.approx(np.array(table), abs=1e-15)
     assert np.array([packer.similarity(one, packed) for one in packed]) == close
     assert packer.similarity(packed[:, None], packed) == close
-    assert packer.similarity(packed, packed).tolist() == [float(len(row) > 0) for row in ROWS]
+    assert packer.similarity(packed, packed).tolist() == [
+        float(len(row) > 0) for row in ROWS
+    ]
     assert packer.similarity(packed[0], packed[6]) == 1
     assert packer.similarity(packed[1], packed).tolist() == [0] * len(ROWS)
     assert packer.pack(packer.hasher.sketch(sets)[3]).tolist() == expected[3]
@@ -207,7 +270,9 @@ def test_the_estimate_of_few_bits(width, scheme):
         elif scheme == "classic":
             assert_statistics(estimates, s, packer.variance(s))
         else:
-            by_chance = packer.chance * (1 - s) / (64 * (1 - packer.chance))  # slots that differ and agree
+            by_chance = (
+                packer.chance * (1 - s) / (64 * (1 - packer.chance))
+            )  # slots that differ and agree
             assert_statistics(estimates, s, packer.variance(s), by_chance)
 
 
@@ -215,9 +280,13 @@ def test_variance():
     """Figures of the formula: 1 bit a slot at similarity 1/2 needs three times as many slots, 21.3 times fewer bits."""
     full = 0.5 * 0.5 / 64
     for width, times in ((1, 21.33), (2, 19.2), (4, 14.1)):
-        assert full / BBits(width, MinHasher(64)).variance(0.5) * 64 / width == pytest.approx(times, abs=0.05)
+        assert full / BBits(width, MinHasher(64)).variance(
+            0.5
+        ) * 64 / width == pytest.approx(times, abs=0.05)
     packer = BBits(2, MinHasher(64))
-    assert packer.standard_error([0.1, 0.5]) == pytest.approx(np.sqrt(packer.variance(np.array([0.1, 0.5]))))
+    assert packer.standard_error([0.1, 0.5]) == pytest.approx(
+        np.sqrt(packer.variance(np.array([0.1, 0.5])))
+    )
     for wrong in (-0.1, 1.1, np.nan, [0.5, 2]):
         with pytest.raises(ValueError, match=r"similarity must be in 0\.\.1, not "):
             packer.variance(wrong)
@@ -235,12 +304,20 @@ def test_top(level, width):
         rows, similarity = packer.top(packed[:9], packed, most, threads=2)
         assert rows.shape == similarity.shape == (9, min(most, 200))
         for query in range(9):
-            scores = [reference.equal_slots(packed[query].tolist(), row, 48, width) for row in packed.tolist()]
-            expected = sorted((row for row in range(200) if scores[row] >= 0), key=lambda row: (-scores[row], row))
+            scores = [
+                reference.equal_slots(packed[query].tolist(), row, 48, width)
+                for row in packed.tolist()
+            ]
+            expected = sorted(
+                (row for row in range(200) if scores[row] >= 0),
+                key=lambda row: (-scores[row], row),
+            )
             expected = (expected[:most] + [-1] * 200)[: min(most, 200)]
             assert rows[query].tolist() == expected
             own = packer.similarity(packed[query], packed)
-            assert similarity[query].tolist() == [0 if row < 0 else own[row] for row in expected]
+            assert similarity[query].tolist() == [
+                0 if row < 0 else own[row] for row in expected
+            ]
         alone, scores = packer.top(packed[3], packed, most)
         assert (alone == rows[3]).all()
         assert (scores == similarity[3]).all()
@@ -250,14 +327,29 @@ def test_top(level, width):
 
 @given(st.lists(st.integers(-1, 5), max_size=30), st.integers(1, 40))
 def test_best_rows(counts, most):
-    expected = sorted((row for row in range(len(counts)) if counts[row] >= 0), key=lambda row: (-counts[row], row))
+    expected = sorted(
+        (row for row in range(len(counts)) if counts[row] >= 0),
+        key=lambda row: (-counts[row], row),
+    )
     assert best_rows(np.array(counts, np.int32), most).tolist() == expected[:most]
 
 
 # Comparison with broadcasting
 
 
-SHAPES = [(), (1,), (3,), (0,), (4, 1), (1, 3), (4, 3), (2, 1, 3), (2, 4, 1), (1, 1, 1), (4, 0)]
+SHAPES = [
+    (),
+    (1,),
+    (3,),
+    (0,),
+    (4, 1),
+    (1, 3),
+    (4, 3),
+    (2, 1, 3),
+    (2, 4, 1),
+    (1, 1, 1),
+    (4, 0),
+]
 
 
 @pytest.mark.parametrize("left", SHAPES, ids=str)
@@ -268,7 +360,9 @@ def test_shapes_are_broadcast(left):
         try:
             expected = (a == b).sum(axis=-1)
         except ValueError:
-            with pytest.raises(ValueError, match="cannot be compared with those of shape"):
+            with pytest.raises(
+                ValueError, match="cannot be compared with those of shape"
+            ):
                 equal_slots(a, b)
         else:
             assert equal_slots(a, b).shape == expected.shape
@@ -282,7 +376,11 @@ def test_unaligned_arrays():
     packed, groups = packer.pack(signatures), sketcher.sketch(TokenSets(*csr(ROWS)))
 
     def unaligned(array):
-        raw = np.zeros(array.nbytes + 1, np.uint8)[1:].view(np.uint64).reshape(array.shape)
+        raw = (
+            np.zeros(array.nbytes + 1, np.uint8)[1:]
+            .view(np.uint64)
+            .reshape(array.shape)
+        )
         raw[:] = array
         assert not raw.flags.aligned
         return raw
@@ -291,9 +389,15 @@ def test_unaligned_arrays():
     expected = packer.similarity(packed[0], packed).tolist()
     assert packer.similarity(packed[0], unaligned(packed)).tolist() == expected
     assert packer.similarity(unaligned(packed[0]), packed).tolist() == expected
-    assert packer.top(unaligned(packed), unaligned(packed), 3)[0].tolist() == packer.top(packed, packed, 3)[0].tolist()
+    assert (
+        packer.top(unaligned(packed), unaligned(packed), 3)[0].tolist()
+        == packer.top(packed, packed, 3)[0].tolist()
+    )
     expected = sketcher.similarity(groups[0], groups).tolist()
-    assert sketcher.similarity(unaligned(groups[0]), unaligned(groups)).tolist() == expected
+    assert (
+        sketcher.similarity(unaligned(groups[0]), unaligned(groups)).tolist()
+        == expected
+    )
 
 
 # Errors
@@ -325,7 +429,11 @@ def test_bad_arguments_of_one_permutation(arguments, error, message):
         ((2.0,), TypeError, r"bits must be an int, not 2\.0"),
         ((True,), TypeError, "bits must be an int, not True"),
         ((1, 128), TypeError, "hasher must be a MinHasher, not 128"),
-        ((1, OnePermutation()), TypeError, "hasher must be a MinHasher, not OnePermutation"),
+        (
+            (1, OnePermutation()),
+            TypeError,
+            "hasher must be a MinHasher, not OnePermutation",
+        ),
     ],
 )
 def test_bad_arguments_of_bbits(arguments, error, message):
@@ -370,11 +478,31 @@ def test_wrong_signatures_are_named(side, maker, wrong, error, message):
     ("wrong", "error", "message"),
     [
         (np.zeros(32), TypeError, "signatures must be uint64, not float64"),
-        (np.zeros(8, np.uint64), ValueError, r"signatures must have num_perm = 32 slots each, not shape \(8,\)"),
-        (MinHasher(32, seed=2).sketch(SETS), ValueError, "signatures are of seed 2; 1 is needed here"),
-        (MinHasher(32, "classic").sketch(SETS), ValueError, "signatures are of scheme 'classic'; 'fast' is needed"),
-        (OnePermutation(32).sketch(SETS), ValueError, r"signatures are of OnePermutation\(.*slots without a value"),
-        (BBits(16, MinHasher(128)).sketch(SETS), ValueError, r"signatures are of BBits\(.*agree by chance"),
+        (
+            np.zeros(8, np.uint64),
+            ValueError,
+            r"signatures must have num_perm = 32 slots each, not shape \(8,\)",
+        ),
+        (
+            MinHasher(32, seed=2).sketch(SETS),
+            ValueError,
+            "signatures are of seed 2; 1 is needed here",
+        ),
+        (
+            MinHasher(32, "classic").sketch(SETS),
+            ValueError,
+            "signatures are of scheme 'classic'; 'fast' is needed",
+        ),
+        (
+            OnePermutation(32).sketch(SETS),
+            ValueError,
+            r"signatures are of OnePermutation\(.*slots without a value",
+        ),
+        (
+            BBits(16, MinHasher(128)).sketch(SETS),
+            ValueError,
+            r"signatures are of BBits\(.*agree by chance",
+        ),
     ],
 )
 def test_only_signatures_of_the_hasher_are_packed(wrong, error, message):
@@ -384,13 +512,18 @@ def test_only_signatures_of_the_hasher_are_packed(wrong, error, message):
 
 def test_packed_signatures_do_not_merge():
     packed = PACKED.sketch(SETS)
-    with pytest.raises(TypeError, match=r"with 16 bits per slot cannot be merged, .*merge the signatures that they"):
+    with pytest.raises(
+        TypeError,
+        match=r"with 16 bits per slot cannot be merged, .*merge the signatures that they",
+    ):
         PACKED.merge(packed, packed)
 
 
 @pytest.mark.parametrize("maker", [GROUPS, PACKED])
 def test_sketch_wants_token_sets(maker):
-    with pytest.raises(TypeError, match=r"TokenSets \(see TokenSets\.from_sets\), not list"):
+    with pytest.raises(
+        TypeError, match=r"TokenSets \(see TokenSets\.from_sets\), not list"
+    ):
         maker.sketch([[1, 2]])
     with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
         maker.sketch(SETS, threads=0)
@@ -398,10 +531,18 @@ def test_sketch_wants_token_sets(maker):
 
 def test_top_wants_counts_and_rows():
     packed = PACKED.sketch(SETS)
-    for most, error in ((0, ValueError), (-1, ValueError), (1.0, TypeError), (True, TypeError), (None, TypeError)):
+    for most, error in (
+        (0, ValueError),
+        (-1, ValueError),
+        (1.0, TypeError),
+        (True, TypeError),
+        (None, TypeError),
+    ):
         with pytest.raises(error, match=f"most must be .*not {most}"):
             PACKED.top(packed, packed, most)
-    with pytest.raises(ValueError, match="one or two dimensions and packed two, not 2 and 1"):
+    with pytest.raises(
+        ValueError, match="one or two dimensions and packed two, not 2 and 1"
+    ):
         PACKED.top(packed, packed[0], 1)
     with pytest.raises(ValueError, match="queries are of"):
         PACKED.top(MinHasher(8).sketch(SETS), packed, 1)

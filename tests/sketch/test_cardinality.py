@@ -31,7 +31,10 @@ from tests.reference.hashing import EMPTY, MASK64, P, draw, token_of_int
 # Around the eight lanes.
 COUNTS = [0, 1, 2, 7, 8, 9, 15, 16, 17, 100, 1000]
 SCHEMES = pytest.mark.parametrize("scheme", ["classic", "fast"])
-ESTIMATES = {"classic": reference.estimate_of_classic, "fast": reference.estimate_of_fast}
+ESTIMATES = {
+    "classic": reference.estimate_of_classic,
+    "fast": reference.estimate_of_fast,
+}
 
 WORD64 = st.integers(0, MASK64)
 TOKENS = st.lists(st.one_of(WORD64, st.sampled_from([0, 1, MASK64])), max_size=30)
@@ -78,7 +81,10 @@ def test_every_rank(level, p):
     q = 64 - p
     for place in range(q + 1):
         rest = 1 << place if place < q else 0
-        tokens = [token_with_hash((2**p - 1) << q | rest), token_with_hash(5 << q | rest)]
+        tokens = [
+            token_with_hash((2**p - 1) << q | rest),
+            token_with_hash(5 << q | rest),
+        ]
         counter = DistinctCounter(p)
         registers = counter.empty()
         counter.update(registers, np.array(tokens, np.uint64))
@@ -97,7 +103,9 @@ def test_estimates_of_registers(p, n):
     registers = counter.empty()
     counter.update(registers, np.arange(n))
     found = counter.count(registers)
-    assert found == pytest.approx(reference.estimate_of_registers(registers.tolist(), 64), rel=1e-12)
+    assert found == pytest.approx(
+        reference.estimate_of_registers(registers.tolist(), 64), rel=1e-12
+    )
     assert (found == 0) == (n == 0)
 
 
@@ -110,7 +118,9 @@ def test_estimates_of_any_registers(data, p, width):
     registers = data.draw(st.lists(values, min_size=2**p, max_size=2**p))
     out = np.empty(1)
     kernels.register_estimates(np.array([registers], np.uint8), width, out)
-    assert out[0] == pytest.approx(reference.estimate_of_registers(registers, width), rel=1e-9)
+    assert out[0] == pytest.approx(
+        reference.estimate_of_registers(registers, width), rel=1e-9
+    )
 
 
 def test_full_registers_count_without_end():
@@ -124,20 +134,30 @@ def test_b3_estimates_of_signatures(scheme, k):
     signatures = MinHasher(k, scheme, 5).sketch(sets_of(*random_rows()))
     found = estimate_sizes(signatures)
     assert found[0] == 0
-    assert found.tolist() == pytest.approx([ESTIMATES[scheme](row) for row in signatures.tolist()], rel=1e-11)
-    assert estimate_sizes(np.asarray(signatures), MinHasher(k, scheme, 5)).tolist() == found.tolist()
+    assert found.tolist() == pytest.approx(
+        [ESTIMATES[scheme](row) for row in signatures.tolist()], rel=1e-11
+    )
+    assert (
+        estimate_sizes(np.asarray(signatures), MinHasher(k, scheme, 5)).tolist()
+        == found.tolist()
+    )
     assert estimate_sizes(signatures[4]) == found[4]
 
 
 @settings(max_examples=100)
-@given(data=st.data(), scheme=st.sampled_from(["classic", "fast"]), k=st.integers(3, 300))
+@given(
+    data=st.data(), scheme=st.sampled_from(["classic", "fast"]), k=st.integers(3, 300)
+)
 def test_estimates_of_any_slots(data, scheme, k):
     """Slots at the ends of what a round, or the field, holds."""
     rounds = minhash.rounds_of(k)
     edges = [0, 1, 2**24, 2**56 - 2**30, rounds << 56, (rounds << 56) + 2**55]
     if scheme == "fast":
         edges += [(rounds - 1 << 56) + 2**55 - 1]
-    slot = st.one_of(st.sampled_from(edges), st.integers(0, P - 2**30 if scheme == "classic" else rounds << 56))
+    slot = st.one_of(
+        st.sampled_from(edges),
+        st.integers(0, P - 2**30 if scheme == "classic" else rounds << 56),
+    )
     signature = data.draw(st.lists(slot, min_size=k, max_size=k))
     if scheme == "classic":
         signature = [min(value, P - 2**30) for value in signature]
@@ -152,10 +172,16 @@ def test_slots_that_nobody_makes_still_give_numbers(scheme):
         assert 0 < found < math.inf
 
 
-@pytest.mark.parametrize("case", reference.golden()["registers"], ids=lambda case: f"{case['tokens']} {case['p']}")
+@pytest.mark.parametrize(
+    "case",
+    reference.golden()["registers"],
+    ids=lambda case: f"{case['tokens']} {case['p']}",
+)
 def test_golden_registers(level, case):
     counter = DistinctCounter(case["p"], int(case["seed"], 16))
-    registers = counter.sketch(sets_of([token_of_int(i, 1) for i in range(case["tokens"])]))
+    registers = counter.sketch(
+        sets_of([token_of_int(i, 1) for i in range(case["tokens"])])
+    )
     assert registers.tobytes().hex() == case["registers"]
     assert round(float(counter.count(registers)[0]), 9) == case["estimate"]
 
@@ -163,7 +189,9 @@ def test_golden_registers(level, case):
 @pytest.mark.parametrize("case", reference.golden()["sizes"], ids=str)
 def test_golden_sizes(case):
     hasher = MinHasher(case["num_perm"], case["scheme"])
-    signatures = hasher.sketch(sets_of([token_of_int(i, 1) for i in range(case["tokens"])]))
+    signatures = hasher.sketch(
+        sets_of([token_of_int(i, 1) for i in range(case["tokens"])])
+    )
     assert round(float(estimate_sizes(signatures)[0]), 9) == case["estimate"]
 
 
@@ -201,7 +229,9 @@ def test_threads_change_nothing(monkeypatch):
     counter = DistinctCounter(6)
     tokens = np.random.default_rng(1).integers(0, 2**64, 1050, np.uint64)
     rows = TokenSets(np.arange(0, 1051, 50), tokens)
-    expected = np.array([reference.registers(rows[i].tolist(), 6, 1) for i in range(len(rows))])
+    expected = np.array(
+        [reference.registers(rows[i].tolist(), 6, 1) for i in range(len(rows))]
+    )
     for threads in (1, 2, 5, None):
         registers = counter.empty()
         counter.update(registers, tokens, threads=threads)
@@ -224,7 +254,12 @@ def test_registers_know_their_counter():
     counter = DistinctCounter(4, seed=9)
     registers = counter.sketch(sets_of([1], [2]))
     assert isinstance(registers, Registers)
-    assert registers[0].counter == registers.copy().counter == pickle.loads(pickle.dumps(registers)).counter == counter
+    assert (
+        registers[0].counter
+        == registers.copy().counter
+        == pickle.loads(pickle.dumps(registers)).counter
+        == counter
+    )
     assert type(registers == registers) is np.ndarray
     assert counter.empty(3).shape == (3, 16)
     assert counter.empty(0).counter == counter
@@ -237,7 +272,9 @@ def test_known_sizes_give_the_formula():
     hasher = MinHasher(64, "classic")
     signatures = hasher.sketch(sets_of(range(100), range(50, 250), []))
     equal = int(np.count_nonzero(signatures[0] == signatures[1]))
-    found = estimate_overlap(signatures[0], signatures[1:], sizes_a=100, sizes_b=[200, 0])
+    found = estimate_overlap(
+        signatures[0], signatures[1:], sizes_a=100, sizes_b=[200, 0]
+    )
     both = equal / 64 * 300 / (1 + equal / 64)
     assert 30 < both < 70
     assert found.intersection.tolist() == pytest.approx([both, 0])
@@ -251,7 +288,9 @@ def test_a_set_and_itself(scheme):
     signatures = MinHasher(64, scheme).sketch(sets_of(range(300), []))
     found = estimate_overlap(signatures, signatures)
     size = float(estimate_sizes(signatures)[0])
-    assert found.intersection.tolist() == found.union.tolist() == pytest.approx([size, 0])
+    assert (
+        found.intersection.tolist() == found.union.tolist() == pytest.approx([size, 0])
+    )
     assert found.similarity.tolist() == found.containment.tolist() == [1, 0]
 
 
@@ -259,7 +298,12 @@ def test_no_more_in_common_than_the_smaller_set_has():
     hasher = MinHasher(16, "classic")
     signature = hasher.sketch(sets_of([1, 2]))[0]
     found = estimate_overlap(signature, signature, sizes_a=2, sizes_b=10)
-    assert (found.intersection, found.union, found.containment, found.similarity) == (2, 10, 1, 0.2)
+    assert (found.intersection, found.union, found.containment, found.similarity) == (
+        2,
+        10,
+        1,
+        0.2,
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -277,10 +321,16 @@ def test_overlap_of_full_registers():
 
 def test_overlap_of_registers():
     counter = DistinctCounter(14)
-    registers = counter.sketch(sets_of(range(30_000), range(20_000, 80_000), [], range(100_000, 130_000)))
+    registers = counter.sketch(
+        sets_of(range(30_000), range(20_000, 80_000), [], range(100_000, 130_000))
+    )
     found = counter.overlap(registers[0], registers)
-    assert found.union.tolist() == pytest.approx([30_000, 80_000, 30_000, 60_000], rel=0.04)
-    assert found.intersection == pytest.approx([30_000, 10_000, 0, 0], abs=0.04 * 80_000)
+    assert found.union.tolist() == pytest.approx(
+        [30_000, 80_000, 30_000, 60_000], rel=0.04
+    )
+    assert found.intersection == pytest.approx(
+        [30_000, 10_000, 0, 0], abs=0.04 * 80_000
+    )
     assert found.containment == pytest.approx([1, 1 / 3, 0, 0], abs=0.1)
     assert found.similarity == pytest.approx([1, 1 / 8, 0, 0], abs=0.04)
     assert found.intersection[2] == 0
@@ -309,7 +359,11 @@ def test_bytes_there_and_back(rows):
 def test_the_layout_of_the_bytes():
     counter = DistinctCounter(4, seed=7)
     registers = counter.sketch(sets_of([1, 2, 3]))
-    head = b"LSHFHLL\0" + struct.pack("<IIQQ", 1, 4, 7, 1) + bytes(reference.registers([1, 2, 3], 4, 7))
+    head = (
+        b"LSHFHLL\0"
+        + struct.pack("<IIQQ", 1, 4, 7, 1)
+        + bytes(reference.registers([1, 2, 3], 4, 7))
+    )
     assert counter.to_bytes(registers) == head + struct.pack("<Q", checksum(head))
 
 
@@ -335,10 +389,16 @@ def signed(head):
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (struct.pack("<8sIIQQ", b"LSHFHLL\0", 2, 4, 1, 0), "version 2, where this library reads 1"),
+        (
+            struct.pack("<8sIIQQ", b"LSHFHLL\0", 2, 4, 1, 0),
+            "version 2, where this library reads 1",
+        ),
         (struct.pack("<8sIIQQ", b"LSHFHLL\0", 1, 3, 1, 1) + bytes(8), "damaged"),
         (struct.pack("<8sIIQQ", b"LSHFHLL\0", 1, 4, 1, 2**62) + bytes(16), "damaged"),
-        (struct.pack("<8sIIQQ", b"LSHFHLL\0", 1, 4, 1, 1) + bytes([62] * 16), "hold 62; .* at most 61"),
+        (
+            struct.pack("<8sIIQQ", b"LSHFHLL\0", 1, 4, 1, 1) + bytes([62] * 16),
+            "hold 62; .* at most 61",
+        ),
     ],
 )
 def test_well_signed_nonsense_is_refused(head, message):
@@ -377,8 +437,14 @@ def test_seeds_out_of_range():
 
 def test_registers_of_others_are_refused():
     counter = DistinctCounter(8)
-    own, seeded, longer = (c.empty() for c in (counter, DistinctCounter(8, seed=2), DistinctCounter(9)))
-    for bad in (lambda: counter.merge(own, seeded), lambda: counter.count(seeded), lambda: counter.to_bytes(seeded)):
+    own, seeded, longer = (
+        c.empty() for c in (counter, DistinctCounter(8, seed=2), DistinctCounter(9))
+    )
+    for bad in (
+        lambda: counter.merge(own, seeded),
+        lambda: counter.count(seeded),
+        lambda: counter.to_bytes(seeded),
+    ):
         with pytest.raises(ValueError, match=r"seed=2.* not of .*seed=1"):
             bad()
     with pytest.raises(ValueError, match=r"256 = 2\*\*8"):
@@ -432,7 +498,9 @@ def test_signatures_that_do_not_count():
 @pytest.mark.parametrize("size", [-1, math.nan, math.inf])
 def test_sizes_out_of_range(size):
     signature = MinHasher(8).sketch(sets_of([1, 2]))[0]
-    with pytest.raises(ValueError, match=r"sizes_a must be in 0\.\.18446744073709551616, not "):
+    with pytest.raises(
+        ValueError, match=r"sizes_a must be in 0\.\.18446744073709551616, not "
+    ):
         estimate_overlap(signature, signature, sizes_a=size)
     with pytest.raises(ValueError, match="n must be finite and at least 0, not "):
         size_error(size, MinHasher(8))

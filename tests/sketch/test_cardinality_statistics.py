@@ -10,7 +10,12 @@ import pytest
 
 from lshfast import MinHasher, TokenSets
 from lshfast.kernels import cardinality as kernels
-from lshfast.sketch.cardinality import DistinctCounter, estimate_overlap, estimate_sizes, size_error
+from lshfast.sketch.cardinality import (
+    DistinctCounter,
+    estimate_overlap,
+    estimate_sizes,
+    size_error,
+)
 from tests.reference import cardinality as reference
 
 pytestmark = pytest.mark.slow
@@ -32,7 +37,9 @@ def assert_as_good(found, n, error, bias=0.0, spread=0.05):
     """
     found = found / n
     error = error / n
-    assert abs(found.mean() - 1) <= 4 * error / math.sqrt(len(found)) + bias * error + 1e-9
+    assert (
+        abs(found.mean() - 1) <= 4 * error / math.sqrt(len(found)) + bias * error + 1e-9
+    )
     deviation = found.std(ddof=1)
     assert abs(deviation / error - 1) <= 4 / math.sqrt(2 * len(found)) + spread
 
@@ -55,20 +62,28 @@ LOADS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 40]
 
 
 @pytest.mark.parametrize("load", LOADS)
-@pytest.mark.parametrize(("p", "trials"), [(4, 20_000), (6, 10_000), (8, 4_000), (10, 1_000)])
+@pytest.mark.parametrize(
+    ("p", "trials"), [(4, 20_000), (6, 10_000), (8, 4_000), (10, 1_000)]
+)
 def test_no_bumps(p, trials, load):
     """The estimate has one formula, and no seams at 2.5 or 5 times 2^p where those of others have theirs."""
     n = round(load * 2**p)
     counts = DistinctCounter(p).count(DistinctCounter(p).sketch(random_sets(n, trials)))
-    error = n * error_at(n / 2**p, 2**p) * math.sqrt(1 - 1 / n)  # what errs is pairs of tokens, of which few have fewer
-    assert_as_good(counts, n, error, bias=0.02 if p > 4 else 0.04, spread=0.02 if p > 4 else 0.12)
+    error = (
+        n * error_at(n / 2**p, 2**p) * math.sqrt(1 - 1 / n)
+    )  # what errs is pairs of tokens, of which few have fewer
+    assert_as_good(
+        counts, n, error, bias=0.02 if p > 4 else 0.04, spread=0.02 if p > 4 else 0.12
+    )
 
 
 @pytest.mark.parametrize("p", [4, 8, 14, 18])
 def test_the_smallest_sets_are_counted_exactly(p):
     """But for what the estimator swings by with the logarithm of the load, 10^-5 of the count."""
     counter = DistinctCounter(p)
-    counts = counter.count(counter.sketch(TokenSets(np.array([0, 0, 1]), np.array([7], np.uint64))))
+    counts = counter.count(
+        counter.sketch(TokenSets(np.array([0, 0, 1]), np.array([7], np.uint64)))
+    )
     assert counts[0] == 0
     assert abs(counts[1] - 1) < 0.3 / 2**p + 1e-5
 
@@ -110,8 +125,12 @@ def test_from_one_to_ten_million():
         relative = counts[:, column] / n - 1
         assert abs(relative.mean()) <= 4 * error / math.sqrt(streams) + 1e-5, n
         if n >= 1000:  # below, hardly any two tokens of all streams meet
-            assert np.sqrt(np.mean(relative**2)) <= error * (1 + 4 / math.sqrt(2 * streams)), n
-            assert abs(relative).max() <= 5 * LIMIT / math.sqrt(m), n  # of some hundred figures
+            assert np.sqrt(np.mean(relative**2)) <= error * (
+                1 + 4 / math.sqrt(2 * streams)
+            ), n
+            assert abs(relative).max() <= 5 * LIMIT / math.sqrt(m), (
+                n
+            )  # of some hundred figures
     assert np.all(np.diff(counts) > 0)
 
 
@@ -119,7 +138,8 @@ def test_from_one_to_ten_million():
 def test_structured_tokens_count_as_random_ones(step):
     tokens = np.arange(50, dtype=np.uint64) * np.uint64(step)
     counts = [
-        float(counter.count(one(counter, tokens))) for counter in (DistinctCounter(6, seed) for seed in range(2000))
+        float(counter.count(one(counter, tokens)))
+        for counter in (DistinctCounter(6, seed) for seed in range(2000))
     ]
     assert_as_good(np.array(counts), 50, 50 * error_at(50 / 64, 64), bias=0.02)
 
@@ -143,15 +163,22 @@ def test_sixty_four_bits_of_hash_and_thirty_two(n):
 
 
 @pytest.mark.parametrize(
-    ("size", "other", "common"), [(500, 500, 0), (500, 500, 250), (3000, 300, 300), (5000, 5000, 500)]
+    ("size", "other", "common"),
+    [(500, 500, 0), (500, 500, 250), (3000, 300, 300), (5000, 5000, 500)],
 )
 def test_overlaps_of_registers(size, other, common):
     """Inclusion and exclusion has no bias where it need not be cut off, and at most the union's standard error."""
     counter, trials, union = DistinctCounter(8), 500, size + other - common
     tokens = np.random.default_rng(3).integers(0, 2**64, (trials, union), np.uint64)
     starts = np.arange(trials + 1)
-    a = counter.sketch(TokenSets(starts * size, np.ascontiguousarray(tokens[:, :size]).ravel()))
-    b = counter.sketch(TokenSets(starts * other, np.ascontiguousarray(tokens[:, size - common :]).ravel()))
+    a = counter.sketch(
+        TokenSets(starts * size, np.ascontiguousarray(tokens[:, :size]).ravel())
+    )
+    b = counter.sketch(
+        TokenSets(
+            starts * other, np.ascontiguousarray(tokens[:, size - common :]).ravel()
+        )
+    )
     found = counter.overlap(a, b)
     limit = LIMIT / 16 * union
     uncut = counter.count(a) + counter.count(b) - found.union
@@ -169,9 +196,14 @@ def test_overlaps_of_registers(size, other, common):
 @pytest.mark.parametrize("scheme", ["classic", "fast"])
 def test_sizes(scheme, k, n):
     """Slots of `fast` share bits of their hash with the value from k = 257 on, or where k is no power of 2."""
-    hasher, trials = MinHasher(k, scheme), min(4000, 400_000 // n) if scheme == "classic" else 4000
+    hasher, trials = (
+        MinHasher(k, scheme),
+        min(4000, 400_000 // n) if scheme == "classic" else 4000,
+    )
     found = estimate_sizes(hasher.sketch(random_sets(n, trials)))
-    assert_as_good(found, n, size_error(n, hasher), bias=0.02, spread=0.08 if k == 16 else 0.02)
+    assert_as_good(
+        found, n, size_error(n, hasher), bias=0.02, spread=0.08 if k == 16 else 0.02
+    )
 
 
 @pytest.mark.parametrize(("k", "bias"), [(3, 0.12), (4, 0.09), (8, 0.04)])
@@ -182,7 +214,10 @@ def test_sizes_of_short_signatures(scheme, k, bias):
     for n in (1, 2, 8, 100):
         found = estimate_sizes(hasher.sketch(random_sets(n, 4000)))
         error = size_error(n, hasher)
-        assert abs(found.mean() - n) <= (4 / math.sqrt(4000) + bias * (scheme == "fast")) * error
+        assert (
+            abs(found.mean() - n)
+            <= (4 / math.sqrt(4000) + bias * (scheme == "fast")) * error
+        )
 
 
 @pytest.mark.parametrize("k", [1024, 5000])
@@ -194,8 +229,12 @@ def test_sizes_of_long_signatures(k):
 
 
 def test_sizes_up_to_ten_million():
-    tokens = TokenSets(np.array([0, 10**5, 10**6, 10**7]), np.arange(10**7, dtype=np.uint64))
-    for n, found in zip(tokens.counts, estimate_sizes(MinHasher(512).sketch(tokens)), strict=True):
+    tokens = TokenSets(
+        np.array([0, 10**5, 10**6, 10**7]), np.arange(10**7, dtype=np.uint64)
+    )
+    for n, found in zip(
+        tokens.counts, estimate_sizes(MinHasher(512).sketch(tokens)), strict=True
+    ):
         assert abs(found - n) <= 4 * size_error(float(n), MinHasher(512))
 
 
@@ -205,7 +244,9 @@ def test_fast_signatures_know_small_sets_better():
     assert kernels.fast_variance(1e9, 1024) == pytest.approx(1, abs=1e-5)
     for k in (16, 128, 1000):
         for n in (1, 3, 50, 1000, 1e6):
-            assert kernels.fast_variance(n, k) == pytest.approx(reference.variance_of_fast(n, k), rel=1e-9)
+            assert kernels.fast_variance(n, k) == pytest.approx(
+                reference.variance_of_fast(n, k), rel=1e-9
+            )
 
 
 @pytest.mark.parametrize("scheme", ["classic", "fast"])
@@ -214,11 +255,21 @@ def test_overlaps_of_signatures(scheme):
     hasher, trials = MinHasher(128, scheme), 1500
     tokens = np.random.default_rng(9).integers(0, 2**64, (trials, 750), np.uint64)
     starts = np.arange(trials + 1)
-    a = hasher.sketch(TokenSets(starts * 300, np.ascontiguousarray(tokens[:, :300]).ravel()))
-    b = hasher.sketch(TokenSets(starts * 600, np.ascontiguousarray(tokens[:, 150:]).ravel()))
-    estimated, told = estimate_overlap(a, b), estimate_overlap(a, b, sizes_a=300, sizes_b=600)
+    a = hasher.sketch(
+        TokenSets(starts * 300, np.ascontiguousarray(tokens[:, :300]).ravel())
+    )
+    b = hasher.sketch(
+        TokenSets(starts * 600, np.ascontiguousarray(tokens[:, 150:]).ravel())
+    )
+    estimated, told = (
+        estimate_overlap(a, b),
+        estimate_overlap(a, b, sizes_a=300, sizes_b=600),
+    )
     for found in (estimated, told):
         error = found.intersection.std() / math.sqrt(trials)
         assert abs(found.intersection.mean() - 150) <= 4 * error + 0.01 * 150
     assert told.intersection.std() < estimated.intersection.std()
-    assert told.intersection.std() <= 900 / (1 + 0.2) ** 2 * math.sqrt(0.2 * 0.8 / 128) * 1.1
+    assert (
+        told.intersection.std()
+        <= 900 / (1 + 0.2) ** 2 * math.sqrt(0.2 * 0.8 / 128) * 1.1
+    )

@@ -16,8 +16,14 @@ def pages_of(rng, sites=90, pages=20):
     for site in range(sites):
         if site % 3 < 2:
             frame = words_of(rng, int(rng.integers(50, 601)))
-            own = [(site * pages + page, words_of(rng, int(10 * 50 ** rng.random()))) for page in range(pages)]
-            own = [own[int(rng.integers(page))] if page % 5 == 4 else each for page, each in enumerate(own)]
+            own = [
+                (site * pages + page, words_of(rng, int(10 * 50 ** rng.random())))
+                for page in range(pages)
+            ]
+            own = [
+                own[int(rng.integers(page))] if page % 5 == 4 else each
+                for page, each in enumerate(own)
+            ]
         for article, body in own:
             marks = [f"n{number}" for number in rng.integers(10**6, size=3)]
             texts.append(" ".join([*frame, *body, *marks]))
@@ -42,11 +48,20 @@ def test_g12_precision_on_one_site_and_on_different_sites():
     found = []
     for seed in range(4):
         texts, sites, articles = pages_of(np.random.default_rng(seed))
-        keys = SUPER_SHINGLES.keys(MinHasher(84, "classic", seed).sketch(shingle(texts, size=8)))
+        keys = SUPER_SHINGLES.keys(
+            MinHasher(84, "classic", seed).sketch(shingle(texts, size=8))
+        )
         i, j = candidates(keys)
         enough = (keys[i] == keys[j]).sum(axis=1) >= LEAST_SUPER
-        near = hamming_pairs(SimHasher(BITS, seed).sketch(shingle(texts, size=1)), BITS - LEAST_EQUAL)
-        found.append([precision(pairs, sites, articles) for pairs in ((i[enough], j[enough]), (near.left, near.right))])
+        near = hamming_pairs(
+            SimHasher(BITS, seed).sketch(shingle(texts, size=1)), BITS - LEAST_EQUAL
+        )
+        found.append(
+            [
+                precision(pairs, sites, articles)
+                for pairs in ((i[enough], j[enough]), (near.left, near.right))
+            ]
+        )
     minhash, hyperplanes = np.mean(found, axis=0)
     assert minhash[0] + 0.2 < minhash[1]
     assert hyperplanes[0] + 0.2 < hyperplanes[1]

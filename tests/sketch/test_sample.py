@@ -14,7 +14,10 @@ WORDS = [f"w{number}" for number in range(600)]
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=40), max_size=6),
+    st.lists(
+        st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=40),
+        max_size=6,
+    ),
     st.integers(1, 100) | st.integers(1, 2**64 - 1),
 )
 @example([[0, 2**64 - 1, 2**63, 2**32]], 2**63)
@@ -38,9 +41,19 @@ def test_kernel_refuses_zero_and_bad_rows():
 def test_the_sample_depends_on_the_shingle_only(sample, threads):
     """Also of texts that begin alike, whose beginnings are shingled once."""
     page = " ".join(WORDS)
-    texts = [page, page + " and more", "before " + page, "", "one", *(page[: 40 * part] for part in range(40))]
+    texts = [
+        page,
+        page + " and more",
+        "before " + page,
+        "",
+        "one",
+        *(page[: 40 * part] for part in range(40)),
+    ]
     found = shingle(texts, size=10, sample=sample, threads=threads)
-    kept = [[token for token in word_shingles(text, 10, 1) if token % sample == 0] for text in texts]
+    kept = [
+        [token for token in word_shingles(text, 10, 1) if token % sample == 0]
+        for text in texts
+    ]
     assert rows_of(found.offsets, found.tokens) == kept
     assert set(kept[0]) <= set(kept[1])
     assert set(kept[0]) <= set(kept[2])
@@ -60,7 +73,10 @@ def test_the_similarity_of_samples_is_unbiased():
         if rows[0] | rows[1]:
             found.append(len(rows[0] & rows[1]) / len(rows[0] | rows[1]))
     assert abs(np.mean(found) - both / union) < 4 * np.std(found) / len(found) ** 0.5
-    assert abs(kept / trials - union / 25) < 4 * (union / 25 * (1 - 1 / 25) / trials) ** 0.5
+    assert (
+        abs(kept / trials - union / 25)
+        < 4 * (union / 25 * (1 - 1 / 25) / trials) ** 0.5
+    )
 
 
 def test_c11_a_join_of_samples_is_the_syntactic_clustering_of_1997():
@@ -81,8 +97,12 @@ def test_c11_a_join_of_samples_is_the_syntactic_clustering_of_1997():
         for at, j in enumerate(documents):
             for i in documents[:at]:
                 counts[i, j] = counts.get((i, j), 0) + 1
-    alike = {(i, j): o / (len(rows[i]) + len(rows[j]) - o) for (i, j), o in counts.items()}
-    expected = sorted((i, j, similarity) for (i, j), similarity in alike.items() if similarity >= 0.5)
+    alike = {
+        (i, j): o / (len(rows[i]) + len(rows[j]) - o) for (i, j), o in counts.items()
+    }
+    expected = sorted(
+        (i, j, similarity) for (i, j), similarity in alike.items() if similarity >= 0.5
+    )
     assert exact.pairs(sampled, threshold=0.5).tolist() == expected
     assert len(expected) >= 15
 

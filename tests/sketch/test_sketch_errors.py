@@ -16,14 +16,30 @@ from lshfast import (
     WeightedSets,
 )
 from lshfast.datasketch import WeightedMinHashGenerator
-from lshfast.sketch import BBits, OnePermutation, SignSketcher, estimate_overlap, estimate_sizes, sketch_multisets
+from lshfast.sketch import (
+    BBits,
+    OnePermutation,
+    SignSketcher,
+    estimate_overlap,
+    estimate_sizes,
+    sketch_multisets,
+)
 from lshfast.sketch.cardinality import registers_from_bytes, size_error
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])
-MIN, HASHER, COUNTER, SIGNS = MinHasher(8), SimHasher(), DistinctCounter(4), SignSketcher(3, 8)
+MIN, HASHER, COUNTER, SIGNS = (
+    MinHasher(8),
+    SimHasher(),
+    DistinctCounter(4),
+    SignSketcher(3, 8),
+)
 PACKER, GROUPS, SHELLS = BBits(8, MIN), OnePermutation(8), WeightedMinHasher(8)
-CODES, COUNTS, REGISTERS = HASHER.sketch(SETS), HASHER.counters(SETS), COUNTER.sketch(SETS)
+CODES, COUNTS, REGISTERS = (
+    HASHER.sketch(SETS),
+    HASHER.counters(SETS),
+    COUNTER.sketch(SETS),
+)
 SIGNATURES, PACKED = MIN.sketch(SETS), PACKER.sketch(SETS)
 RAGGED = [[1], [2, 3]]
 
@@ -94,17 +110,31 @@ def test_other_kinds_and_widths(name, side):
         ("text", TypeError, f"must be .*{dtype}, not (<U4|texts)"),
         (None, TypeError, f"must be .*{dtype}, not (object|None)"),
         (b"bytes", TypeError, f"must be .*{dtype}, not "),
-        (RAGGED, ValueError, "must be an array with rows of one length, not a list of other lengths"),
+        (
+            RAGGED,
+            ValueError,
+            "must be an array with rows of one length, not a list of other lengths",
+        ),
         (SETS, TypeError, f"must be .*{dtype}, not TokenSets: sketch them first"),
-        (np.zeros((3, width + 1), dtype), ValueError, rf"must have .* shape \(3, {width + 1}\)"),
+        (
+            np.zeros((3, width + 1), dtype),
+            ValueError,
+            rf"must have .* shape \(3, {width + 1}\)",
+        ),
         (np.zeros((3, 0), dtype), ValueError, r"must have .* shape \(3, 0\)"),
         (dtype.type(1), ValueError, r"must have .* shape \(\)"),
     ]
     for value, error, message in wrong:
-        refused(error, f"^{side} {message}", call, *((value, rows) if side == "a" else (rows, value)))
+        refused(
+            error,
+            f"^{side} {message}",
+            call,
+            *((value, rows) if side == "a" else (rows, value)),
+        )
 
 
-# What takes one argument, or several that do not have to fit each other: the call, the error and its text.
+# What takes one argument, or several that do not have to fit each other: the call, the error and
+# its text.
 CALLS = [
     (lambda: PACKER.pack(RAGGED), ValueError, "^signatures must be an array with rows of one length"),
     (lambda: PACKER.top(RAGGED, PACKED, 1), ValueError, "^queries must be an array"),
@@ -181,10 +211,20 @@ def test_wrong_arguments_are_named(call, error, message):
     refused(error, message, call)
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="no wider floats here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max == np.finfo(np.float64).max,
+    reason="no wider floats here",
+)
 def test_weights_beyond_float64_are_infinite():
     weights = np.array([np.finfo(np.longdouble).max])
-    refused(ValueError, "^weights must be finite and at least 0, not inf", WeightedSets, [0, 1], [1], weights)
+    refused(
+        ValueError,
+        "^weights must be finite and at least 0, not inf",
+        WeightedSets,
+        [0, 1],
+        [1],
+        weights,
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,7 +242,9 @@ def test_weights_beyond_float64_are_infinite():
 def test_a_part_of_longer_signatures_is_none(call, slots):
     """The slots of `fast` depend on how many there are, so that the first eight of more are of no use."""
     part = MinHasher(slots).sketch(SETS)[:, :8]
-    message = rf"are of MinHasher\(num_perm={slots}, .*\), not of MinHasher\(num_perm=8, "
+    message = (
+        rf"are of MinHasher\(num_perm={slots}, .*\), not of MinHasher\(num_perm=8, "
+    )
     refused(ValueError, message, call, part)
 
 
@@ -221,12 +263,17 @@ def test_parameters_are_plain_ints(kind):
         assert found == maker(**numbers)
         assert repr(found) == repr(maker(**numbers))
     assert repr(BBits(kind(4))) == repr(BBits(4))
-    assert SimHasher(kind(64)).sketch(SETS).tolist() == SimHasher(64).sketch(SETS).tolist()
+    assert (
+        SimHasher(kind(64)).sketch(SETS).tolist() == SimHasher(64).sketch(SETS).tolist()
+    )
     assert SignSketcher(kind(100), kind(64)).sketch(np.ones(100)).shape == (1,)
 
 
 def test_sketchers_of_other_vectors_are_told_apart():
-    one, other = SignSketcher.of_vectors([[1, 1], [1, -1]]), SignSketcher.of_vectors([[1, 1], [-1, -1]])
+    one, other = (
+        SignSketcher.of_vectors([[1, 1], [1, -1]]),
+        SignSketcher.of_vectors([[1, 1], [-1, -1]]),
+    )
     assert len({repr(one), repr(other), repr(SignSketcher(2, 2))}) == 3
     message = f"^codes are of {re.escape(repr(other))}, not of {re.escape(repr(one))}$"
     refused(ValueError, message, one.signs, other.sketch([1, 2]))
@@ -250,15 +297,25 @@ def test_what_is_too_much_for_a_float64():
     sets = WeightedSets([0, 2, 3], [1, 2, 1], [1e308, 1e308, 5e-324])
     assert sets.totals.tolist() == [np.inf, 5e-324]
     refused(ValueError, "^weights must be whole numbers", sets.pairs)
-    refused(ValueError, "^weights add up to inf pairs", WeightedSets([0, 2], [1, 2], [1e308, 1e308]).pairs)
-    found = estimate_overlap(SIGNATURES[0], SIGNATURES[0], sizes_a=2.0**64, sizes_b=2.0**64)
+    refused(
+        ValueError,
+        "^weights add up to inf pairs",
+        WeightedSets([0, 2], [1, 2], [1e308, 1e308]).pairs,
+    )
+    found = estimate_overlap(
+        SIGNATURES[0], SIGNATURES[0], sizes_a=2.0**64, sizes_b=2.0**64
+    )
     assert (found.union, found.intersection, found.similarity) == (2**64, 2**64, 1)
     assert size_error(5e-324, MIN) == 0
-    assert [size_error(n, MIN) / n for n in (1e-300, 1e300)] == pytest.approx([6**-0.5] * 2)
+    assert [size_error(n, MIN) / n for n in (1e-300, 1e300)] == pytest.approx(
+        [6**-0.5] * 2
+    )
 
 
 def test_weights_of_zero_are_no_tokens():
     empty = SHELLS.sketch(WeightedSets([0, 2], [1, 2], [0.0, 0.0]))
     assert (empty == 2**64 - 1).all()
     assert SHELLS.similarity(empty, empty).tolist() == [0.0]
-    assert HASHER.is_empty(HASHER.sketch(TokenSets([0, 2], [1, 2]), [0, 0])).tolist() == [True]
+    assert HASHER.is_empty(
+        HASHER.sketch(TokenSets([0, 2], [1, 2]), [0, 0])
+    ).tolist() == [True]

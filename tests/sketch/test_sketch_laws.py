@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import DistinctCounter, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets
+from lshfast import (
+    DistinctCounter,
+    MinHasher,
+    SimHasher,
+    TokenSets,
+    WeightedMinHasher,
+    WeightedSets,
+)
 from lshfast.datasketch import (
     HyperLogLog,
     HyperLogLogPlusPlus,
@@ -28,7 +35,9 @@ WORD64 = st.integers(0, 2**64 - 1)
 TOKENS = st.lists(st.one_of(WORD64, st.sampled_from([0, 1, 2, 2**64 - 1])), max_size=12)
 TIMES = st.dictionaries(st.integers(0, 5), st.integers(1, 4), max_size=5)
 WEIGHTS = st.dictionaries(st.integers(0, 5), st.floats(1e-9, 1e9), max_size=5)
-SIGNED = st.lists(st.tuples(st.integers(0, 5), st.integers(-(2**40), 2**40)), max_size=8)
+SIGNED = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(-(2**40), 2**40)), max_size=8
+)
 
 K = 12
 FAST, CLASSIC, GROUPS = MinHasher(K), MinHasher(K, "classic"), OnePermutation(K)
@@ -41,12 +50,16 @@ def sets_of(rows):
 
 def weighted(rows):
     offsets, tokens = csr([list(row) for row in rows])
-    return WeightedSets(offsets, tokens, [float(weight) for row in rows for weight in row.values()])
+    return WeightedSets(
+        offsets, tokens, [float(weight) for row in rows for weight in row.values()]
+    )
 
 
 def counters(rows):
     sets = sets_of([[token for token, _ in row] for row in rows])
-    return HASHER.counters(sets, np.array([weight for row in rows for _, weight in row], np.int64))
+    return HASHER.counters(
+        sets, np.array([weight for row in rows for _, weight in row], np.int64)
+    )
 
 
 def join(a, b):
@@ -54,18 +67,41 @@ def join(a, b):
 
 
 def greater(a, b):
-    return {token: max(a.get(token, 0), b.get(token, 0)) for token in a.keys() | b.keys()}
+    return {
+        token: max(a.get(token, 0), b.get(token, 0)) for token in a.keys() | b.keys()
+    }
 
 
-# Who merges, what is drawn, how rows of it are sketched, and what two of them merged are the sketch of.
+# Who merges, what is drawn, how rows of it are sketched, and what two of them merged are the sketch
+# of.
 WAYS = {
     "MinHasher fast": (FAST, TOKENS, lambda rows: FAST.sketch(sets_of(rows)), join),
-    "MinHasher classic": (CLASSIC, TOKENS, lambda rows: CLASSIC.sketch(sets_of(rows)), join),
+    "MinHasher classic": (
+        CLASSIC,
+        TOKENS,
+        lambda rows: CLASSIC.sketch(sets_of(rows)),
+        join,
+    ),
     "OnePermutation": (GROUPS, TOKENS, lambda rows: GROUPS.sketch(sets_of(rows)), join),
-    "WeightedMinHasher": (SHELLS, WEIGHTS, lambda rows: SHELLS.sketch(weighted(rows)), greater),
-    "sketch_multisets": (FAST, TIMES, lambda rows: sketch_multisets(FAST, weighted(rows)), greater),
+    "WeightedMinHasher": (
+        SHELLS,
+        WEIGHTS,
+        lambda rows: SHELLS.sketch(weighted(rows)),
+        greater,
+    ),
+    "sketch_multisets": (
+        FAST,
+        TIMES,
+        lambda rows: sketch_multisets(FAST, weighted(rows)),
+        greater,
+    ),
     "SimHasher counters": (HASHER, SIGNED, counters, join),
-    "DistinctCounter": (COUNTER, TOKENS, lambda rows: COUNTER.sketch(sets_of(rows)), join),
+    "DistinctCounter": (
+        COUNTER,
+        TOKENS,
+        lambda rows: COUNTER.sketch(sets_of(rows)),
+        join,
+    ),
 }
 EACH = pytest.mark.parametrize("way", WAYS)
 FEW = settings(max_examples=25)
@@ -83,8 +119,13 @@ def test_merging(way, data):
     assert found.tolist() == both.tolist() == maker.merge(b, a).tolist()
     assert maker.merge(found, c).tolist() == maker.merge(a, maker.merge(b, c)).tolist()
     assert maker.merge(a, nothing).tolist() == a.tolist()
-    assert (maker.merge(a, a).tolist() == a.tolist()) == (way != "SimHasher counters" or not a.any())
-    assert maker.merge(np.stack([a, b]), c).tolist() == [maker.merge(a, c).tolist(), maker.merge(b, c).tolist()]
+    assert (maker.merge(a, a).tolist() == a.tolist()) == (
+        way != "SimHasher counters" or not a.any()
+    )
+    assert maker.merge(np.stack([a, b]), c).tolist() == [
+        maker.merge(a, c).tolist(),
+        maker.merge(b, c).tolist(),
+    ]
     found[...] = 0
     maker.merge(a, a)[...] = 0
     assert (a.tolist(), b.tolist()) == before
@@ -96,19 +137,25 @@ def test_merging(way, data):
 def test_order_and_neighbours_do_not_matter(way, data):
     _, kind, sketch, _ = WAYS[way]
     row, other = data.draw(kind), data.draw(kind)
-    shuffled = data.draw(st.permutations(list(row.items() if isinstance(row, dict) else row)))
+    shuffled = data.draw(
+        st.permutations(list(row.items() if isinstance(row, dict) else row))
+    )
     shuffled = type(row)(shuffled)
     alone = sketch([row]).tolist()
     assert sketch([shuffled]).tolist() == alone
     assert sketch([other, row, other])[1:2].tolist() == alone
 
 
-@pytest.mark.parametrize("maker", [FAST, CLASSIC, GROUPS, COUNTER], ids=lambda maker: repr(maker))
+@pytest.mark.parametrize(
+    "maker", [FAST, CLASSIC, GROUPS, COUNTER], ids=lambda maker: repr(maker)
+)
 @FEW
 @given(tokens=TOKENS, cuts=st.lists(st.integers(0, 12), max_size=3))
 def test_parts_that_come_one_after_the_other(maker, tokens, cuts):
     """Merge after merge is the sketch of all, however often a part comes."""
-    parts = np.split(np.array(tokens, np.uint64), sorted(min(cut, len(tokens)) for cut in cuts))
+    parts = np.split(
+        np.array(tokens, np.uint64), sorted(min(cut, len(tokens)) for cut in cuts)
+    )
     held = maker.sketch(sets_of([[]]))
     for part in [*parts, *parts[::-1]]:
         held = maker.merge(held, maker.sketch(TokenSets([0, len(part)], part)))
@@ -118,11 +165,20 @@ def test_parts_that_come_one_after_the_other(maker, tokens, cuts):
 @FEW
 @given(row=SIGNED, guest=SIGNED)
 def test_what_was_added_is_taken_out_again(row, guest):
-    a, b, negative = counters([row, guest, [(token, -weight) for token, weight in guest]])
+    a, b, negative = counters(
+        [row, guest, [(token, -weight) for token, weight in guest]]
+    )
     both = HASHER.merge(a, b)
-    assert HASHER.subtract(both, b).tolist() == HASHER.merge(both, negative).tolist() == a.tolist()
+    assert (
+        HASHER.subtract(both, b).tolist()
+        == HASHER.merge(both, negative).tolist()
+        == a.tolist()
+    )
     assert HASHER.subtract(a, b).tolist() == HASHER.merge(a, negative).tolist()
-    assert HASHER.codes_of(HASHER.subtract(both, b)).tolist() == HASHER.codes_of(a).tolist()
+    assert (
+        HASHER.codes_of(HASHER.subtract(both, b)).tolist()
+        == HASHER.codes_of(a).tolist()
+    )
 
 
 @FEW
@@ -131,7 +187,9 @@ def test_counters_of_bags_add_multiplicities(a, b):
     rows = [list(Counter(times).elements()) for times in (a, b)]
     sums = Counter(a) + Counter(b)
     x, y = HASHER.counters(sets_of(rows))
-    weighed = HASHER.counters(sets_of([list(sums)]), np.array(list(sums.values()), np.int64))
+    weighed = HASHER.counters(
+        sets_of([list(sums)]), np.array(list(sums.values()), np.int64)
+    )
     assert HASHER.merge(x, y).tolist() == weighed[0].tolist()
 
 
@@ -161,7 +219,15 @@ def words(low, high):
 @EACH
 def test_copies_of_arrays(way):
     _, kind, sketch, _ = WAYS[way]
-    first = sketch([[1, 3] if kind is TOKENS else [(1, 2), (3, 4)] if kind is SIGNED else {1: 2, 3: 4}])
+    first = sketch(
+        [
+            [1, 3]
+            if kind is TOKENS
+            else [(1, 2), (3, 4)]
+            if kind is SIGNED
+            else {1: 2, 3: 4}
+        ]
+    )
     before = first.tolist()
     for other in copies_of(first):
         assert other.tolist() == before
@@ -182,7 +248,13 @@ def test_writing_in_place_keeps_the_maker_s_name():
 def test_token_sets_are_views_that_cannot_be_written():
     offsets, tokens = np.array([0, 1, 3]), np.array([7, 8, 9], np.uint64)
     sets, own = TokenSets(offsets, tokens), TokenSets(offsets.copy(), tokens.copy())
-    for array in (sets.offsets, sets.tokens, sets[0], sets.take([0]).tokens, pickle.loads(pickle.dumps(sets)).tokens):
+    for array in (
+        sets.offsets,
+        sets.tokens,
+        sets[0],
+        sets.take([0]).tokens,
+        pickle.loads(pickle.dumps(sets)).tokens,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert np.shares_memory(sets.tokens, tokens)
@@ -197,13 +269,24 @@ def test_token_sets_are_views_that_cannot_be_written():
 
 @pytest.mark.parametrize("scheme", ["affine32", "legacy", "fast"])
 @FEW
-@given(a=st.lists(st.binary(max_size=4), max_size=8), b=st.lists(st.binary(max_size=4), max_size=8))
+@given(
+    a=st.lists(st.binary(max_size=4), max_size=8),
+    b=st.lists(st.binary(max_size=4), max_size=8),
+)
 def test_merging_takes_from_the_other_and_leaves_it(scheme, a, b):
     x, y, both = MinHash.bulk([a, b, a + b], num_perm=K, scheme=scheme)
     for kind in (MinHash, LeanMinHash):
-        left, right = (x.copy(), y.copy()) if kind is MinHash else (LeanMinHash(x), LeanMinHash(y))
+        left, right = (
+            (x.copy(), y.copy())
+            if kind is MinHash
+            else (LeanMinHash(x), LeanMinHash(y))
+        )
         left.merge(right)
-        assert left.hashvalues.tolist() == both.hashvalues.tolist() == kind.union(x, y).hashvalues.tolist()
+        assert (
+            left.hashvalues.tolist()
+            == both.hashvalues.tolist()
+            == kind.union(x, y).hashvalues.tolist()
+        )
         assert right.hashvalues.tolist() == y.hashvalues.tolist()
         left.clear()
         assert right.hashvalues.tolist() == y.hashvalues.tolist()
@@ -213,7 +296,10 @@ def test_merging_takes_from_the_other_and_leaves_it(scheme, a, b):
 
 @pytest.mark.parametrize("kind", [HyperLogLog, HyperLogLogPlusPlus])
 @FEW
-@given(a=st.lists(st.binary(max_size=4), max_size=8), b=st.lists(st.binary(max_size=4), max_size=8))
+@given(
+    a=st.lists(st.binary(max_size=4), max_size=8),
+    b=st.lists(st.binary(max_size=4), max_size=8),
+)
 def test_counters_of_the_drop_in_leave_the_other(kind, a, b):
     left, right, both = kind(4), kind(4), kind(4)
     for made, items in ((left, a), (right, b), (both, a + b)):
@@ -229,7 +315,10 @@ def test_counters_of_the_drop_in_leave_the_other(kind, a, b):
 
 def test_copies_of_lean_sketches():
     sketch = next(MinHash.generator([words(0, 9)], num_perm=K))
-    lean, more = LeanMinHash(sketch), LeanMinHash(next(MinHash.generator([words(5, 99)], num_perm=K)))
+    lean, more = (
+        LeanMinHash(sketch),
+        LeanMinHash(next(MinHash.generator([words(5, 99)], num_perm=K))),
+    )
     before = lean.hashvalues.tolist()
     for made in [*copies_of(lean), LeanMinHash(lean)]:
         assert made == lean
@@ -294,7 +383,9 @@ def test_copies_of_ensembles():
     full, empty = MinHashLSHEnsemble(0.5, 16), MinHashLSHEnsemble(0.5, 16)
     full.index([("a", a, 9)])
     for made in copies_of(full):
-        assert list(made.query(a, 9, with_scores=True)) == list(full.query(a, 9, with_scores=True))
+        assert list(made.query(a, 9, with_scores=True)) == list(
+            full.query(a, 9, with_scores=True)
+        )
     for made in copies_of(empty):
         made.index([("b", b, 40)])
         assert list(made.query(b, 40)) == ["b"]

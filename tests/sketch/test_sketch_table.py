@@ -16,7 +16,13 @@ from lshfast import (
     WeightedMinHasher,
     WeightedSets,
 )
-from lshfast.datasketch import HyperLogLog, LeanMinHash, MinHash, MinHashLSH, bBitMinHash
+from lshfast.datasketch import (
+    HyperLogLog,
+    LeanMinHash,
+    MinHash,
+    MinHashLSH,
+    bBitMinHash,
+)
 from lshfast.families import SignVectors, SimHashFamily, WeightedMinHashFamily
 from lshfast.sketch import BBits, OnePermutation, SignSketcher, sketch_multisets
 
@@ -39,13 +45,25 @@ def plain(kind):
 
 def weighted(hasher):
     """Sketch weights that are greater in B, so that the greater ones of A and B are A's alone and all of B's."""
-    weights = {id(A): lambda x: 1.5, id(B): lambda x: 2.5, id(UNION): lambda x: 2.5 if x in B else 1.5}
-    return lambda tokens: hasher.sketch(WeightedSets.from_sets([{x: weights[id(tokens)](x) for x in tokens}]))
+    weights = {
+        id(A): lambda x: 1.5,
+        id(B): lambda x: 2.5,
+        id(UNION): lambda x: 2.5 if x in B else 1.5,
+    }
+    return lambda tokens: hasher.sketch(
+        WeightedSets.from_sets([{x: weights[id(tokens)](x) for x in tokens}])
+    )
 
 
 def multisets(hasher):
-    times = {id(A): lambda x: 1, id(B): lambda x: 3, id(UNION): lambda x: 3 if x in B else 1}
-    return lambda tokens: sketch_multisets(hasher, WeightedSets.from_sets([{x: times[id(tokens)](x) for x in tokens}]))
+    times = {
+        id(A): lambda x: 1,
+        id(B): lambda x: 3,
+        id(UNION): lambda x: 3 if x in B else 1,
+    }
+    return lambda tokens: sketch_multisets(
+        hasher, WeightedSets.from_sets([{x: times[id(tokens)](x) for x in tokens}])
+    )
 
 
 def both_occurrences(hasher):
@@ -86,14 +104,23 @@ def index(sketch, b, r):
         made = LSHIndex(family=family(sketch.hasher), bands=8, rows_per_band=8)
         made.insert("key", sketch.reshape(-1))
         assert made.query(sketch.reshape(-1)) == ["key"]
-    if isinstance(getattr(sketch, "hasher", None), (SimHasher, SignSketcher)) and sketch.dtype == np.uint64:
+    if (
+        isinstance(getattr(sketch, "hasher", None), (SimHasher, SignSketcher))
+        and sketch.dtype == np.uint64
+    ):
         return
     if isinstance(sketch, np.ndarray):
         assert Bands(b, r).keys(sketch).shape == (1, b)
         weighted = isinstance(getattr(sketch, "hasher", None), WeightedMinHasher)
-        for made in (LSHIndex(num_perm=b * r, threshold=0.5), LSHForest(num_perm=b * r)):
+        for made in (
+            LSHIndex(num_perm=b * r, threshold=0.5),
+            LSHForest(num_perm=b * r),
+        ):
             if weighted:
-                with pytest.raises(ValueError, match=f"scheme '{sketch.hasher.scheme}'; 'fast' is needed"):
+                with pytest.raises(
+                    ValueError,
+                    match=f"scheme '{sketch.hasher.scheme}'; 'fast' is needed",
+                ):
                     made.insert(["key"], sketch)
             made.insert(["key"], np.asarray(sketch) if weighted else sketch)
             assert "key" in made
@@ -103,30 +130,48 @@ def index(sketch, b, r):
         assert lsh.query(sketch) == ["key"]
 
 
-# What sketches a set, and the object whose merge and subtract are tried, by the first cell of a row.
+# What sketches a set, and the object whose merge and subtract are tried, by the first cell of a
+# row.
 WAYS = {
     "`MinHasher`": (plain(MinHasher()), MinHasher()),
     "`OnePermutation`": (plain(OnePermutation()), OnePermutation()),
     "`BBits`": (plain(BBits(4, MinHasher())), BBits(4, MinHasher())),
     "`WeightedMinHasher` shells": (weighted(WeightedMinHasher()), WeightedMinHasher()),
-    "`WeightedMinHasher` icws": (weighted(WeightedMinHasher(scheme="icws")), WeightedMinHasher(scheme="icws")),
+    "`WeightedMinHasher` icws": (
+        weighted(WeightedMinHasher(scheme="icws")),
+        WeightedMinHasher(scheme="icws"),
+    ),
     "`sketch_multisets`": (multisets(MinHasher()), MinHasher()),
     "`SimHasher` counters": (both_occurrences(SimHasher()), SimHasher()),
     "`SimHasher` codes": (plain(SimHasher()), None),
     "`SignSketcher`": (vector, None),
     "`DistinctCounter`": (plain(DistinctCounter(8)), DistinctCounter(8)),
-    "`LeanMinHash`": (lambda tokens: LeanMinHash(updated(MinHash(), tokens)), Union(LeanMinHash)),
+    "`LeanMinHash`": (
+        lambda tokens: LeanMinHash(updated(MinHash(), tokens)),
+        Union(LeanMinHash),
+    ),
     "`bBitMinHash`": (lambda tokens: bBitMinHash(updated(MinHash(), tokens), 4), None),
-    "`HyperLogLog`": (lambda tokens: updated(HyperLogLog(), tokens), Union(HyperLogLog)),
+    "`HyperLogLog`": (
+        lambda tokens: updated(HyperLogLog(), tokens),
+        Union(HyperLogLog),
+    ),
 }
 BY_HAND = {"minimum": np.minimum, "maximum": np.maximum, "sum": np.add}
 
 
 def table():
     """Return the rows of the table, each as a dict by the names of its columns."""
-    section = GUIDE.read_text(encoding="utf-8").split("### Which sketch")[1].split("\n### ")[0]
+    section = (
+        GUIDE.read_text(encoding="utf-8")
+        .split("### Which sketch")[1]
+        .split("\n### ")[0]
+    )
     lines = section.splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|")
+    ]
     return [dict(zip(rows[0], row, strict=True)) for row in rows[2:]]
 
 
@@ -141,7 +186,9 @@ def test_the_table_is_true(row):
         assert row["stream"] == "yes"  # part after part is merge after merge
     else:
         assert row["merge"] == row["stream"] == "no"
-        assert not any(np.array_equal(by_hand(a, b), union) for by_hand in BY_HAND.values())
+        assert not any(
+            np.array_equal(by_hand(a, b), union) for by_hand in BY_HAND.values()
+        )
         if maker is None:
             assert not hasattr(made[0], "merge")
         else:

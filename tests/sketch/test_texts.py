@@ -24,12 +24,23 @@ from tests.kernels.test_text import KERNELS, expected
 # Where texts come from
 
 # Up to twelve bytes lie inside an Arrow view, thirteen elsewhere.
-LINES = ["", "plain", "naïve Ünïcode", "twelve bytes", "thirteen byte", "中文 字", "a long text " * 9, "𐐀"]
+LINES = [
+    "",
+    "plain",
+    "naïve Ünïcode",
+    "twelve bytes",
+    "thirteen byte",
+    "中文 字",
+    "a long text " * 9,
+    "𐐀",
+]
 VALUES = [line.encode() for line in LINES]
 
 # A table of one column: a null and these.
 TABLE = ["one two three", "four", "one, TWO, three"]
-RELATION = duckdb.sql("select 1 as id, unnest([null, 'one two three', 'four', 'one, TWO, three']) as text")
+RELATION = duckdb.sql(
+    "select 1 as id, unnest([null, 'one two three', 'four', 'one, TWO, three']) as text"
+)
 
 
 def objects(lines):
@@ -44,7 +55,9 @@ def cut(array):
 
 
 def chunked(array):
-    return pa.chunked_array([array[:0], cut(array)[:3], array[3:4], array[4:4], array[4:]], array.type)
+    return pa.chunked_array(
+        [array[:0], cut(array)[:3], array[3:4], array[4:4], array[4:]], array.type
+    )
 
 
 STRINGS = {"string": pa.string(), "large_string": pa.large_string()}
@@ -60,10 +73,14 @@ SOURCES = {
     "U array": np.array,
     "list of bytes": lambda lines: [line.encode() for line in lines],
     "S array": lambda lines: np.array([line.encode() for line in lines]),
-    "mixed list": lambda lines: [line.encode() if i % 2 else line for i, line in enumerate(lines)],
+    "mixed list": lambda lines: [
+        line.encode() if i % 2 else line for i, line in enumerate(lines)
+    ],
     "Texts": lambda lines: Texts(list(lines)),
     "polars": pl.Series,
-    "polars pieces": lambda lines: pl.concat([pl.Series(lines[:3]), pl.Series(lines[3:])], rechunk=False),
+    "polars pieces": lambda lines: pl.concat(
+        [pl.Series(lines[:3]), pl.Series(lines[3:])], rechunk=False
+    ),
     "polars binary": lambda lines: pl.Series([line.encode() for line in lines]),
     "pandas object": lambda lines: pd.Series(lines, dtype=object),
     "pandas str": lambda lines: pd.Series(lines, dtype="str"),
@@ -71,13 +88,17 @@ SOURCES = {
     "pandas string[pyarrow]": lambda lines: pd.Series(lines, dtype="string[pyarrow]"),
 }
 if hasattr(np.dtypes, "StringDType"):
-    SOURCES["StringDType array"] = lambda lines: np.array(lines, np.dtypes.StringDType())
+    SOURCES["StringDType array"] = lambda lines: np.array(
+        lines, np.dtypes.StringDType()
+    )
 ARROW = {**STRINGS, **BINARIES}
 ARROWS = {"": lambda array: array, " cut": cut, " chunked": chunked}
 for shape, change in ARROWS.items():
     for name, kind in ARROW.items():
         # Cast, because a string_view cannot be concatenated in every version.
-        SOURCES[name + shape] = lambda lines, kind=kind, change=change: change(pa.array(lines)).cast(kind)
+        SOURCES[name + shape] = lambda lines, kind=kind, change=change: change(
+            pa.array(lines)
+        ).cast(kind)
 each_source = pytest.mark.parametrize("build", SOURCES.values(), ids=SOURCES)
 
 
@@ -89,7 +110,9 @@ def test_sources(build):
     assert texts[-1] == VALUES[-1]
     assert texts.nbytes == sum(map(len, VALUES))
     for unit, kernel in KERNELS.items():
-        assert rows_of(*kernel(texts, 2, 1)) == [expected(unit, line, 2, 1) for line in LINES]
+        assert rows_of(*kernel(texts, 2, 1)) == [
+            expected(unit, line, 2, 1) for line in LINES
+        ]
 
 
 @each_source
@@ -111,7 +134,11 @@ def test_sources_without_texts(build):
 
 @pytest.mark.parametrize("kind", ARROW.values(), ids=str)
 def test_empty_arrow_columns(kind):
-    for column in (pa.array([], kind), pa.chunked_array([], kind), pa.array(["a"]).cast(kind)[1:]):
+    for column in (
+        pa.array([], kind),
+        pa.chunked_array([], kind),
+        pa.array(["a"]).cast(kind)[1:],
+    ):
         assert rows_of(*text.word_shingles(Texts(column), 1, 1)) == []
 
 
@@ -119,7 +146,9 @@ def test_empty_arrow_columns(kind):
 def test_packed(build):
     texts = Texts(build(list(LINES)))
     for rows in ([], [0], list(range(len(LINES)))[::-1], [2, 0, 2]):
-        assert texts.take(np.array(rows, np.int64)).packed().decode() == "".join(LINES[row] for row in rows)
+        assert texts.take(np.array(rows, np.int64)).packed().decode() == "".join(
+            LINES[row] for row in rows
+        )
 
 
 @pytest.mark.slow
@@ -133,8 +162,13 @@ def test_sources_may_be_dropped(only_new_garbage, build):
     part = Texts.concatenate([texts.take(rows), texts.take(slice(5, 9))])
     del source, texts
     gc.collect()
-    junk = [f"{number} overwrites freed memory with something else" for number in range(2000)]
-    assert [part[row].decode() for row in range(len(part))] == [lines[row] for row in rows] + lines[5:9]
+    junk = [
+        f"{number} overwrites freed memory with something else"
+        for number in range(2000)
+    ]
+    assert [part[row].decode() for row in range(len(part))] == [
+        lines[row] for row in rows
+    ] + lines[5:9]
     assert junk
 
 
@@ -149,7 +183,9 @@ def test_take(rows):
     taken = objects(LINES)[rows].tolist()
     assert [part[row].decode() for row in range(len(part))] == taken
     for unit, kernel in KERNELS.items():
-        assert rows_of(*kernel(part, 2, 1)) == [expected(unit, line, 2, 1) for line in taken]
+        assert rows_of(*kernel(part, 2, 1)) == [
+            expected(unit, line, 2, 1) for line in taken
+        ]
 
 
 def test_texts_cannot_be_changed():
@@ -165,14 +201,18 @@ def test_texts_cannot_be_changed():
 
 
 def test_concatenate():
-    whole = Texts.concatenate([pa.array(LINES[:2]), Texts([]), LINES[2:], pl.Series(["more"])])
+    whole = Texts.concatenate(
+        [pa.array(LINES[:2]), Texts([]), LINES[2:], pl.Series(["more"])]
+    )
     assert [whole[row].decode() for row in range(len(whole))] == [*LINES, "more"]
     assert len(Texts.concatenate([])) == 0
 
 
 MISSING = {
     "list": list,
-    "list with NaN": lambda lines: [float("nan") if line is None else line for line in lines],
+    "list with NaN": lambda lines: [
+        float("nan") if line is None else line for line in lines
+    ],
     "list with NA": lambda lines: [pd.NA if line is None else line for line in lines],
     "object array": objects,
     "polars": pl.Series,
@@ -182,7 +222,9 @@ MISSING = {
 }
 for shape, change in ARROWS.items():
     for name, kind in ARROW.items():
-        MISSING[name + shape] = lambda lines, kind=kind, change=change: change(pa.array(lines)).cast(kind)
+        MISSING[name + shape] = lambda lines, kind=kind, change=change: change(
+            pa.array(lines)
+        ).cast(kind)
 
 
 polars_categories = pytest.mark.skipif(
@@ -199,22 +241,32 @@ def test_a_null_is_a_text_of_no_bytes(build, row):
     column = Texts(build(lines))
     assert [column[at].decode() for at in range(10)] == [line or "" for line in lines]
     parts = list(text.texts_in_parts(build(lines), 4))
-    assert [part[at].decode() for part in parts for at in range(len(part))] == [line or "" for line in lines]
+    assert [part[at].decode() for part in parts for at in range(len(part))] == [
+        line or "" for line in lines
+    ]
 
 
-@pytest.mark.parametrize("column", [pa.nulls(3), pa.chunked_array([pa.nulls(2), pa.nulls(1)]), pl.Series([None] * 3)])
+@pytest.mark.parametrize(
+    "column",
+    [pa.nulls(3), pa.chunked_array([pa.nulls(2), pa.nulls(1)]), pl.Series([None] * 3)],
+)
 def test_a_column_of_nulls_alone(column):
     assert Texts(column).lengths.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("shape", ARROWS)
 @pytest.mark.parametrize("values", ["string", "large_string", "binary"])
-@pytest.mark.parametrize("indices", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize(
+    "indices",
+    ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"],
+)
 def test_dictionary_encoded_columns_are_decoded(values, indices, shape):
     lines = ["b", None, "a", "b", "", "a text that no view holds", None, "b"]
     kind = pa.dictionary(getattr(pa, indices)(), getattr(pa, values)())
     column = ARROWS[shape](pa.array(lines))
-    found = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    found = (
+        column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    )
     encoded = found.cast(getattr(pa, values)()).dictionary_encode().cast(kind)
     expected = [(line or "").encode() for line in found.to_pylist()]
     for column in (encoded, encoded.combine_chunks()):
@@ -225,17 +277,27 @@ def test_dictionary_encoded_columns_are_decoded(values, indices, shape):
 
 
 def test_a_dictionary_may_hold_null():
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1]), pa.array(["a", None]))
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None, 1]), pa.array(["a", None])
+    )
     assert [Texts(column)[row] for row in range(4)] == [b"a", b"", b"", b""]
 
 
 @pytest.mark.parametrize(
     "column",
     [
-        pytest.param(pl.Series(["b", None, "a", "b"], dtype=pl.Categorical), marks=polars_categories),
-        pytest.param(pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["a", "b"])), marks=polars_categories),
+        pytest.param(
+            pl.Series(["b", None, "a", "b"], dtype=pl.Categorical),
+            marks=polars_categories,
+        ),
+        pytest.param(
+            pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["a", "b"])),
+            marks=polars_categories,
+        ),
         pd.Series(["b", None, "a", "b"], dtype="category"),
-        pd.Series(["b", None, "a", "b"], dtype="category", index=[4, 3, 2, 1])[[True, True, True, True]],
+        pd.Series(["b", None, "a", "b"], dtype="category", index=[4, 3, 2, 1])[
+            [True, True, True, True]
+        ],
     ],
 )
 def test_categorical_columns_are_decoded(column):
@@ -248,10 +310,15 @@ def test_categorical_columns_are_decoded(column):
         pytest.param(RELATION.select("text"), id="duckdb"),
         pytest.param(RELATION["text"], id="duckdb column"),
         pytest.param(pa.table({"text": [None, *TABLE]}), id="pyarrow"),
-        pytest.param(pa.table({"text": ["x", None, *TABLE]}).slice(1).to_batches()[0], id="slice"),
+        pytest.param(
+            pa.table({"text": ["x", None, *TABLE]}).slice(1).to_batches()[0], id="slice"
+        ),
         pytest.param(pl.DataFrame({"text": [None, *TABLE]}), id="polars"),
         pytest.param(pd.DataFrame({"text": [None, *TABLE]}), id="pandas"),
-        pytest.param(pa.StructArray.from_arrays([pa.array(["x", None, *TABLE])], ["text"])[1:], id="struct"),
+        pytest.param(
+            pa.StructArray.from_arrays([pa.array(["x", None, *TABLE])], ["text"])[1:],
+            id="struct",
+        ),
     ],
 )
 def test_tables_of_one_column(table):
@@ -264,7 +331,9 @@ def test_tables_of_one_column(table):
 def test_indices_beyond_a_dictionary_are_refused(index):
     indices = pa.array([0, index], pa.int32())
     column = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
-    with pytest.raises(ValueError, match=r"texts\[1\]: a malformed Arrow dictionary index"):
+    with pytest.raises(
+        ValueError, match=r"texts\[1\]: a malformed Arrow dictionary index"
+    ):
         Texts(column)
 
 
@@ -275,27 +344,63 @@ def test_indices_beyond_a_dictionary_are_refused(index):
         (b"one text", "column of texts, not one str or bytes"),
         (["fine", 5], r"texts\[1\] is of type int, not str or bytes"),
         (["fine", ["a"]], r"texts\[1\] is of type list, not str or bytes"),
-        (["fine", np.array([1, 2])], r"texts\[1\] is of type ndarray, not str or bytes"),
+        (
+            ["fine", np.array([1, 2])],
+            r"texts\[1\] is of type ndarray, not str or bytes",
+        ),
         ([bytearray(b"a")], r"texts\[0\] is of type bytearray, not str or bytes"),
-        (np.arange(3, dtype=np.int64), r"texts\[0\] is of type int64, not str or bytes"),
-        (pa.array([1, 2]), "texts is of type Int64Array, with int64 values; pass a column of strings or binary"),
+        (
+            np.arange(3, dtype=np.int64),
+            r"texts\[0\] is of type int64, not str or bytes",
+        ),
+        (
+            pa.array([1, 2]),
+            "texts is of type Int64Array, with int64 values; pass a column of strings or binary",
+        ),
         (pa.array([1.5]), "with float64 values"),
         (pa.array([["a"]]), "with list<string> values"),
         (pa.array([1, 2]).dictionary_encode(), "with int64 values"),
         (pa.array([datetime.date(2024, 1, 1)]), r"with date32\[day\] values"),
         pytest.param(pl.Series([1, 2]), "texts is of type Series, with int64 values"),
         (pd.Series([1, 2]), "int"),
-        (pa.table({"body": ["a"], "id": [1]}), r"texts is of type Table; pass one column of it, such as df\['body'\]"),
-        (pa.RecordBatch.from_pydict({"text": ["a"], "id": [1]}), r"is of type RecordBatch; pass one .* df\['text'\]"),
+        (
+            pa.table({"body": ["a"], "id": [1]}),
+            r"texts is of type Table; pass one column of it, such as df\['body'\]",
+        ),
+        (
+            pa.RecordBatch.from_pydict({"text": ["a"], "id": [1]}),
+            r"is of type RecordBatch; pass one .* df\['text'\]",
+        ),
         (pa.array([{"id": 1, "body": "a"}]), "pass one of them, such as 'body'"),
-        (pa.array([{"text": "a"}, None]), "StructArray, a struct that may be null; pass its column"),
-        (pa.table({"id": [1]}), "texts is of type Table, with int64 values; pass a column of strings"),
+        (
+            pa.array([{"text": "a"}, None]),
+            "StructArray, a struct that may be null; pass its column",
+        ),
+        (
+            pa.table({"id": [1]}),
+            "texts is of type Table, with int64 values; pass a column of strings",
+        ),
         (RELATION, r"DuckDBPyRelation; pass one column of it, such as df\['text'\]"),
-        (pa.array([{"id": 1, "text": "a"}]), r"StructArray, with columns \(struct\); .* such as 'text'"),
-        (pa.array([{"a": {"text": "a"}}]), r"StructArray, with columns \(struct\); .* such as 'text'"),
-        (pl.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
-        (pd.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
-        (pl.LazyFrame({"text": ["a"]}), r"texts is of type LazyFrame, .* such as df.collect\(\)\['text'\]"),
+        (
+            pa.array([{"id": 1, "text": "a"}]),
+            r"StructArray, with columns \(struct\); .* such as 'text'",
+        ),
+        (
+            pa.array([{"a": {"text": "a"}}]),
+            r"StructArray, with columns \(struct\); .* such as 'text'",
+        ),
+        (
+            pl.DataFrame({"id": [1], "text": ["a"]}),
+            r"is of type DataFrame; pass one column .*, such as df\['text'\]",
+        ),
+        (
+            pd.DataFrame({"id": [1], "text": ["a"]}),
+            r"is of type DataFrame; pass one column .*, such as df\['text'\]",
+        ),
+        (
+            pl.LazyFrame({"text": ["a"]}),
+            r"texts is of type LazyFrame, .* such as df.collect\(\)\['text'\]",
+        ),
         (5, "int"),
         (None, "NoneType"),
     ],
@@ -330,11 +435,17 @@ def test_what_is_no_column_of_texts(source, message):
     ids=str,
 )
 def test_errors_name_types_as_arrow_does(kind, name):
-    column = pa.RunEndEncodedArray.from_arrays([1], ["a"]) if name == "run-end encoded" else pa.array([], kind)
+    column = (
+        pa.RunEndEncodedArray.from_arrays([1], ["a"])
+        if name == "run-end encoded"
+        else pa.array([], kind)
+    )
     for column_of in Texts, dedup:
         if column_of is dedup and kind == pa.list_(pa.float32()):
             continue  # these are vectors
-        with pytest.raises(TypeError, match=re.escape(f" with {name} values; pass a column of strings")):
+        with pytest.raises(
+            TypeError, match=re.escape(f" with {name} values; pass a column of strings")
+        ):
             column_of(column)
 
 
@@ -394,7 +505,9 @@ def test_errors_of_the_source_are_passed_on():
         Texts(Broken())
 
 
-has_streams = pytest.mark.skipif(not hasattr(pa.ChunkedArray, "__arrow_c_stream__"), reason="pyarrow before 16")
+has_streams = pytest.mark.skipif(
+    not hasattr(pa.ChunkedArray, "__arrow_c_stream__"), reason="pyarrow before 16"
+)
 
 READ_TWICE = """
 import gc
@@ -417,11 +530,21 @@ except ValueError as error:
     ("column", "method", "first"),
     [
         pytest.param(
-            "pa.chunked_array([lines])", "__arrow_c_stream__", "pa.chunked_array", marks=[has_streams, pytest.mark.slow]
+            "pa.chunked_array([lines])",
+            "__arrow_c_stream__",
+            "pa.chunked_array",
+            marks=[has_streams, pytest.mark.slow],
         ),
-        pytest.param("pa.chunked_array([lines])", "__arrow_c_stream__", "Texts", marks=has_streams),
+        pytest.param(
+            "pa.chunked_array([lines])",
+            "__arrow_c_stream__",
+            "Texts",
+            marks=has_streams,
+        ),
         ("pa.array(lines)", "__arrow_c_array__", "pa.array"),
-        pytest.param("pa.array(lines)", "__arrow_c_array__", "Texts", marks=pytest.mark.slow),
+        pytest.param(
+            "pa.array(lines)", "__arrow_c_array__", "Texts", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_column_is_read_once(column, method, first):
@@ -433,7 +556,10 @@ def test_a_column_is_read_once(column, method, first):
 
 
 class ArrowArray(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")]
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in ("length", "null_count", "offset", "n_buffers", "n_children")
+    ]
 
 
 class ArrowStream(ctypes.Structure):
@@ -445,7 +571,10 @@ class ArrowStream(ctypes.Structure):
 def inside(capsule, name, struct):
     """Return the C struct that a capsule points to."""
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    pointer_of.restype, pointer_of.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.py_object, ctypes.c_char_p],
+    )
     return struct.from_address(pointer_of(capsule, name))
 
 
@@ -460,13 +589,23 @@ def test_errors_of_a_stream_are_passed_on(fails, message):
     stream = inside(capsule, b"arrow_array_stream", ArrowStream)
     setattr(stream, fails, fail)
     stream.get_last_error = tell
-    with pytest.raises(ValueError, match="the Arrow stream failed" + (": out of paper" if message else "$")):
+    with pytest.raises(
+        ValueError,
+        match="the Arrow stream failed" + (": out of paper" if message else "$"),
+    ):
         Texts(Stream(capsule))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("length", -1), ("offset", -1), ("n_children", 0), ("length", 3), ("offset", 1), ("offset", 2**63 - 1)],
+    [
+        ("length", -1),
+        ("offset", -1),
+        ("n_children", 0),
+        ("length", 3),
+        ("offset", 1),
+        ("offset", 2**63 - 1),
+    ],
 )
 def test_malformed_tables_of_one_column_are_refused(field, value):
     schema, capsule = pa.array([{"text": "a"}, {"text": "b"}]).__arrow_c_array__()
@@ -475,7 +614,10 @@ def test_malformed_tables_of_one_column_are_refused(field, value):
         Texts(Array((schema, capsule)))
 
 
-@pytest.mark.parametrize(("field", "value"), [("length", -1), ("offset", -1), ("n_buffers", 0), ("n_buffers", 2)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("length", -1), ("offset", -1), ("n_buffers", 0), ("n_buffers", 2)],
+)
 @pytest.mark.parametrize("kind", STRINGS.values(), ids=str)
 def test_malformed_arrays_are_refused(kind, field, value):
     schema, capsule = pa.array(["a", "b"]).cast(kind).__arrow_c_array__()
@@ -484,21 +626,37 @@ def test_malformed_arrays_are_refused(kind, field, value):
         Texts(Array((schema, capsule)))
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
-@pytest.mark.parametrize(("at", "offset", "row"), [(0, -1, 0), (1, 9, 1), (2, 3, 1), (2, -(2**31), 1)])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str
+)
+@pytest.mark.parametrize(
+    ("at", "offset", "row"), [(0, -1, 0), (1, 9, 1), (2, 3, 1), (2, -(2**31), 1)]
+)
 def test_malformed_offsets_are_placed(kind, at, offset, row):
     offsets = np.array([0, 4, 6], np.int64 if "large" in str(kind) else np.int32)
-    column = pa.Array.from_buffers(kind, 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"some bytes")])
+    column = pa.Array.from_buffers(
+        kind, 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"some bytes")]
+    )
     offsets[at] = offset
     for read in (Texts, lambda source: list(text.texts_in_parts(source, 1))):
-        with pytest.raises(ValueError, match=rf"texts\[{row}\]: a malformed Arrow offset"):
+        with pytest.raises(
+            ValueError, match=rf"texts\[{row}\]: a malformed Arrow offset"
+        ):
             read(Array(column.__arrow_c_array__()))
 
 
 @pytest.mark.skipif("string_view" not in STRINGS, reason="this pyarrow has no views")
 @pytest.mark.parametrize(
     ("length", "buffer", "start"),
-    [(-1, 0, 0), (13, -1, 0), (13, 1, 0), (13, 0, -1), (13, 0, 8), (21, 0, 0), (2**31 - 1, 0, 2**31 - 1)],
+    [
+        (-1, 0, 0),
+        (13, -1, 0),
+        (13, 1, 0),
+        (13, 0, -1),
+        (13, 0, 8),
+        (21, 0, 0),
+        (2**31 - 1, 0, 2**31 - 1),
+    ],
 )
 def test_malformed_views_are_placed(length, buffer, start):
     views = np.array([[0, 0, 0, 0], [length, 0, buffer, start]], np.int32)
@@ -515,7 +673,11 @@ def test_texts_are_pickled_by_what_they_hold():
 
 @pytest.mark.parametrize("name", ["addresses", "lengths"])
 def test_addresses_cannot_be_written(name):
-    for column in (Texts(["a", "b"]), Texts(["a", "b"]).take([1]), Texts.concatenate([["a"], ["b"]])):
+    for column in (
+        Texts(["a", "b"]),
+        Texts(["a", "b"]).take([1]),
+        Texts.concatenate([["a"], ["b"]]),
+    ):
         with pytest.raises(ValueError, match="read-only"):
             getattr(column, name)[0] = 5
 
@@ -527,17 +689,27 @@ def test_addresses_cannot_be_written(name):
 def test_equal_texts(source):
     lines = [*LINES, *LINES[::-1], "thirteen byt3", "é", "e\u0301"]
     column = Texts(SOURCES[source](lines))
-    left, right = (grid.reshape(-1) for grid in np.indices((len(lines), len(lines)), np.int64))
-    assert column.equal(left, right).tolist() == [lines[i] == lines[j] for i, j in zip(left, right, strict=True)]
+    left, right = (
+        grid.reshape(-1) for grid in np.indices((len(lines), len(lines)), np.int64)
+    )
+    assert column.equal(left, right).tolist() == [
+        lines[i] == lines[j] for i, j in zip(left, right, strict=True)
+    ]
 
 
-@pytest.mark.parametrize(("left", "right"), [([2], [0]), ([0], [2]), ([-1], [0]), ([0], [2**62])])
+@pytest.mark.parametrize(
+    ("left", "right"), [([2], [0]), ([0], [2]), ([-1], [0]), ([0], [2**62])]
+)
 def test_rows_of_equal_texts_have_a_range(left, right):
     with pytest.raises(IndexError, match=r"rows must be in 0\.\.1, not "):
         Texts(["a", "a"]).equal(np.array(left, np.int64), np.array(right, np.int64))
 
 
 def test_as_many_lefts_as_rights():
-    with pytest.raises(ValueError, match="as many lefts as rights are needed, not 1 and 2"):
+    with pytest.raises(
+        ValueError, match="as many lefts as rights are needed, not 1 and 2"
+    ):
         Texts(["a"]).equal(np.zeros(1, np.int64), np.zeros(2, np.int64))
-    assert Texts([]).equal(np.array([], np.int64), np.array([], np.int64)).tolist() == []
+    assert (
+        Texts([]).equal(np.array([], np.int64), np.array([], np.int64)).tolist() == []
+    )

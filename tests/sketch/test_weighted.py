@@ -26,7 +26,16 @@ WEIGHTS = st.one_of(
     st.floats(TINIEST, GREATEST),
     st.integers(-1074, 1023).map(lambda e: math.ldexp(1.0, e)),
     st.floats(0.5, 100),
-    st.sampled_from([TINIEST, 2.0**-1022, GREATEST, 1.0, math.nextafter(1.0, 0), math.nextafter(1.0, 2)]),
+    st.sampled_from(
+        [
+            TINIEST,
+            2.0**-1022,
+            GREATEST,
+            1.0,
+            math.nextafter(1.0, 0),
+            math.nextafter(1.0, 2),
+        ]
+    ),
 )
 ROWS = st.lists(st.dictionaries(WORD64, WEIGHTS, max_size=8), max_size=3)
 WEIGHTED = st.dictionaries(st.integers(0, 9), WEIGHTS)
@@ -37,14 +46,24 @@ def sets_of(rows):
     """Return rows of {token: weight} as WeightedSets."""
     offsets = np.cumsum([0, *map(len, rows)])
     tokens = np.array([token for row in rows for token in row], np.uint64)
-    return WeightedSets(offsets, tokens, [float(weight) for row in rows for weight in row.values()])
+    return WeightedSets(
+        offsets, tokens, [float(weight) for row in rows for weight in row.values()]
+    )
 
 
 def rows_of(sets):
     """Return WeightedSets as rows of {token: weight}."""
     return [
-        dict(zip(sets.tokens[low:high].tolist(), sets.weights[low:high].tolist(), strict=True))
-        for low, high in zip(sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True)
+        dict(
+            zip(
+                sets.tokens[low:high].tolist(),
+                sets.weights[low:high].tolist(),
+                strict=True,
+            )
+        )
+        for low, high in zip(
+            sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True
+        )
     ]
 
 
@@ -61,7 +80,11 @@ def test_logarithm(x):
     assert abs(found - math.log(x)) <= 2**-50 * abs(math.log(x))
 
 
-@given(v=st.one_of(st.integers(0, 2**62 - 1), st.integers(0, 62).map(lambda e: 2**e - 1)).map(lambda v: 2 * v + 1))
+@given(
+    v=st.one_of(
+        st.integers(0, 2**62 - 1), st.integers(0, 62).map(lambda e: 2**e - 1)
+    ).map(lambda v: 2 * v + 1)
+)
 @example(v=2**63 - reference.ROOT_HALF - 1)
 @example(v=2**63 - reference.ROOT_HALF + 1)
 def test_exponential(v):
@@ -103,7 +126,12 @@ def many():
     """Return a row of each of some sizes, with weights over sixty orders of magnitude."""
     generator = np.random.default_rng(5)
     return [
-        {int(generator.integers(2**64, dtype=np.uint64)): float(10.0 ** generator.uniform(-30, 30)) for _ in range(n)}
+        {
+            int(generator.integers(2**64, dtype=np.uint64)): float(
+                10.0 ** generator.uniform(-30, 30)
+            )
+            for _ in range(n)
+        }
         for n in (1, 2, 7, 50, 300)
     ]
 
@@ -118,7 +146,9 @@ def expected(scheme, k):
 @SCHEMES
 @pytest.mark.parametrize("k", [1, 16, 100])
 def test_signatures(level, scheme, k):
-    assert WeightedMinHasher(k, scheme, 3).sketch(sets_of(many())).tolist() == expected(scheme, k)
+    assert WeightedMinHasher(k, scheme, 3).sketch(sets_of(many())).tolist() == expected(
+        scheme, k
+    )
 
 
 @pytest.mark.parametrize("points", [1.0, 50.0, 1e5])
@@ -142,14 +172,26 @@ def test_order_and_threads_change_nothing(scheme):
     generator = np.random.default_rng(7)
     counts = generator.integers(0, 400, 200)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    tokens, weights = generator.integers(0, 2**64, offsets[-1], np.uint64), generator.exponential(size=offsets[-1])
+    tokens, weights = (
+        generator.integers(0, 2**64, offsets[-1], np.uint64),
+        generator.exponential(size=offsets[-1]),
+    )
     hasher = WeightedMinHasher(16, scheme)
     alone = hasher.sketch(WeightedSets(offsets, tokens, weights), threads=1)
     for threads in (2, 5, None):
-        assert (hasher.sketch(WeightedSets(offsets, tokens, weights), threads=threads) == alone).all()
-    order = np.concatenate([generator.permutation(np.arange(a, b)) for a, b in pairwise(offsets)])
-    assert (hasher.sketch(WeightedSets(offsets, tokens[order], weights[order])) == alone).all()
-    assert (hasher.sketch(WeightedSets(offsets[50:], tokens, weights)) == alone[50:]).all()
+        assert (
+            hasher.sketch(WeightedSets(offsets, tokens, weights), threads=threads)
+            == alone
+        ).all()
+    order = np.concatenate(
+        [generator.permutation(np.arange(a, b)) for a, b in pairwise(offsets)]
+    )
+    assert (
+        hasher.sketch(WeightedSets(offsets, tokens[order], weights[order])) == alone
+    ).all()
+    assert (
+        hasher.sketch(WeightedSets(offsets[50:], tokens, weights)) == alone[50:]
+    ).all()
 
 
 @given(a=WEIGHTED, b=WEIGHTED, k=st.integers(1, 70))
@@ -157,13 +199,19 @@ def test_merge_has_the_greater_weights(a, b, k):
     hasher = WeightedMinHasher(k)
     greater = {x: max(a.get(x, 0), b.get(x, 0)) for x in a.keys() | b.keys()}
     left, right, both = hasher.sketch(sets_of([a, b, greater]))
-    assert hasher.merge(left, right).tolist() == both.tolist() == hasher.merge(right, left).tolist()
+    assert (
+        hasher.merge(left, right).tolist()
+        == both.tolist()
+        == hasher.merge(right, left).tolist()
+    )
     assert hasher.merge(both, right).tolist() == both.tolist()
 
 
 def test_icws_does_not_merge():
     signatures = WeightedMinHasher(8, "icws").sketch(sets_of([{1: 1.0}]))
-    with pytest.raises(ValueError, match="signatures of scheme 'icws' cannot be merged"):
+    with pytest.raises(
+        ValueError, match="signatures of scheme 'icws' cannot be merged"
+    ):
         WeightedMinHasher(8, "icws").merge(signatures, signatures)
 
 
@@ -176,22 +224,41 @@ def trials(name, count):
     n = 40
     weights = {
         "near": 1 + generator.uniform(size=(2, n)),
-        "thirty orders": 10.0 ** (np.linspace(-15, 15, n) + generator.uniform(-0.5, 0.5, (2, n))),
-        "huge and tiny": 10.0 ** (np.resize([-300.0, 300, 299.7], n) + generator.uniform(-0.2, 0.2, (2, n))),
+        "thirty orders": 10.0
+        ** (np.linspace(-15, 15, n) + generator.uniform(-0.5, 0.5, (2, n))),
+        "huge and tiny": 10.0
+        ** (np.resize([-300.0, 300, 299.7], n) + generator.uniform(-0.2, 0.2, (2, n))),
         "one token": np.array([[1e-9], [2.7e-9]]),
         "within a shell": np.array([[1.1], [1.9]]),
         "powers of two": 2.0 ** generator.integers(-3, 3, (2, n)),
-        "other tokens": np.where(np.arange(n) % 3 == np.array([[0], [1]]), 0, generator.exponential(size=(2, n))),
+        "other tokens": np.where(
+            np.arange(n) % 3 == np.array([[0], [1]]),
+            0,
+            generator.exponential(size=(2, n)),
+        ),
     }[name]
     exact = reference.similarity(*(dict(enumerate(row.tolist())) for row in weights))
     n = weights.shape[1]
     tokens = generator.integers(0, 2**64, (count, 1, n), np.uint64).repeat(2, axis=1)
-    return WeightedSets(np.arange(2 * count + 1) * n, tokens.ravel(), np.resize(weights, (count, 2, n)).ravel()), exact
+    return WeightedSets(
+        np.arange(2 * count + 1) * n,
+        tokens.ravel(),
+        np.resize(weights, (count, 2, n)).ravel(),
+    ), exact
 
 
 @SCHEMES
 @pytest.mark.parametrize(
-    "name", ["near", "thirty orders", "huge and tiny", "one token", "within a shell", "powers of two", "other tokens"]
+    "name",
+    [
+        "near",
+        "thirty orders",
+        "huge and tiny",
+        "one token",
+        "within a shell",
+        "powers of two",
+        "other tokens",
+    ],
 )
 def test_estimate(scheme, name):
     """The mean is sum min / sum max and the variance s (1 - s) / k: slots are independent."""
@@ -205,14 +272,18 @@ def test_estimate(scheme, name):
     assert abs(found.mean() - exact) <= 4 * math.sqrt(variance / count)
     # A binomial's fourth moment, for the standard error of the variance.
     fourth = variance**2 * 3 + variance * (1 - 6 * exact * (1 - exact)) / k**2
-    assert abs(np.mean((found - exact) ** 2) - variance) <= 4 * math.sqrt((fourth - variance**2) / count)
+    assert abs(np.mean((found - exact) ** 2) - variance) <= 4 * math.sqrt(
+        (fourth - variance**2) / count
+    )
 
 
 def test_it_is_not_the_probability_jaccard():
     """Twice the weights are half as similar; scaled to sum 1, the two would be the same."""
     sets = WeightedSets.from_matrix(np.array([[1.0, 2, 3], [2, 4, 6]]))
     hasher = WeightedMinHasher(4096)
-    assert abs(hasher.similarity(*hasher.sketch(sets)) - 0.5) <= 4 * math.sqrt(0.25 / 4096)
+    assert abs(hasher.similarity(*hasher.sketch(sets)) - 0.5) <= 4 * math.sqrt(
+        0.25 / 4096
+    )
 
 
 @SCHEMES
@@ -235,7 +306,9 @@ def test_slots_are_as_likely_as_weights(scheme):
 @given(rows=st.lists(COUNTED, max_size=4))
 def test_pairs(rows):
     pairs = sets_of(rows).pairs()
-    assert [sorted(pairs[i].tolist()) for i in range(len(pairs))] == [sorted(reference.multiset(row)) for row in rows]
+    assert [sorted(pairs[i].tolist()) for i in range(len(pairs))] == [
+        sorted(reference.multiset(row)) for row in rows
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["fast", "classic"])
@@ -245,7 +318,9 @@ def test_multisets(scheme, a, b, k):
     hasher = MinHasher(k, scheme, 5)
     greater = {x: max(a.get(x, 0), b.get(x, 0)) for x in a.keys() | b.keys()}
     left, right, both = sketch_multisets(hasher, sets_of([a, b, greater]))
-    assert left.tolist() == {"fast": minhash.fast, "classic": minhash.classic}[scheme](reference.multiset(a), k, 5)
+    assert left.tolist() == {"fast": minhash.fast, "classic": minhash.classic}[scheme](
+        reference.multiset(a), k, 5
+    )
     assert hasher.merge(left, right).tolist() == both.tolist()
 
 
@@ -264,7 +339,9 @@ def test_c4_multisets_are_as_similar_as_their_multiplicities():
 def test_multisets_of_ones_are_sets():
     sets = TokenSets.from_sets([["a", "b", "c"], [], ["d"]])
     hasher = MinHasher(32)
-    assert (sketch_multisets(hasher, WeightedSets.counted(sets)) == hasher.sketch(sets)).all()
+    assert (
+        sketch_multisets(hasher, WeightedSets.counted(sets)) == hasher.sketch(sets)
+    ).all()
 
 
 def test_multisets_and_threads():
@@ -280,11 +357,18 @@ def test_counted():
     assert rows_of(sets) == [{4: 3.0, 9: 1.0, 1: 1.0}, {}, {9: 1.0}]
 
 
-@pytest.mark.parametrize("spread", [WeightedSets.pairs, partial(sketch_multisets, MinHasher(4))])
+@pytest.mark.parametrize(
+    "spread", [WeightedSets.pairs, partial(sketch_multisets, MinHasher(4))]
+)
 def test_what_has_no_pairs(spread):
-    with pytest.raises(ValueError, match=r"weights must be whole numbers, not 0\.5 in row 1, at place 1"):
+    with pytest.raises(
+        ValueError,
+        match=r"weights must be whole numbers, not 0\.5 in row 1, at place 1",
+    ):
         spread(WeightedSets([0, 1, 3], [1, 2, 3], [2, 3, 0.5]))
-    with pytest.raises(ValueError, match=r"add up to 11 pairs, more than most = 10: scale them down"):
+    with pytest.raises(
+        ValueError, match=r"add up to 11 pairs, more than most = 10: scale them down"
+    ):
         spread(WeightedSets([0, 1, 2], [1, 2], [5, 6]), most=10)
     with pytest.raises(ValueError, match=r"more than most = 268435456"):
         spread(WeightedSets([0, 2], [1, 2], [1e300, 1e300]))
@@ -294,36 +378,57 @@ def test_what_has_no_pairs(spread):
 
 
 def test_repeats_add_up_and_zeros_go():
-    sets = WeightedSets([0, 4, 4, 6], [3, 1, 3, 2, 3, 3], [1.0, 0.0, 2.5, 4.0, 0.0, 0.0])
+    sets = WeightedSets(
+        [0, 4, 4, 6], [3, 1, 3, 2, 3, 3], [1.0, 0.0, 2.5, 4.0, 0.0, 0.0]
+    )
     assert rows_of(sets) == [{2: 4.0, 3: 3.5}, {}, {}]
     assert sets.totals.tolist() == [7.5, 0, 0]
     assert WeightedMinHasher(4).sketch(sets)[1:].tolist() == [[EMPTY] * 4] * 2
 
 
-@given(weights=st.lists(st.floats(0, 1e6), min_size=1, max_size=20), seed=st.integers(0, 99))
+@given(
+    weights=st.lists(st.floats(0, 1e6), min_size=1, max_size=20),
+    seed=st.integers(0, 99),
+)
 def test_repeats_add_up_to_the_same_bits_in_any_order(weights, seed):
     shuffled = np.random.default_rng(seed).permutation(weights)
-    one, other = (WeightedSets([0, len(w)], [7] * len(w), w) for w in (weights, shuffled))
+    one, other = (
+        WeightedSets([0, len(w)], [7] * len(w), w) for w in (weights, shuffled)
+    )
     assert one.weights.tolist() == other.weights.tolist()
     assert math.isclose(one.weights.sum(), math.fsum(weights), rel_tol=1e-12)
 
 
 def test_from_sets_and_matrices():
     tokens = TokenSets.from_sets([["a", b"b", 3], []]).tokens.tolist()
-    assert rows_of(WeightedSets.from_sets([{"a": 1, b"b": 2.5, 3: 0}, {}])) == [{tokens[0]: 1.0, tokens[1]: 2.5}, {}]
+    assert rows_of(WeightedSets.from_sets([{"a": 1, b"b": 2.5, 3: 0}, {}])) == [
+        {tokens[0]: 1.0, tokens[1]: 2.5},
+        {},
+    ]
     dense = np.array([[0.5, 0, 2], [0, 0, 0], [0, 1, 0]])
     wanted = [{0: 0.5, 2: 2.0}, {}, {1: 1.0}]
-    for matrix in (dense, dense.astype(np.float32), dense.tolist(), np.asfortranarray(dense)):
+    for matrix in (
+        dense,
+        dense.astype(np.float32),
+        dense.tolist(),
+        np.asfortranarray(dense),
+    ):
         assert rows_of(WeightedSets.from_matrix(matrix)) == wanted
     assert len(WeightedSets.from_matrix(np.zeros((0, 4)))) == 0
-    assert rows_of(WeightedSets.from_matrix(np.eye(2, dtype=np.int64))) == [{0: 1.0}, {1: 1.0}]
+    assert rows_of(WeightedSets.from_matrix(np.eye(2, dtype=np.int64))) == [
+        {0: 1.0},
+        {1: 1.0},
+    ]
 
 
 class Sparse:
     """What stands in for a sparse matrix: rows as they are, repeats and zeros included."""
 
     def __init__(self):
-        self.indptr, self.indices = np.array([0, 3, 4], np.int32), np.array([2, 0, 2, 1], np.int32)
+        self.indptr, self.indices = (
+            np.array([0, 3, 4], np.int32),
+            np.array([2, 0, 2, 1], np.int32),
+        )
         self.data = np.array([1, 4, 2, 0], np.float32)
 
     def tocsr(self):
@@ -335,12 +440,18 @@ def test_from_sparse_matrices():
     sparse = pytest.importorskip("scipy.sparse")
     dense = np.random.default_rng(1).poisson(0.4, (20, 30)).astype(float)
     wanted = rows_of(WeightedSets.from_matrix(dense))
-    for kind in (sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.csr_array):
+    for kind in (
+        sparse.csr_matrix,
+        sparse.csc_matrix,
+        sparse.coo_matrix,
+        sparse.csr_array,
+    ):
         assert rows_of(WeightedSets.from_matrix(kind(dense))) == wanted
 
 
 @pytest.mark.parametrize(
-    ("weight", "shown"), [(math.nan, "nan"), (-0.5, r"-0\.5"), (math.inf, "inf"), (-math.inf, "-inf")]
+    ("weight", "shown"),
+    [(math.nan, "nan"), (-0.5, r"-0\.5"), (math.inf, "inf"), (-math.inf, "-inf")],
 )
 def test_bad_weights_are_named(weight, shown):
     message = f"weights must be finite and at least 0, not {shown} in row 2, at place 1"
@@ -353,14 +464,30 @@ def test_bad_weights_are_named(weight, shown):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([0, 2], [1, 2], [1.0]), ValueError, r"weights must have one number per token, shape \(2,\), not \(1,\)"),
+        (
+            ([0, 2], [1, 2], [1.0]),
+            ValueError,
+            r"weights must have one number per token, shape \(2,\), not \(1,\)",
+        ),
         (([0, 2], [1, 2], [[1.0, 2.0]]), ValueError, r"shape \(2,\), not \(1, 2\)"),
         (([0, 2], [1, 2], ["a", "b"]), TypeError, "weights must be numbers, not <U1"),
-        (([0, 2], [1, 2], [True, False]), TypeError, "weights must be numbers, not bool"),
-        (([0, 2], [1, 2], [1j, 2]), TypeError, "weights must be numbers, not complex128"),
+        (
+            ([0, 2], [1, 2], [True, False]),
+            TypeError,
+            "weights must be numbers, not bool",
+        ),
+        (
+            ([0, 2], [1, 2], [1j, 2]),
+            TypeError,
+            "weights must be numbers, not complex128",
+        ),
         (([0, 3], [1, 2], [1.0, 2.0]), ValueError, r"offsets must be in 0\.\.2"),
         (([0, 2], [1.5, 2], [1.0, 2.0]), TypeError, "tokens must be integers"),
-        (([0, 2], [7, 7], [GREATEST, GREATEST]), ValueError, "weights of token 7 in row 0 add up to more"),
+        (
+            ([0, 2], [7, 7], [GREATEST, GREATEST]),
+            ValueError,
+            "weights of token 7 in row 0 add up to more",
+        ),
     ],
 )
 def test_bad_sets_are_named(arguments, error, message):
@@ -376,10 +503,21 @@ def test_bad_rows_are_named():
 
 
 def test_sets_keep_no_arrays_of_others():
-    offsets, tokens, weights = np.array([0, 1, 3]), np.arange(3, dtype=np.uint64), np.ones(3)
-    for arrays in ((offsets, tokens, weights), (memoryview(offsets), memoryview(tokens), memoryview(weights))):
+    offsets, tokens, weights = (
+        np.array([0, 1, 3]),
+        np.arange(3, dtype=np.uint64),
+        np.ones(3),
+    )
+    for arrays in (
+        (offsets, tokens, weights),
+        (memoryview(offsets), memoryview(tokens), memoryview(weights)),
+    ):
         sets = WeightedSets(*arrays)
-        for mine, theirs in zip((sets.offsets, sets.tokens, sets.weights), (offsets, tokens, weights), strict=True):
+        for mine, theirs in zip(
+            (sets.offsets, sets.tokens, sets.weights),
+            (offsets, tokens, weights),
+            strict=True,
+        ):
             assert not np.shares_memory(mine, theirs)
     before = WeightedMinHasher(8).sketch(sets)
     offsets[:], tokens[:], weights[:] = 9, 9, np.nan
@@ -409,7 +547,9 @@ def test_hashers():
     assert hasher.sketch(sets_of([])).shape == (0, 8)
 
 
-@pytest.mark.parametrize("other", [WeightedMinHasher(8, seed=2), WeightedMinHasher(8, "icws"), MinHasher(8)])
+@pytest.mark.parametrize(
+    "other", [WeightedMinHasher(8, seed=2), WeightedMinHasher(8, "icws"), MinHasher(8)]
+)
 def test_other_signatures_are_refused(other):
     hasher, row = WeightedMinHasher(8), sets_of([{1: 1.0}])
     theirs = other.sketch(row.pairs() if isinstance(other, MinHasher) else row)
@@ -424,7 +564,11 @@ def test_other_signatures_are_refused(other):
         ({"num_perm": 65537}, ValueError, r"num_perm must be in 1\.\.65536, not 65537"),
         ({"num_perm": 16.0}, TypeError, r"num_perm must be an int, not 16\.0"),
         ({"num_perm": True}, TypeError, "num_perm must be an int, not True"),
-        ({"scheme": "tree"}, ValueError, "scheme must be 'shells' or 'icws', not 'tree'"),
+        (
+            {"scheme": "tree"},
+            ValueError,
+            "scheme must be 'shells' or 'icws', not 'tree'",
+        ),
         ({"seed": -1}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not -1"),
         ({"seed": 1.5}, TypeError, r"seed must be an int or 'random', not 1\.5"),
     ],
@@ -435,13 +579,23 @@ def test_bad_arguments_are_named(arguments, error, message):
 
 
 def test_wrong_kinds_are_named():
-    with pytest.raises(TypeError, match=r"sets must be WeightedSets \(see WeightedSets\.from_matrix\), not TokenSets"):
+    with pytest.raises(
+        TypeError,
+        match=r"sets must be WeightedSets \(see WeightedSets\.from_matrix\), not TokenSets",
+    ):
         WeightedMinHasher(8).sketch(TokenSets([0], []))
-    with pytest.raises(TypeError, match=r"sets must be WeightedSets \(see WeightedSets\.counted\), not TokenSets"):
+    with pytest.raises(
+        TypeError,
+        match=r"sets must be WeightedSets \(see WeightedSets\.counted\), not TokenSets",
+    ):
         sketch_multisets(MinHasher(8), TokenSets([0], []))
     for wrong, error, message in (
         (np.zeros(8), TypeError, "a must be signatures of uint64, not float64"),
-        (np.zeros(9, np.uint64), ValueError, r"a must have 8 slots a signature, not shape \(9,\)"),
+        (
+            np.zeros(9, np.uint64),
+            ValueError,
+            r"a must have 8 slots a signature, not shape \(9,\)",
+        ),
     ):
         with pytest.raises(error, match=message):
             WeightedMinHasher(8).similarity(wrong, np.zeros(8, np.uint64))
@@ -461,14 +615,30 @@ def test_wrong_kinds_are_named():
         ([0, 3], [1.0] * 3, (2, 4), "out must have 1 rows, not 2"),
         ([0, 3], [1.0] * 3, (1, 0), r"num_perm must be in 1\.\.65536, not 0"),
         ([0, 3], [1.0, 0.0, 1.0], (1, 4), r"finite and above 0, not 0\.0 at place 1"),
-        ([1, 3], [1.0, 1.0, math.nan], (1, 4), "finite and above 0, not nan at place 2"),
-        ([0, 3], [1.0, 1.0, math.inf], (1, 4), "finite and above 0, not inf at place 2"),
+        (
+            [1, 3],
+            [1.0, 1.0, math.nan],
+            (1, 4),
+            "finite and above 0, not nan at place 2",
+        ),
+        (
+            [0, 3],
+            [1.0, 1.0, math.inf],
+            (1, 4),
+            "finite and above 0, not inf at place 2",
+        ),
     ],
 )
 def test_kernels_refuse(scheme, offsets, weights, out, message):
-    arguments = np.array(offsets, np.int64), np.arange(3, dtype=np.uint64), np.array(weights)
+    arguments = (
+        np.array(offsets, np.int64),
+        np.arange(3, dtype=np.uint64),
+        np.array(weights),
+    )
     constant, slots = kernels.constants(1, 4)
-    kernel, last = {"shells": (kernels.shells, 9.0), "icws": (kernels.icws, slots)}[scheme]
+    kernel, last = {"shells": (kernels.shells, 9.0), "icws": (kernels.icws, slots)}[
+        scheme
+    ]
     with pytest.raises(ValueError, match=message):
         kernel(*arguments, constant, last, np.zeros(out, np.uint64))
 
@@ -478,7 +648,9 @@ def test_kernels_refuse_other_numbers():
     for points in (0.5, math.nan, math.inf):
         with pytest.raises(ValueError, match=r"points must be in 1\.\.1e9"):
             kernels.shells(*row, 0, points, np.zeros((1, 4), np.uint64))
-    with pytest.raises(ValueError, match=r"slots must be those of constants\(seed, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"slots must be those of constants\(seed, 4\)"
+    ):
         kernels.icws(*row, 0, np.zeros(3, np.uint64), np.zeros((1, 4), np.uint64))
     for counts in ([-1], [2**48]):
         with pytest.raises(ValueError, match=r"counts must be in 0\.\.2\*\*48 - 1"):

@@ -19,7 +19,9 @@ def corpus(n, seed=1):
             words[rng.randrange(len(words))] = rng.choice(WORDS)
         text = " ".join(words)
         texts.append(rng.choice([text, text, text.upper(), text + "!"]))
-    for row, text in zip(rng.sample(range(n), min(4, n)), [None, "", "...", None], strict=False):
+    for row, text in zip(
+        rng.sample(range(n), min(4, n)), [None, "", "...", None], strict=False
+    ):
         texts[row] = text
     return rng.sample(range(-n, n), n), texts
 
@@ -29,7 +31,12 @@ def native(ids, texts, keep="first", **options):
     order = sorted(range(len(ids)), key=lambda row: ids[row])
     if not isinstance(keep, str):
         keep = [keep[row] for row in order]
-    found = lshfast.dedup([texts[row] for row in order], keys=[ids[row] for row in order], keep=keep, **options)
+    found = lshfast.dedup(
+        [texts[row] for row in order],
+        keys=[ids[row] for row in order],
+        keep=keep,
+        **options,
+    )
     columns = [column.to_pylist() for column in found.to_arrow().columns]
     columns[4] = [ids[order[row]] for row in columns[4]]
     return list(zip(*columns, strict=True)), found.summary
@@ -47,7 +54,10 @@ def native_pairs(ids, texts, **options):
     """Return the pairs of the native engine for the rows in the order of their ids, by ids."""
     order = sorted(range(len(ids)), key=lambda row: ids[row])
     found = lshfast.pairs([texts[row] for row in order], **{"exact": False} | options)
-    return [(ids[order[i]], ids[order[j]], similarity) for i, j, similarity in found.tolist()]
+    return [
+        (ids[order[i]], ids[order[j]], similarity)
+        for i, j, similarity in found.tolist()
+    ]
 
 
 def distributed_pairs(frame, *arguments, **options):

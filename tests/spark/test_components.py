@@ -26,7 +26,9 @@ def test_labels_are_the_smallest_nodes(spark, driver_records):
 @pytest.mark.parametrize("rows", [0, 6])
 def test_texts_that_share_buckets(spark, rows):
     empty = 2**64 - 1
-    keys = np.array([[1, 9], [2, 9], [9, 1], [2, 8], [empty, 7], [empty, 7]], np.uint64)[:rows]
+    keys = np.array(
+        [[1, 9], [2, 9], [9, 1], [2, 8], [empty, 7], [empty, 7]], np.uint64
+    )[:rows]
     texts = [(5 - row, bytearray(own.tobytes())) for row, own in enumerate(keys)]
     frame = spark.createDataFrame(texts, "node long, keys binary").repartition(3)
     found = components_of_buckets(frame, 2)
@@ -42,6 +44,10 @@ def test_chains_and_random_graphs_on_the_cluster(spark):
     rng = np.random.default_rng(1)
     random = rng.integers(0, 400, (300, 2))
     chain = np.stack([np.arange(1000, 1199), np.arange(1001, 1200)], axis=1)
-    pairs = np.concatenate([random[random[:, 0] != random[:, 1]], chain]) * 2**53 - 2**60
+    pairs = (
+        np.concatenate([random[random[:, 0] != random[:, 1]], chain]) * 2**53 - 2**60
+    )
     edges = edges_of(spark, pairs)
-    assert labels(components_of_edges(edges, 0)) == labels(components_of_edges(edges, 1000))
+    assert labels(components_of_edges(edges, 0)) == labels(
+        components_of_edges(edges, 1000)
+    )

@@ -21,7 +21,11 @@ def rows():
 
 @pytest.fixture(scope="module")
 def frame(spark, rows):
-    frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(7).persist()
+    frame = (
+        spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA)
+        .repartition(7)
+        .persist()
+    )
     frame.count()  # stores it now rather than in the first test
     yield frame
     frame.unpersist()
@@ -29,12 +33,17 @@ def frame(spark, rows):
 
 @pytest.mark.parametrize("partitions", [pytest.param(2, marks=pytest.mark.weekly), 20])
 def test_partitions_do_not_matter(spark, rows, partitions):
-    names = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.enabled"
+    names = (
+        "spark.sql.shuffle.partitions",
+        "spark.sql.adaptive.coalescePartitions.enabled",
+    )
     before = [spark.conf.get(name) for name in names]
     try:
         for name, value in zip(names, (str(partitions), "false"), strict=True):
             spark.conf.set(name, value)
-        frame = spark.createDataFrame(list(zip(*rows, strict=True)), SCHEMA).repartition(partitions)
+        frame = spark.createDataFrame(
+            list(zip(*rows, strict=True)), SCHEMA
+        ).repartition(partitions)
         assert distributed(frame) == native(*rows)
     finally:
         for name, value in zip(names, before, strict=True):
@@ -46,7 +55,11 @@ def test_partitions_do_not_matter(spark, rows, partitions):
     [
         (Limits(0, 1), {}),
         pytest.param(Limits(1 << 20, 1), {}, marks=pytest.mark.weekly),
-        pytest.param(Limits(0, 1), {"groups": "components", "verify": "signature"}, marks=pytest.mark.weekly),
+        pytest.param(
+            Limits(0, 1),
+            {"groups": "components", "verify": "signature"},
+            marks=pytest.mark.weekly,
+        ),
         (Limits(0, 1 << 20), {"groups": "components", "verify": "signature"}),
     ],
     ids=str,
@@ -60,9 +73,13 @@ def test_limits_do_not_matter(rows, frame, limits, options):
 
 def test_ids_of_strings_and_values_that_choose_the_row(spark, rows):
     keys, texts = rows
-    ids = [f"é{key}" if key % 3 else f"😀{key}" for key in keys]  # in another order as UTF-16
+    ids = [
+        f"é{key}" if key % 3 else f"😀{key}" for key in keys
+    ]  # in another order as UTF-16
     days = [datetime.date(2020, 1, 1 + abs(key) % 5) for key in keys]
-    frame = spark.createDataFrame(list(zip(ids, texts, days, strict=True)), "doc string, body string, day date")
+    frame = spark.createDataFrame(
+        list(zip(ids, texts, days, strict=True)), "doc string, body string, day date"
+    )
     found = lshfast.spark.dedup(frame, "body", "doc", keep=frame.day)
     assert found.columns == ["doc", "keep", "kept_key", "similarity", "group"]
     assert sorted(map(tuple, found.collect())) == native(ids, texts, keep=days)[0]
@@ -80,7 +97,8 @@ def test_columns_and_ids_in_any_script(spark):
         ("ÿ", "東京 " * 9),
     ]
     frame = spark.createDataFrame(
-        [(key, 1, text) for key, text in rows], "`身分 id` string, `'x'` int, `tëxt 😀` string"
+        [(key, 1, text) for key, text in rows],
+        "`身分 id` string, `'x'` int, `tëxt 😀` string",
     )
     found = lshfast.spark.dedup(frame, "tëxt 😀", "身分 id")
     assert found.columns == ["身分 id", "keep", "kept_key", "similarity", "group"]
@@ -91,7 +109,9 @@ def test_columns_and_ids_in_any_script(spark):
 @pytest.mark.parametrize("texts", [[], [None, "", "?"]], ids=str)
 def test_frames_without_shingles(spark, texts):
     ids = list(range(len(texts)))
-    frame = spark.createDataFrame(list(zip(ids, texts, strict=True)), "id int, text string")
+    frame = spark.createDataFrame(
+        list(zip(ids, texts, strict=True)), "id int, text string"
+    )
     assert distributed(frame) == native(ids, texts)
 
 
@@ -109,11 +129,15 @@ def test_a_worker_that_dies_once(spark, rows, frame, tmp_path):
     before = spark.sparkContext._jsc.getPersistentRDDs().size()
     assert distributed(frame.mapInArrow(die_once, SCHEMA)) == native(*rows)
     assert os.path.exists(mark)
-    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= before  # what earlier tests left may go
+    assert (
+        spark.sparkContext._jsc.getPersistentRDDs().size() <= before
+    )  # what earlier tests left may go
 
 
 def test_bytes_that_are_not_utf8_are_named_by_id(spark):
-    frame = spark.createDataFrame([("a", b"one two"), ("b", b"one \xff")], "id string, text binary")
+    frame = spark.createDataFrame(
+        [("a", b"one two"), ("b", b"one \xff")], "id string, text binary"
+    )
     with pytest.raises(ValueError, match=r"^the text with id 'b' .*not UTF-8"):
         lshfast.spark.dedup(frame)
 
@@ -133,21 +157,57 @@ def test_ids_that_cannot_be_used(spark, ids, said):
 
 
 def test_values_that_are_missing(spark):
-    frame = spark.createDataFrame([(1, "a", 1.0), (2, "b", float("nan")), (3, "c", None)], f"{SCHEMA}, score double")
-    with pytest.raises(ValueError, match=r"^keep: values must not be missing, as they are in 2 of the rows$"):
+    frame = spark.createDataFrame(
+        [(1, "a", 1.0), (2, "b", float("nan")), (3, "c", None)],
+        f"{SCHEMA}, score double",
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"^keep: values must not be missing, as they are in 2 of the rows$",
+    ):
         lshfast.spark.dedup(frame, keep=frame.score)
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "said"),
     [
-        (["body"], {}, ValueError, "^text: there is no column 'body' among id, text, score$"),
-        (["text", "key"], {}, ValueError, "^id: there is no column 'key' among id, text, score$"),
-        (["score"], {}, TypeError, "^text: column 'score' must be of type string, binary, not double$"),
-        (["text", "score"], {}, TypeError, "^id: column 'score' must be of type .*, string, not double$"),
+        (
+            ["body"],
+            {},
+            ValueError,
+            "^text: there is no column 'body' among id, text, score$",
+        ),
+        (
+            ["text", "key"],
+            {},
+            ValueError,
+            "^id: there is no column 'key' among id, text, score$",
+        ),
+        (
+            ["score"],
+            {},
+            TypeError,
+            "^text: column 'score' must be of type string, binary, not double$",
+        ),
+        (
+            ["text", "score"],
+            {},
+            TypeError,
+            "^id: column 'score' must be of type .*, string, not double$",
+        ),
         ([5], {}, TypeError, "^text must be the name of a column, not 5$"),
-        ([], {"keep": "best"}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column"),
-        ([], {"keep": 5}, ValueError, "^keep must be one of first, last, longest, shortest, or a Column, not 5"),
+        (
+            [],
+            {"keep": "best"},
+            ValueError,
+            "^keep must be one of first, last, longest, shortest, or a Column",
+        ),
+        (
+            [],
+            {"keep": 5},
+            ValueError,
+            "^keep must be one of first, last, longest, shortest, or a Column, not 5",
+        ),
         ([], {"threshold": 1.5}, ValueError, "^threshold must be"),
         ([], {"seed": -1}, ValueError, "^seed must be"),
         ([], {"groups": "cliques"}, ValueError, "^groups must be"),
@@ -188,7 +248,9 @@ def test_what_is_not_a_frame_of_spark(spark):
 
 def test_a_name_of_ids_that_the_result_uses(spark):
     frame = spark.createDataFrame([(1, "a")], "group int, text string")
-    with pytest.raises(ValueError, match=r"^id: the result has a column 'group' of its own"):
+    with pytest.raises(
+        ValueError, match=r"^id: the result has a column 'group' of its own"
+    ):
         lshfast.spark.dedup(frame, id="group")
 
 
@@ -207,11 +269,15 @@ def test_values_of_each_type(spark):
         name = column.split()[0]
         found, summary = lshfast.spark.dedup_with_summary(frame, by=name)
         found.unpersist()
-        assert summary.by == replace(lshfast.dedup(texts, by=values).summary.by, column=name)
+        assert summary.by == replace(
+            lshfast.dedup(texts, by=values).summary.by, column=name
+        )
 
 
 def test_columns_that_cannot_be_counted_by(spark):
-    frame = spark.createDataFrame([(1, "a", [1])], "id int, text string, several array<int>")
+    frame = spark.createDataFrame(
+        [(1, "a", [1])], "id int, text string, several array<int>"
+    )
     for by, error in (("no", ValueError), (5, TypeError), ("several", TypeError)):
         with pytest.raises(error, match="by"):
             lshfast.spark.dedup(frame, by=by)
@@ -220,11 +286,18 @@ def test_columns_that_cannot_be_counted_by(spark):
 
 
 def test_a_value_of_which_too_many_rows_are_removed(spark):
-    texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(60)]
+    texts = ["the same words stand on each page of this site"] * 30 + [
+        f"article {i} of {i * i}" for i in range(60)
+    ]
     rows = [(i, text, [None, 1e16][i < 30]) for i, text in enumerate(texts)]
     for swapped in (False, True):
-        values = [(i, text, value if not swapped else 1e16 if value is None else None) for i, text, value in rows]
+        values = [
+            (i, text, value if not swapped else 1e16 if value is None else None)
+            for i, text, value in rows
+        ]
         frame = spark.createDataFrame(values, "id int, text string, value double")
         with pytest.raises(lshfast.TooManyRemovedError) as caught:
             lshfast.spark.dedup(frame, by="value", max_removed=0.5)
-        assert caught.value.excesses == (("value", None if swapped else "1e+16", 30, 29, ((0, 29),)),)
+        assert caught.value.excesses == (
+            ("value", None if swapped else "1e+16", 30, 29, ((0, 29),)),
+        )

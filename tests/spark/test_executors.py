@@ -11,7 +11,8 @@ import lshfast
 
 PACKAGE = str(Path(lshfast.__file__).parent.parent)
 
-# Each worker is a child of a daemon, which is a child of the executor. The first task of a stage kills it.
+# Each worker is a child of a daemon, which is a child of the executor. The first task of a stage
+# kills it.
 PROGRAM = """
 import os, signal, sys
 from pyspark.sql import SparkSession
@@ -60,9 +61,13 @@ print("equal")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the executor is found through /proc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the executor is found through /proc"
+)
 def test_an_executor_that_is_killed_once_in_each_stage(tmp_path):
-    pyspark = pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
+    pyspark = pytest.importorskip(
+        "pyspark", reason="PySpark is missing: install lshfast[spark]"
+    )
     environment = {
         **os.environ,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
@@ -70,6 +75,13 @@ def test_an_executor_that_is_killed_once_in_each_stage(tmp_path):
         "PYSPARK_PYTHON": sys.executable,
     }
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(tmp_path)]
-    found = subprocess.run(command, env=environment, cwd=PACKAGE, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(
+        command,
+        env=environment,
+        cwd=PACKAGE,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert found.returncode == 0, found.stderr[-3000:]
     assert found.stdout.endswith("equal\n")

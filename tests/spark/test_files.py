@@ -26,68 +26,134 @@ def rows():
 
 
 def lines_of(folder):
-    return [line for part in folder.glob("part-*") for line in part.read_text(encoding="utf-8").splitlines()]
+    return [
+        line
+        for part in folder.glob("part-*")
+        for line in part.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def test_lines_of_json_stay_as_they_are(spark, tmp_path, rows):
     write_jsonl(tmp_path / "a.jsonl", rows[:70])
     write_jsonl(tmp_path / "b.jsonl", rows[70:])
     out, removed = tmp_path / "kept.jsonl", tmp_path / "removed.parquet"
-    answer = run("dedup", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-o", out, "--removed", removed, *MASTER)
+    answer = run(
+        "dedup",
+        tmp_path / "a.jsonl",
+        tmp_path / "b.jsonl",
+        "-o",
+        out,
+        "--removed",
+        removed,
+        *MASTER,
+    )
     found, summary = native([row["id"] for row in rows], [row["text"] for row in rows])
     kept = {key for key, keep, *_ in found if keep}
-    assert sorted(lines_of(out)) == sorted(json.dumps(row) for row in rows if row["id"] in kept)
+    assert sorted(lines_of(out)) == sorted(
+        json.dumps(row) for row in rows if row["id"] in kept
+    )
     table = sorted(tuple(row.values()) for row in pq.read_table(removed).to_pylist())
-    assert table == [(key, other, similarity) for key, keep, other, similarity, _ in found if not keep]
-    assert f"{summary.kept:,} kept + {summary.removed:,} removed + 0 rejected = 120 read" in answer.stderr
+    assert table == [
+        (key, other, similarity)
+        for key, keep, other, similarity, _ in found
+        if not keep
+    ]
+    assert (
+        f"{summary.kept:,} kept + {summary.removed:,} removed + 0 rejected = 120 read"
+        in answer.stderr
+    )
 
 
 def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
     frame = spark.createDataFrame(
-        [(row["id"], row["text"], row["year"]) for row in rows], "id int, text string, year int"
+        [(row["id"], row["text"], row["year"]) for row in rows],
+        "id int, text string, year int",
     )
     frame.repartition(3).write.parquet(str(tmp_path / "pages"))
     out = tmp_path / "kept.parquet"
-    run("dedup", tmp_path / "pages", "-o", out, "--keep", "max:year", "--groups", "components", *MASTER)
-    ids, texts, years = zip(*((row["id"], row["text"], row["year"]) for row in rows), strict=True)
+    run(
+        "dedup",
+        tmp_path / "pages",
+        "-o",
+        out,
+        "--keep",
+        "max:year",
+        "--groups",
+        "components",
+        *MASTER,
+    )
+    ids, texts, years = zip(
+        *((row["id"], row["text"], row["year"]) for row in rows), strict=True
+    )
     found, _ = native(ids, texts, keep=years, groups="components")
-    assert sorted(pq.read_table(out)["id"].to_pylist()) == [key for key, keep, *_ in found if keep]
+    assert sorted(pq.read_table(out)["id"].to_pylist()) == [
+        key for key, keep, *_ in found if keep
+    ]
     said = failing(2, "dedup", tmp_path / "pages", "-o", out, *MASTER)
     assert "kept.parquet: the output exists already" in said
 
 
 def test_a_column_of_parquet_that_is_named_line(spark, tmp_path, rows):
-    frame = spark.createDataFrame([(row["id"], row["text"], "1") for row in rows], "id int, text string, line string")
+    frame = spark.createDataFrame(
+        [(row["id"], row["text"], "1") for row in rows],
+        "id int, text string, line string",
+    )
     frame.write.parquet(str(tmp_path / "pages"))
     for suffix in ("parquet", "jsonl"):
         run("dedup", tmp_path / "pages", "-o", tmp_path / f"kept.{suffix}", *MASTER)
-    assert pq.read_table(tmp_path / "kept.parquet").column_names == ["id", "text", "line"]
-    assert list(json.loads(lines_of(tmp_path / "kept.jsonl")[0])) == ["id", "text", "line"]
+    assert pq.read_table(tmp_path / "kept.parquet").column_names == [
+        "id",
+        "text",
+        "line",
+    ]
+    assert list(json.loads(lines_of(tmp_path / "kept.jsonl")[0])) == [
+        "id",
+        "text",
+        "line",
+    ]
 
 
 def test_a_line_that_is_not_json(spark, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "a"}\n{"id": 2, "te\n')
     said = failing(1, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER)
-    assert said.endswith("a.jsonl: a line is not JSON, or its columns have other types than those of the first line")
+    assert said.endswith(
+        "a.jsonl: a line is not JSON, or its columns have other types than those of the first line"
+    )
     assert not (tmp_path / "kept.jsonl").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--threads", "2"], "threads is not an option of lshfast dedup --engine spark"),
-        (["--save-index", "x"], "save_index is not an option of lshfast dedup --engine spark"),
-        (["--keep", "min:year"], "keep must be first, last, longest, shortest or max:COLUMN on Spark, not 'min:year'"),
-        (["--removed", "x.csv"], "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl"),
+        (
+            ["--threads", "2"],
+            "threads is not an option of lshfast dedup --engine spark",
+        ),
+        (
+            ["--save-index", "x"],
+            "save_index is not an option of lshfast dedup --engine spark",
+        ),
+        (
+            ["--keep", "min:year"],
+            "keep must be first, last, longest, shortest or max:COLUMN on Spark, not 'min:year'",
+        ),
+        (
+            ["--removed", "x.csv"],
+            "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl",
+        ),
         (["--column", "body"], "the first line of the inputs has no column 'body'"),
     ],
     ids=str,
 )
 def test_options_that_spark_does_not_have(spark, tmp_path, options, said):
     path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "text": "a"}])
-    assert said in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER, *options)
-    assert "--master is an option" in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", "--master", "local")
+    assert said in failing(
+        2, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER, *options
+    )
+    assert "--master is an option" in failing(
+        2, "dedup", path, "-o", tmp_path / "kept.jsonl", "--master", "local"
+    )
     assert read_jsonl(path) == [{"id": 1, "text": "a"}]
 
 
@@ -107,8 +173,12 @@ def test_an_output_never_replaces_an_input(spark, tmp_path, rows):
         assert said.endswith("the output is one of the inputs, or holds one")
     for removed in ("kept.jsonl", "kept.jsonl/removed.jsonl"):
         options = ("-o", tmp_path / "kept.jsonl", "--removed", tmp_path / removed)
-        assert "the outputs must be different folders" in failing(2, "dedup", one, *options, *MASTER)
-    assert [len(read_jsonl(path)) for path in (folder / "a.jsonl", folder / "b.jsonl", one)] == [9, 9, 9]
+        assert "the outputs must be different folders" in failing(
+            2, "dedup", one, *options, *MASTER
+        )
+    assert [
+        len(read_jsonl(path)) for path in (folder / "a.jsonl", folder / "b.jsonl", one)
+    ] == [9, 9, 9]
     assert not (tmp_path / "kept.jsonl").exists()
 
 
@@ -120,14 +190,30 @@ def test_inputs_that_cannot_be_read(spark, tmp_path):
     assert f"{bad}: the first line is not JSON: Expecting value" in said
     said = failing(1, "dedup", tmp_path / "no.jsonl", "-o", out, *MASTER)
     assert said.endswith("no.jsonl: no such file or folder")
-    said = failing(1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER)
+    said = failing(
+        1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER
+    )
     assert said.endswith("empty: no Parquet file is there")
 
 
 def test_removed_rows_by_containment(spark, tmp_path, rows):
-    source, removed = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "removed.parquet"
+    source, removed = (
+        write_jsonl(tmp_path / "a.jsonl", rows),
+        tmp_path / "removed.parquet",
+    )
     out = tmp_path / "kept.jsonl"
-    run("dedup", source, "-o", out, "--removed", removed, "--measure", "containment", "--no-exact", *MASTER)
+    run(
+        "dedup",
+        source,
+        "-o",
+        out,
+        "--removed",
+        removed,
+        "--measure",
+        "containment",
+        "--no-exact",
+        *MASTER,
+    )
     assert pq.read_table(removed).column_names == ["key", "kept_key", "containment"]
 
 
@@ -135,92 +221,182 @@ def test_removed_rows_by_containment(spark, tmp_path, rows):
     ("suffix", "options", "arguments"),
     [
         ("parquet", (), {}),
-        ("jsonl", ("--measure", "containment", "--no-exact", "--size", "3"), {"measure": "containment", "size": 3}),
+        (
+            "jsonl",
+            ("--measure", "containment", "--no-exact", "--size", "3"),
+            {"measure": "containment", "size": 3},
+        ),
     ],
     ids=str,
 )
 def test_pairs_of_files(spark, tmp_path, rows, suffix, options, arguments):
     source, out = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / f"pairs.{suffix}"
     answer = run("pairs", source, "-o", out, *options, *MASTER)
-    expected = native_pairs([row["id"] for row in rows], [row["text"] for row in rows], **arguments)
-    found = pq.read_table(out).to_pylist() if suffix == "parquet" else [json.loads(line) for line in lines_of(out)]
-    assert {tuple(row) for row in found} == {("key_i", "key_j", arguments.get("measure", "similarity"))}
+    expected = native_pairs(
+        [row["id"] for row in rows], [row["text"] for row in rows], **arguments
+    )
+    found = (
+        pq.read_table(out).to_pylist()
+        if suffix == "parquet"
+        else [json.loads(line) for line in lines_of(out)]
+    )
+    assert {tuple(row) for row in found} == {
+        ("key_i", "key_j", arguments.get("measure", "similarity"))
+    }
     assert sorted(tuple(row.values()) for row in found) == expected
     said = [line.split()[:2] for line in answer.stderr.splitlines()]
     assert ["pairs", f"{len(expected):,}"] in said
     assert {"kept", "groups"}.isdisjoint(word for word, *_ in filter(None, said))
-    assert "the output exists already" in failing(2, "pairs", source, "-o", out, *MASTER)
-    run("pairs", source, "-o", out, *options, "--overwrite", "--threshold", "0.9", "--quiet", *MASTER)
+    assert "the output exists already" in failing(
+        2, "pairs", source, "-o", out, *MASTER
+    )
+    run(
+        "pairs",
+        source,
+        "-o",
+        out,
+        *options,
+        "--overwrite",
+        "--threshold",
+        "0.9",
+        "--quiet",
+        *MASTER,
+    )
 
 
 def test_options_that_pairs_on_spark_do_not_have(spark, tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "text": "a"}])
     for options, said in (
-        (["--threads", "2"], "threads is not an option of lshfast pairs --engine spark"),
+        (
+            ["--threads", "2"],
+            "threads is not an option of lshfast pairs --engine spark",
+        ),
         (["--exact"], "exact is not an option of lshfast pairs --engine spark"),
         (["-o", "-"], "--engine spark writes folders, not to standard output (-)"),
-        (["-o", "x.csv"], "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl"),
+        (
+            ["-o", "x.csv"],
+            "x.csv: an output of Spark is a folder NAME.parquet or NAME.jsonl",
+        ),
         (["-o", path, "--overwrite"], "the output is one of the inputs, or holds one"),
     ):
         output = [] if "-o" in options else ["-o", tmp_path / "pairs.jsonl"]
         assert said in failing(2, "pairs", path, *output, *MASTER, *options)
-    said = failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--engine", "spark")
+    said = failing(
+        2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--engine", "spark"
+    )
     assert "id_column is needed" in said
-    assert "--master is an option" in failing(2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--master", "local")
+    assert "--master is an option" in failing(
+        2, "pairs", path, "-o", tmp_path / "pairs.jsonl", "--master", "local"
+    )
     assert read_jsonl(path) == [{"id": 1, "text": "a"}]
 
 
 def shown(page):
     """Return the counts of the histogram, and the keys of the examples."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(r"<title>(0\.\d\d to [^<]*)</title>", text), re.findall(r"<h4>(?:removed: )?([^<:]*)</h4>", text)
+    return re.findall(r"<title>(0\.\d\d to [^<]*)</title>", text), re.findall(
+        r"<h4>(?:removed: )?([^<:]*)</h4>", text
+    )
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_the_page_is_that_of_one_machine(spark, tmp_path, rows, suffix):
-    rows = sorted(({**row, "text": row["text"] or ""} for row in rows), key=lambda row: row["id"])
+    rows = sorted(
+        ({**row, "text": row["text"] or ""} for row in rows), key=lambda row: row["id"]
+    )
     (tmp_path / "pä ges").mkdir()
     parts = {"a 1%": rows[:70], "b": [], "c": rows[70:]}
-    sources = [write_jsonl(tmp_path / "pä ges" / f"{name}.jsonl", some) for name, some in parts.items()]
+    sources = [
+        write_jsonl(tmp_path / "pä ges" / f"{name}.jsonl", some)
+        for name, some in parts.items()
+    ]
     options = "--threshold", "0.5", "--html"
-    run("dedup", *sources, "-o", tmp_path / "local.jsonl", "--id-column", "id", *options, tmp_path / "local.html")
+    run(
+        "dedup",
+        *sources,
+        "-o",
+        tmp_path / "local.jsonl",
+        "--id-column",
+        "id",
+        *options,
+        tmp_path / "local.html",
+    )
     if suffix == "parquet":
         for place, (name, some) in enumerate(parts.items()):
             sources[place] = tmp_path / "pä ges" / f"{name}.parquet"
-            table = {"id": [row["id"] for row in some], "text": [row["text"].encode() for row in some]}
-            pq.write_table(pa.table(table, pa.schema({"id": pa.int32(), "text": pa.binary()})), sources[place])
+            table = {
+                "id": [row["id"] for row in some],
+                "text": [row["text"].encode() for row in some],
+            }
+            pq.write_table(
+                pa.table(table, pa.schema({"id": pa.int32(), "text": pa.binary()})),
+                sources[place],
+            )
     out, page = tmp_path / f"out.{suffix}", tmp_path / "spark.html"
     run("dedup", *sources, "-o", out, *options, page, *MASTER)
-    text, local = read_page(page), read_page(tmp_path / "local.html").replace(".jsonl", f".{suffix}")
+    text, local = (
+        read_page(page),
+        read_page(tmp_path / "local.html").replace(".jsonl", f".{suffix}"),
+    )
     assert shown(page)[0] == shown(tmp_path / "local.html")[0]
     assert shown(page)[1][:8] == shown(tmp_path / "local.html")[1][:8]
     for begin, end in (
         ("Groups by number of rows", "Groups of near-duplicates"),
         ("read", "groups"),
         ("Where the rows come from", "Removed rows beside the kept ones"),
-        ("The least similar rows that were removed", "Removed rows over the whole range"),
+        (
+            "The least similar rows that were removed",
+            "Removed rows over the whole range",
+        ),
         ("Of the group of", "The run"),
     ):
         assert begin in local
-        assert text.partition(begin)[2].partition(end)[0] == local.partition(begin)[2].partition(end)[0]
+        assert (
+            text.partition(begin)[2].partition(end)[0]
+            == local.partition(begin)[2].partition(end)[0]
+        )
     assert text.count("Of the group of") == local.count("Of the group of") > 2
     assert "Removed rows over the whole range" in text
     assert "keep first" in text
-    assert "already" in failing(2, "dedup", *sources, "-o", tmp_path / f"b.{suffix}", *options, page, *MASTER)
+    assert "already" in failing(
+        2, "dedup", *sources, "-o", tmp_path / f"b.{suffix}", *options, page, *MASTER
+    )
     assert not (tmp_path / f"b.{suffix}").exists()
 
 
 def test_names_of_files_on_a_page(spark, tmp_path, rows, monkeypatch):
     for name in ("a", "b"):
-        write_jsonl(tmp_path / f"{name}.jsonl", [row | {"id": f"{name}{row['id']}"} for row in rows[:9]])
+        write_jsonl(
+            tmp_path / f"{name}.jsonl",
+            [row | {"id": f"{name}{row['id']}"} for row in rows[:9]],
+        )
     page = tmp_path / "page.html"
-    run("pairs", tmp_path / "*.jsonl", "-o", tmp_path / "pairs.parquet", "--html", page, "--html-no-texts", *MASTER)
-    assert f"input read {tmp_path}/a.jsonl 9 {tmp_path}/b.jsonl 9 Similar rows" in read_page(page)
+    run(
+        "pairs",
+        tmp_path / "*.jsonl",
+        "-o",
+        tmp_path / "pairs.parquet",
+        "--html",
+        page,
+        "--html-no-texts",
+        *MASTER,
+    )
+    assert (
+        f"input read {tmp_path}/a.jsonl 9 {tmp_path}/b.jsonl 9 Similar rows"
+        in read_page(page)
+    )
     frame = spark.read.text(str(tmp_path / "a.jsonl"))
     monkeypatch.chdir(tmp_path)
     assert list(names_of_files(frame, ["*.jsonl"]).values()) == ["a.jsonl"]
-    monkeypatch.setattr(type(frame), "inputFiles", lambda _: ["s3a://key:secret@bucket/b%20c.jsonl", "hdfs://host/a"])
-    assert list(names_of_files(frame, ["s3a://bucket"]).values()) == ["hdfs://host/a", "s3a://bucket/b c.jsonl"]
+    monkeypatch.setattr(
+        type(frame),
+        "inputFiles",
+        lambda _: ["s3a://key:secret@bucket/b%20c.jsonl", "hdfs://host/a"],
+    )
+    assert list(names_of_files(frame, ["s3a://bucket"]).values()) == [
+        "hdfs://host/a",
+        "s3a://bucket/b c.jsonl",
+    ]
 
 
 def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
@@ -230,37 +406,91 @@ def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
     assert "The least similar pairs" in text
     assert "w12" in text
     assert "largest group" not in text
-    run("dedup", source, "-o", tmp_path / "o.jsonl", "--html", page, "--html-no-texts", "--overwrite", *MASTER)
+    run(
+        "dedup",
+        source,
+        "-o",
+        tmp_path / "o.jsonl",
+        "--html",
+        page,
+        "--html-no-texts",
+        "--overwrite",
+        *MASTER,
+    )
     assert "w12" not in read_page(page)
     none = write_jsonl(tmp_path / "none.jsonl", [{"id": 1, "text": "a"}])
-    run("dedup", none, "-o", tmp_path / "none.parquet.jsonl", "--html", page, "--overwrite", *MASTER)
+    run(
+        "dedup",
+        none,
+        "-o",
+        tmp_path / "none.parquet.jsonl",
+        "--html",
+        page,
+        "--overwrite",
+        *MASTER,
+    )
     assert "No row was removed." in read_page(page)
-    run("dedup", none, "-o", tmp_path / "dry.jsonl", "--html", tmp_path / "dry.html", "--dry-run", *MASTER)
+    run(
+        "dedup",
+        none,
+        "-o",
+        tmp_path / "dry.jsonl",
+        "--html",
+        tmp_path / "dry.html",
+        "--dry-run",
+        *MASTER,
+    )
     assert not (tmp_path / "dry.html").exists()
 
 
-@pytest.mark.parametrize("kind", ["lines", pytest.param("parquet", marks=pytest.mark.weekly)])
+@pytest.mark.parametrize(
+    "kind", ["lines", pytest.param("parquet", marks=pytest.mark.weekly)]
+)
 def test_too_many_rows_that_would_be_removed(spark, tmp_path, kind):
-    texts = ["the same words stand on each page of this site"] * 30 + [f"article {i} of {i * i}" for i in range(30)]
-    some = [{"id": i, "text": text, "source": "web" if i < 30 else None} for i, text in enumerate(texts)]
+    texts = ["the same words stand on each page of this site"] * 30 + [
+        f"article {i} of {i * i}" for i in range(30)
+    ]
+    some = [
+        {"id": i, "text": text, "source": "web" if i < 30 else None}
+        for i, text in enumerate(texts)
+    ]
     if kind == "lines":
         source = write_jsonl(tmp_path / "in.jsonl", some[::-1])
     else:
         source = tmp_path / "pages"
         rows = [tuple(row.values()) for row in some]
-        spark.createDataFrame(rows, "id int, text string, source string").write.parquet(str(source))
+        spark.createDataFrame(rows, "id int, text string, source string").write.parquet(
+            str(source)
+        )
     out, removed = tmp_path / "kept.jsonl", tmp_path / "removed.parquet"
-    command = ["dedup", source, "-o", out, "--removed", removed, "--by", "source", *MASTER]
+    command = [
+        "dedup",
+        source,
+        "-o",
+        out,
+        "--removed",
+        removed,
+        "--by",
+        "source",
+        *MASTER,
+    ]
     said = failing(3, *command, "--max-removed", "0.4")
-    assert "48.3% of all rows are removed (29 of 60), and max_removed is 0.4; largest groups: 29 for 0;" in said
-    assert said.endswith("96.7% of the rows with source web are removed (29 of 30); largest groups: 29 for 0")
+    assert (
+        "48.3% of all rows are removed (29 of 60), and max_removed is 0.4; largest groups: 29 for 0;"
+        in said
+    )
+    assert said.endswith(
+        "96.7% of the rows with source web are removed (29 of 30); largest groups: 29 for 0"
+    )
     page = tmp_path / "page.html"
     failing(3, *command, "--max-removed", "0.4", "--dry-run", "--html", page)
     assert not page.exists()
     failing(3, *command, "--max-removed", "0.4", "--html", page)
     text = read_page(page)
     assert "No rows were written: 48.3% of all rows are removed (29 of 60)" in text
-    assert "Rows of each source source read removed share removed web 30 29 96.7%" in text
+    assert (
+        "Rows of each source source read removed share removed web 30 29 96.7%" in text
+    )
     assert "Of the group of 30 rows that begins with 0" in text
     assert not out.exists()
     assert not removed.exists()
@@ -275,13 +505,35 @@ def test_explain_finds_the_options_in_the_folder(spark, tmp_path, rows, removed)
     rows = [{"key": row["id"], "body": row["text"] or ""} for row in rows]
     source, folder = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / removed
     master = "--engine", "spark", "--id-column", "key", "--column", "body", "--quiet"
-    run("dedup", source, "-o", tmp_path / "kept.jsonl", "--removed", folder, "--size", 3, "--threshold", 0.6, *master)
+    run(
+        "dedup",
+        source,
+        "-o",
+        tmp_path / "kept.jsonl",
+        "--removed",
+        folder,
+        "--size",
+        3,
+        "--threshold",
+        0.6,
+        *master,
+    )
     stored = read_options(str(folder))
-    assert [stored.options[name] for name in ("size", "threshold", "keep")] == [3, 0.6, "first"]
+    assert [stored.options[name] for name in ("size", "threshold", "keep")] == [
+        3,
+        0.6,
+        "first",
+    ]
     assert (stored.reading["id_column"], stored.reading["column"]) == ("key", "body")
-    table = spark.read.parquet(str(folder)) if removed.endswith("parquet") else spark.read.json(str(folder))
+    table = (
+        spark.read.parquet(str(folder))
+        if removed.endswith("parquet")
+        else spark.read.json(str(folder))
+    )
     first = table.orderBy("similarity", "key").first()
     said = run("explain", "--removed", folder, "--", first["key"], source).stdout
-    assert said.startswith(f"{first['key']}: removed; {first['kept_key']} is kept instead\n")
+    assert said.startswith(
+        f"{first['key']}: removed; {first['kept_key']} is kept instead\n"
+    )
     assert f"exact             {first['similarity']:.4f}" in said
     assert "the threshold is 0.6" in said

@@ -42,7 +42,10 @@ def parts(pairs, nodes):
             least = min(label[a], label[b])
             changed |= label[a] != least or label[b] != least
             label[a] = label[b] = least
-    return {frozenset(node for node in nodes if label[node] == least) for least in set(label.values())}
+    return {
+        frozenset(node for node in nodes if label[node] == least)
+        for least in set(label.values())
+    }
 
 
 def edges_of(task, table, size):
@@ -52,7 +55,9 @@ def edges_of(task, table, size):
     return edges
 
 
-records = st.lists(st.tuples(st.integers(-3, 6), st.integers(0, 15)), unique=True, max_size=60)
+records = st.lists(
+    st.tuples(st.integers(-3, 6), st.integers(0, 15)), unique=True, max_size=60
+)
 
 
 def columns_of(rows):
@@ -65,31 +70,57 @@ def test_chains_connect_the_rows_of_each_bucket(rows, size):
     rows.sort(key=lambda row: row[0])
     nodes = {row[1] for row in rows}
     pairs = [(a[1], b[1]) for a, b in itertools.combinations(rows, 2) if a[0] == b[0]]
-    assert parts(edges_of(ChainTask(), pa.table(columns_of(rows)), size), nodes) == parts(pairs, nodes)
+    assert parts(
+        edges_of(ChainTask(), pa.table(columns_of(rows)), size), nodes
+    ) == parts(pairs, nodes)
 
 
-@given(records, st.integers(1, 70), st.integers(1, 6), st.sampled_from([2, 5, 100]), st.integers(0, 2**32))
-@example([(key, node) for key in range(4) for node in range(3 * key)], 4, 4, 5, 1)  # crowds within and across batches
-def test_screens_connect_the_rows_with_enough_equal_codes(rows, size, least, most, seed):
+@given(
+    records,
+    st.integers(1, 70),
+    st.integers(1, 6),
+    st.sampled_from([2, 5, 100]),
+    st.integers(0, 2**32),
+)
+@example(
+    [(key, node) for key in range(4) for node in range(3 * key)], 4, 4, 5, 1
+)  # crowds within and across batches
+def test_screens_connect_the_rows_with_enough_equal_codes(
+    rows, size, least, most, seed
+):
     rows.sort(key=lambda row: row[0])
     codes = np.random.default_rng(seed).integers(0, 2, (16, 6), np.uint8)
     nodes = {row[1] for row in rows}
-    crowds = {key for key, group in itertools.groupby(rows, lambda row: row[0]) if len(list(group)) > most}
+    crowds = {
+        key
+        for key, group in itertools.groupby(rows, lambda row: row[0])
+        if len(list(group)) > most
+    }
     pairs = [
         (a[1], b[1])
         for a, b in itertools.combinations(rows, 2)
-        if a[0] == b[0] and (a[0] in crowds or (codes[a[1]] == codes[b[1]]).sum() >= least)
+        if a[0] == b[0]
+        and (a[0] in crowds or (codes[a[1]] == codes[b[1]]).sum() >= least)
     ]
-    table = pa.table(columns_of(rows) | {"codes": pa.array([codes[node].tobytes() for _, node in rows], pa.binary())})
-    assert parts(edges_of(ScreenTask(least, most), table, size), nodes) == parts(pairs, nodes)
+    table = pa.table(
+        columns_of(rows)
+        | {"codes": pa.array([codes[node].tobytes() for _, node in rows], pa.binary())}
+    )
+    assert parts(edges_of(ScreenTask(least, most), table, size), nodes) == parts(
+        pairs, nodes
+    )
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_records_are_the_keys_of_all_bands(size):
-    keys = np.array([[1, 2**63], [2**64 - 1, 4], [2**64 - 1, 2**64 - 1], [1, 0]], np.uint64)
+    keys = np.array(
+        [[1, 2**63], [2**64 - 1, 4], [2**64 - 1, 2**64 - 1], [1, 0]], np.uint64
+    )
     codes = [b"abc", b"\0\0\0", b"xyz", b"123"]
     packed = pa.array([row.tobytes() for row in keys], pa.binary())
-    table = pa.table({"node": [5, -6, 7, 8], "keys": packed, "codes": pa.array(codes, pa.binary())})
+    table = pa.table(
+        {"node": [5, -6, 7, 8], "keys": packed, "codes": pa.array(codes, pa.binary())}
+    )
     found = collected(RecordTask(), table, size).to_pydict()
     assert list(zip(*found.values(), strict=True)) == [
         (1, 5, b"abc"), (-(2**63), 5, b"abc"), (4, -6, b"\0\0\0"), (1, 8, b"123"), (0, 8, b"123"),
@@ -102,15 +133,27 @@ def test_sketches_have_the_bucket_keys_of_the_hasher(size):
     plan = make_plan(threads=1)
     table = pa.table({"id": ids, "text": pa.array(texts), "value": texts})
     found = collected(SketchTask(plan, draw_content_key(), codes=True), table, size)
-    assert found.column_names == ["id", "value", "low", "high", "length", "keys", "codes"]
+    assert found.column_names == [
+        "id",
+        "value",
+        "low",
+        "high",
+        "length",
+        "keys",
+        "codes",
+    ]
     assert found["id"].to_pylist() == ids
     assert found["value"].to_pylist() == texts
     assert found["length"].to_pylist() == [len((text or "").encode()) for text in texts]
     signatures = MinHasher().sketch(shingle(texts))
     empty = signatures[:, 0] == 2**64 - 1
     keys = [row.tobytes() for row in plan.bands.keys(signatures)]
-    assert found["keys"].to_pylist() == [None if none else own for none, own in zip(empty, keys, strict=True)]
-    assert found["codes"].to_pylist() == [row.tobytes() for row in (signatures % 256).astype(np.uint8)]
+    assert found["keys"].to_pylist() == [
+        None if none else own for none, own in zip(empty, keys, strict=True)
+    ]
+    assert found["codes"].to_pylist() == [
+        row.tobytes() for row in (signatures % 256).astype(np.uint8)
+    ]
 
 
 def test_equal_texts_have_equal_hashes_and_others_have_not():
@@ -134,37 +177,65 @@ def two_sets(answer):
     table, expected = [], []
     for label, seed in ((-5, 1), (3, 2)):
         ids, texts = corpus(100, seed)
-        rows = sorted((f"{label}/{key:+05}", text) for key, text in zip(ids, texts, strict=True))
+        rows = sorted(
+            (f"{label}/{key:+05}", text) for key, text in zip(ids, texts, strict=True)
+        )
         table += [(label, *row) for row in rows]
         expected += answer(*zip(*rows, strict=True))
     labels, ids, texts = zip(*table, strict=True)
     return pa.table({"label": labels, "id": ids, "text": texts}), expected
 
 
-@pytest.mark.parametrize(("size", "held", "spooled"), [(1, 1, 1 << 30), (7, 2000, 1 << 30), (1000, 1 << 30, 500)])
+@pytest.mark.parametrize(
+    ("size", "held", "spooled"),
+    [(1, 1, 1 << 30), (7, 2000, 1 << 30), (1000, 1 << 30, 500)],
+)
 def test_engines_answer_for_each_set(monkeypatch, tmp_path, size, held, spooled):
     """Two corpora are two sets: between them there are no pairs, although some texts are in both."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     table, expected = two_sets(lambda ids, texts: native(ids, texts)[0])
-    found = collected(EngineTask(make_plan(threads=1), "first", batch_bytes=held, spool_bytes=spooled), table, size)
-    removed = [(key, kept, similarity) for key, kept, similarity, *_ in zip(*found.to_pydict().values(), strict=True)]
+    found = collected(
+        EngineTask(
+            make_plan(threads=1), "first", batch_bytes=held, spool_bytes=spooled
+        ),
+        table,
+        size,
+    )
+    removed = [
+        (key, kept, similarity)
+        for key, kept, similarity, *_ in zip(*found.to_pydict().values(), strict=True)
+    ]
     assert [row for row in removed if row[0] is not None] == [
-        (key, kept, similarity) for key, keep, kept, similarity, _ in expected if not keep
+        (key, kept, similarity)
+        for key, keep, kept, similarity, _ in expected
+        if not keep
     ]
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("size", "held", "most"), [(1, 1, 1), (7, 2000, 5), (1000, 1 << 30, 1 << 16)])
+@pytest.mark.parametrize(
+    ("size", "held", "most"), [(1, 1, 1), (7, 2000, 5), (1000, 1 << 30, 1 << 16)]
+)
 def test_pairs_of_each_set_come_in_batches(monkeypatch, size, held, most):
     monkeypatch.setattr(all_pairs, "BATCH_PAIRS", 2 * most)
     table, expected = two_sets(native_pairs)
-    found = list(PairTask(make_plan(threads=1), batch_bytes=held, batch_pairs=most)(batches(table, size)))
+    found = list(
+        PairTask(make_plan(threads=1), batch_bytes=held, batch_pairs=most)(
+            batches(table, size)
+        )
+    )
     assert all(0 < batch.num_rows <= most for batch in found)
     rows = [row for batch in found for row in batch.to_pylist()]
-    pairs = [(row["id_i"], row["id_j"], row["similarity"]) for row in rows if row["id_j"] is not None]
+    pairs = [
+        (row["id_i"], row["id_j"], row["similarity"])
+        for row in rows
+        if row["id_j"] is not None
+    ]
     assert sorted(pairs) == sorted(expected)
     assert all(row["candidates"] == 0 for row in rows if row["id_j"] is not None)
-    assert sum(row["candidates"] for row in rows) >= sum(not row["copy"] for row in rows if row["id_j"] is not None)
+    assert sum(row["candidates"] for row in rows) >= sum(
+        not row["copy"] for row in rows if row["id_j"] is not None
+    )
     text_of = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
     tokens = {key: (text or "").lower().rstrip("!") for key, text in text_of.items()}
     for row in rows:

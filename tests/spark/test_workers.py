@@ -53,12 +53,26 @@ exec {python} "$@"
 
 def run_program(folder, master, look="workers", **variables):
     """Run the program on a cluster, and return what it printed and its errors."""
-    pyspark = pytest.importorskip("pyspark", reason="PySpark is missing: install lshfast[spark]")
-    environment = {**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent), "PYTHONPATH": PACKAGE, **variables}
+    pyspark = pytest.importorskip(
+        "pyspark", reason="PySpark is missing: install lshfast[spark]"
+    )
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "PYTHONPATH": PACKAGE,
+        **variables,
+    }
     if "PYSPARK_PYTHON" not in variables:
         environment.pop("PYSPARK_PYTHON", None)
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, master, look]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout, done.stderr
 
@@ -75,7 +89,9 @@ def without(tmp_path):
     """Return a folder with a package lshfast that cannot be imported, as if there were none."""
     package = tmp_path / "without" / "lshfast"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError(\"No module named 'lshfast'\")\n")
+    (package / "__init__.py").write_text(
+        "raise ImportError(\"No module named 'lshfast'\")\n"
+    )
     return package.parent
 
 
@@ -84,7 +100,9 @@ def test_the_environment_need_not_be_activated(tmp_path, without):
     folder = tmp_path / "bin"
     folder.mkdir()
     wrapper(folder / "python3", without)
-    said, _ = run_program(tmp_path, "local[2]", PATH=os.pathsep.join([str(folder), os.environ["PATH"]]))
+    said, _ = run_program(
+        tmp_path, "local[2]", PATH=os.pathsep.join([str(folder), os.environ["PATH"]])
+    )
     assert said == "[True, False, True]\n"
 
 

@@ -12,7 +12,10 @@ from tests.corpora import similar_texts
 def corpus(seed, n):
     """Return rows with the texts of `similar_texts`, the empty ones as nulls."""
     texts = similar_texts(random.Random(seed), n)
-    return [{"id": f"row{i}", "number": i * 7, "text": text or None} for i, text in enumerate(texts)]
+    return [
+        {"id": f"row{i}", "number": i * 7, "text": text or None}
+        for i, text in enumerate(texts)
+    ]
 
 
 def write_files(folder, rows, files):
@@ -22,7 +25,9 @@ def write_files(folder, rows, files):
         some = rows[number * len(rows) // files : (number + 1) * len(rows) // files]
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in some]
         # A lone surrogate is written as JSON's escape.
-        (folder / f"{number:02}.jsonl").write_bytes("".join(lines).encode(errors="backslashreplace"))
+        (folder / f"{number:02}.jsonl").write_bytes(
+            "".join(lines).encode(errors="backslashreplace")
+        )
     return folder
 
 
@@ -33,7 +38,9 @@ def run_all(work):
 
 def tables(folder):
     """Return the files of a folder in order, without those of options."""
-    return sorted(path for path in folder.iterdir() if not path.name.endswith(".options.json"))
+    return sorted(
+        path for path in folder.iterdir() if not path.name.endswith(".options.json")
+    )
 
 
 def joined(folder):
@@ -44,7 +51,9 @@ def joined(folder):
 def in_stages(folder, source, *, shards=None, tasks=None, **options):
     """Run in stages; return the summary, and the outputs."""
     work, kept, removed = folder / "work", folder / "kept", folder / "removed"
-    stages.plan(source, work, kept, removed=removed, shards=shards, tasks=tasks, **options)
+    stages.plan(
+        source, work, kept, removed=removed, shards=shards, tasks=tasks, **options
+    )
     run_all(work)
     return stages.status(work).summary, joined(kept), joined(removed)
 

@@ -38,7 +38,14 @@ def joined(folder):
 def test_pairs(tmp_path):
     source = write_tables(tmp_path / "in", corpus(6, 300), 3)
     dedup_files(source, pairs=tmp_path / "pairs.csv", threads=1)
-    stages.plan(source, tmp_path / "work", tmp_path / "kept", pairs=tmp_path / "pairs", tasks=1, shards=3)
+    stages.plan(
+        source,
+        tmp_path / "work",
+        tmp_path / "kept",
+        pairs=tmp_path / "pairs",
+        tasks=1,
+        shards=3,
+    )
     run_all(tmp_path / "work")
     assert joined(tmp_path / "pairs") == (tmp_path / "pairs.csv").read_bytes()
 
@@ -50,7 +57,9 @@ def test_files_without_rows_or_header(tmp_path):
     stages.plan(source, tmp_path / "work", tmp_path / "kept", shards=5)
     run_all(tmp_path / "work")
     header, *rest = (tmp_path / "wanted.csv").read_bytes().splitlines()
-    found = [path.read_bytes().splitlines() for path in sorted((tmp_path / "kept").iterdir())]
+    found = [
+        path.read_bytes().splitlines() for path in sorted((tmp_path / "kept").iterdir())
+    ]
     assert [line for lines in found for line in lines if line != header] == rest
     assert [bool(lines) for lines in found] == [True, False, True, True, True]
     assert {lines[0] for lines in found if lines} == {header}
@@ -59,10 +68,20 @@ def test_files_without_rows_or_header(tmp_path):
 def test_refused_before_anything_is_written(tmp_path):
     """Headers that differ, as by `dedup_files`; a column that is to be added; a delimiter that cannot be one."""
     source = write_tables(tmp_path / "in", corpus(6, 30), 2)
-    (source / "03.csv").write_bytes(table([{"similarity": 1, "text": "a"}], ("similarity", "text")))
+    (source / "03.csv").write_bytes(
+        table([{"similarity": 1, "text": "a"}], ("similarity", "text"))
+    )
     for options, error, reason in (
-        ({}, DataError, "03.csv:1: the header is not that of the inputs before: id, number, text"),
-        ({"annotate": True}, DataError, "there is a column 'similarity' already, so none can be added"),
+        (
+            {},
+            DataError,
+            "03.csv:1: the header is not that of the inputs before: id, number, text",
+        ),
+        (
+            {"annotate": True},
+            DataError,
+            "there is a column 'similarity' already, so none can be added",
+        ),
         ({"delimiter": "ab"}, ValueError, "delimiter must be one ASCII character"),
     ):
         with pytest.raises(error, match=reason):
@@ -71,7 +90,11 @@ def test_refused_before_anything_is_written(tmp_path):
             stages.plan(source, tmp_path / "work", tmp_path / "kept", **options)
         assert not (tmp_path / "work").exists()
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    pq.write_table(pa.table({"text": ["a"], "duplicate_of": ["b"]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"text": ["a"], "duplicate_of": ["b"]}), tmp_path / "a.parquet"
+    )
     with pytest.raises(DataError, match="there is a column 'duplicate_of' already"):
-        stages.plan(tmp_path / "a.parquet", tmp_path / "work", tmp_path / "kept", annotate=True)
+        stages.plan(
+            tmp_path / "a.parquet", tmp_path / "work", tmp_path / "kept", annotate=True
+        )
     assert not (tmp_path / "work").exists()

@@ -35,14 +35,19 @@ def folder(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("make") is None or shutil.which("seq") is None, reason="there is no make")
+@pytest.mark.skipif(
+    shutil.which("make") is None or shutil.which("seq") is None,
+    reason="there is no make",
+)
 def test_makefile(folder):
     """It is ended in the middle, and goes on."""
     make = [
         "make", "-j2", "-f", EXAMPLES / "Makefile", f"LSHFAST={sys.executable} -m lshfast", "SHARDS=2", "TASKS=1",
         f"INPUT={folder / 'in'}", f"OUTPUT={folder / 'kept'}", f"WORK={folder / 'work'}",
     ]  # fmt: skip
-    subprocess.run([*make, f"{folder}/work/group-00000.json"], check=True, capture_output=True)
+    subprocess.run(
+        [*make, f"{folder}/work/group-00000.json"], check=True, capture_output=True
+    )
     before = (folder / "work" / "sketch-00000.json").stat().st_mtime_ns
     assert not any((folder / "kept").iterdir())
     done = subprocess.run(make, check=True, capture_output=True, text=True)
@@ -81,13 +86,26 @@ def test_slurm(folder):
         (folder / "bin" / name).write_text(text)
         (folder / "bin" / name).chmod(0o755)
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
-    command = ["bash", EXAMPLES / "slurm_stages.sh", folder / "in", folder / "work", folder / "kept", "2", "1"]
+    command = [
+        "bash",
+        EXAMPLES / "slurm_stages.sh",
+        folder / "in",
+        folder / "work",
+        folder / "kept",
+        "2",
+        "1",
+    ]
     for _ in range(2):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     assert done.stderr.count("done already") == 11
     lines = (folder / "log").read_text().splitlines()
-    assert lines[:4] == ["sketch 0-1 None", "band 0-1 aftercorr:1", "join 0-0 afterok:2", "group 0-0 afterok:3"]
+    assert lines[:4] == [
+        "sketch 0-1 None",
+        "band 0-1 aftercorr:1",
+        "join 0-0 afterok:2",
+        "group 0-0 afterok:3",
+    ]
     assert joined(folder / "kept") == in_memory(folder, folder / "in")[1]
 
 
@@ -96,9 +114,13 @@ def test_ray(folder):
     pytest.importorskip("ray.data", reason="Ray is missing: install lshfast[test]")
     script = [sys.executable, "-c", START_RAY, EXAMPLES / "ray_stages.py"]
     arguments = [folder / "in", folder / "work", folder / "kept", "2", "1"]
-    with tempfile.TemporaryDirectory(prefix="ray") as place:  # a short name, because Ray makes sockets in it
+    with tempfile.TemporaryDirectory(
+        prefix="ray"
+    ) as place:  # a short name, because Ray makes sockets in it
         own = os.environ | RAY | {"HOME": place, "RAY_TMPDIR": place}
-        done = subprocess.run([*script, *arguments], env=own, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            [*script, *arguments], env=own, capture_output=True, text=True, timeout=600
+        )
     assert done.returncode == 0, done.stderr
     assert joined(folder / "kept") == in_memory(folder, folder / "in")[1]
     assert "removed" in done.stdout

@@ -10,7 +10,10 @@ import pytest
 from lshfast import DataError, dedup_files, stages
 from tests.stages.runs import corpus, run_all, tables, write_files
 
-ROWS = [{key: value for key, value in row.items() if value is not None} for row in corpus(3, 120)]
+ROWS = [
+    {key: value for key, value in row.items() if value is not None}
+    for row in corpus(3, 120)
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +35,23 @@ def run(folder, source, names, **options):
 
 def wanted(folder, source, suffix):
     """Return the outputs of `dedup_files`, by names."""
-    paths = {name: folder / f"wanted {name}.{suffix}" for name in ("output", "pairs", "removed")}
+    paths = {
+        name: folder / f"wanted {name}.{suffix}"
+        for name in ("output", "pairs", "removed")
+    }
     dedup_files(source, on_error="skip", threads=1, **paths)
     return {name: path.read_bytes() for name, path in paths.items()}
 
 
 @pytest.mark.parametrize(
-    ("suffix", "end", "opened"), [("jsonl", "gz", gzip.open), ("csv", "bz2", bz2.open), ("tsv", "xz", lzma.open)]
+    ("suffix", "end", "opened"),
+    [("jsonl", "gz", gzip.open), ("csv", "bz2", bz2.open), ("tsv", "xz", lzma.open)],
 )
 def test_compressed(tmp_path, source, suffix, end, opened):
     expected = wanted(tmp_path, source, suffix)
-    found = run(tmp_path, source, {name: f"my {name}.{suffix}.{end}" for name in expected})
+    found = run(
+        tmp_path, source, {name: f"my {name}.{suffix}.{end}" for name in expected}
+    )
     assert {path.name for path in found.values()} == {f"00000.{suffix}.{end}"}
     for name, path in found.items():
         with opened(path) as file:
@@ -54,15 +63,24 @@ def test_parquet_from_rows_of_json(tmp_path, source):
     wanted(tmp_path, source, "parquet")
     tables = {"pairs": "pairs.parquet", "removed": "removed.PARQUET"}
     found = run(tmp_path, source, {"output": "kept"} | tables)
-    assert found["output"].name == "00000.jsonl"  # a name without a suffix has the format of the inputs
-    found |= run(tmp_path / "again", source, {"output": "kept.gz"}, output_format="parquet")
+    assert (
+        found["output"].name == "00000.jsonl"
+    )  # a name without a suffix has the format of the inputs
+    found |= run(
+        tmp_path / "again", source, {"output": "kept.gz"}, output_format="parquet"
+    )
     assert {path.name for path in found.values()} == {"00000.parquet"}
     for name, path in found.items():
-        assert pq.read_table(path).to_pylist() == pq.read_table(tmp_path / f"wanted {name}.parquet").to_pylist()
+        assert (
+            pq.read_table(path).to_pylist()
+            == pq.read_table(tmp_path / f"wanted {name}.parquet").to_pylist()
+        )
 
 
 def test_rejected_rows_are_compressed(tmp_path, source):
-    stages.plan(source, tmp_path / "work", tmp_path / "kept", rejected=tmp_path / "bad.csv.gz")
+    stages.plan(
+        source, tmp_path / "work", tmp_path / "kept", rejected=tmp_path / "bad.csv.gz"
+    )
     run_all(tmp_path / "work")
     (path,) = (tmp_path / "bad.csv.gz").iterdir()
     assert path.name == "00000.jsonl.gz"
@@ -74,11 +92,16 @@ def test_rejected_rows_are_compressed(tmp_path, source):
     [
         ({"output": "kept.txt"}, "unknown kind of output"),
         ({"removed": "removed.arrow"}, "unknown kind of output"),
-        ({"output_format": "xml"}, "output_format must be one of jsonl, csv, tsv, parquet, not 'xml'"),
+        (
+            {"output_format": "xml"},
+            "output_format must be one of jsonl, csv, tsv, parquet, not 'xml'",
+        ),
         ({"max_columns": 0}, "max_columns must be at least 1, not 0"),
     ],
 )
-def test_what_cannot_be_written_is_refused(tmp_path, monkeypatch, source, options, message):
+def test_what_cannot_be_written_is_refused(
+    tmp_path, monkeypatch, source, options, message
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         stages.plan(source, "work", **{"output": "kept"} | options)
@@ -87,9 +110,15 @@ def test_what_cannot_be_written_is_refused(tmp_path, monkeypatch, source, option
 
 def test_columns_are_limited(tmp_path):
     """Rows of JSON have a name for each column, so a name that is one too many makes a row bad."""
-    source = write_files(tmp_path / "in", [{"text": "a b", str(number): number} for number in range(3)], 1)
+    source = write_files(
+        tmp_path / "in",
+        [{"text": "a b", str(number): number} for number in range(3)],
+        1,
+    )
     stages.plan(source, tmp_path / "work", tmp_path / "kept.csv", max_columns=3)
-    with pytest.raises(DataError, match=r"00\.jsonl:3: more than 3 columns in all rows; max_columns"):
+    with pytest.raises(
+        DataError, match=r"00\.jsonl:3: more than 3 columns in all rows; max_columns"
+    ):
         stages.run(tmp_path / "work", "sketch")
     stages.plan(source, tmp_path / "more", tmp_path / "more.csv", max_columns=4)
     run_all(tmp_path / "more")

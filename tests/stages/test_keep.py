@@ -15,31 +15,62 @@ def test_parquet(tmp_path):
     parts = [[(1 << 53) + 1, 5], [float(1 << 53), 5.5]]
     for number, values in enumerate(parts):
         dates = pa.array([18000 + number, 17000 + number], pa.int32()).cast(pa.date32())
-        table = pa.table({"text": ["a b c d e f", "g h i j k l"], "value": pa.array(values), "date": dates})
+        table = pa.table(
+            {
+                "text": ["a b c d e f", "g h i j k l"],
+                "value": pa.array(values),
+                "date": dates,
+            }
+        )
         pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
     for column, wanted in (("value", ["0", "1"]), ("date", ["1", "1"])):
         work, removed = tmp_path / f"work-{column}", tmp_path / f"removed-{column}"
-        stages.plan(tmp_path / "in", work, tmp_path / f"kept-{column}", removed=removed, keep=f"max:{column}", shards=2)
+        stages.plan(
+            tmp_path / "in",
+            work,
+            tmp_path / f"kept-{column}",
+            removed=removed,
+            keep=f"max:{column}",
+            shards=2,
+        )
         run_all(work)
         tables = [pq.read_table(path).to_pylist() for path in sorted(removed.iterdir())]
-        found = sorted((row["key"][-1], row["kept_key"]) for table in tables for row in table)
+        found = sorted(
+            (row["key"][-1], row["kept_key"]) for table in tables for row in table
+        )
         assert [kept.split("/")[-1][0] for _, kept in found] == wanted
 
 
 def test_csv(tmp_path):
     """The first value of a shard tells what its values are; so strings before numbers of another shard are an error."""
     for number, values in enumerate([("10", "9"), ("a", "9"), ("10", "b")]):
-        (tmp_path / f"{number}.csv").write_text("text,value\n" + "".join(f"a b c d e f,{value}\n" for value in values))
+        (tmp_path / f"{number}.csv").write_text(
+            "text,value\n" + "".join(f"a b c d e f,{value}\n" for value in values)
+        )
     stages.plan(tmp_path / "0.csv", tmp_path / "w0", tmp_path / "k0", keep="max:value")
     run_all(tmp_path / "w0")
     assert (tmp_path / "k0" / "00000.csv").read_text() == "text,value\na b c d e f,10\n"
     for name, others, reason in (
-        ("w1", (0, 1), "1.csv:2: order column 'value' holds 'a', a string, but those before it are not"),
-        ("w2", (2, 0), "2.csv:3: order column 'value' holds 'b', a string, but those before it are not"),
-        ("w3", (1, 0), "0.csv:2: order column 'value' holds 10, a number, but those before it are not"),
+        (
+            "w1",
+            (0, 1),
+            "1.csv:2: order column 'value' holds 'a', a string, but those before it are not",
+        ),
+        (
+            "w2",
+            (2, 0),
+            "2.csv:3: order column 'value' holds 'b', a string, but those before it are not",
+        ),
+        (
+            "w3",
+            (1, 0),
+            "0.csv:2: order column 'value' holds 10, a number, but those before it are not",
+        ),
     ):
         inputs = [tmp_path / f"{number}.csv" for number in others]
-        stages.plan(inputs, tmp_path / name, tmp_path / f"k{name}", keep="max:value", shards=2)
+        stages.plan(
+            inputs, tmp_path / name, tmp_path / f"k{name}", keep="max:value", shards=2
+        )
         with pytest.raises(DataError, match=reason):
             run_all(tmp_path / name)
 
@@ -47,16 +78,30 @@ def test_csv(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda part: part["values"].__setitem__(0, 0x80), "its order values are damaged"),
-        (lambda part: part["orders"].__setitem__(0, 2**64 - 1), "its order values have other lengths"),
-        (lambda part: part["orders"].__setitem__(0, 1), "its order values have other lengths"),
-        (lambda part: part.update(orders=part["orders"][1:]), "it has not one order value for each row"),
+        (
+            lambda part: part["values"].__setitem__(0, 0x80),
+            "its order values are damaged",
+        ),
+        (
+            lambda part: part["orders"].__setitem__(0, 2**64 - 1),
+            "its order values have other lengths",
+        ),
+        (
+            lambda part: part["orders"].__setitem__(0, 1),
+            "its order values have other lengths",
+        ),
+        (
+            lambda part: part.update(orders=part["orders"][1:]),
+            "it has not one order value for each row",
+        ),
     ],
 )
 def test_strings_that_nobody_wrote(tmp_path, change, reason):
     rows = [{"text": "a b c d e f", "value": f"é{i}"} for i in range(9)]
     work = tmp_path / "work"
-    stages.plan(write_files(tmp_path / "in", rows, 1), work, tmp_path / "kept", keep="max:value")
+    stages.plan(
+        write_files(tmp_path / "in", rows, 1), work, tmp_path / "kept", keep="max:value"
+    )
     for stage in ("sketch", "band", "join"):
         stages.run(work, stage)
 

@@ -24,11 +24,20 @@ def parts(page):
     """Return what does not depend on the way of running: counts, sizes of groups, inputs, and most examples."""
     text = page.read_text(encoding="utf-8")
     histogram = re.findall(r"<title>(0\.\d\d to [^<]*)</title>", text)
-    sizes = re.findall(r'class="name">([\d,]+(?: to [\d,]+)? rows)</text>.*?class="label">([\d,]+)<', text)
+    sizes = re.findall(
+        r'class="name">([\d,]+(?: to [\d,]+)? rows)</text>.*?class="label">([\d,]+)<',
+        text,
+    )
     removed = re.search(r"<dt>removed</dt><dd>([\d,]+)", text)[1]
     inputs = between(text, "<h2>Where the rows come from</h2>", "</section>")
-    least = between(text, "The least similar rows that were removed", "<h3>Removed rows over")
-    groups = between(text.partition("<h3>Removed rows over")[2], "<h3>Of the group of", "<h2>The run</h2>")
+    least = between(
+        text, "The least similar rows that were removed", "<h3>Removed rows over"
+    )
+    groups = between(
+        text.partition("<h3>Removed rows over")[2],
+        "<h3>Of the group of",
+        "<h2>The run</h2>",
+    )
     return removed, histogram, sizes, inputs, least, groups
 
 
@@ -38,16 +47,32 @@ def source(tmp_path):
 
 
 def planned(source, folder, shards, tasks):
-    stages.plan(source, folder / "work", folder / "kept", id_column="id", shards=shards, tasks=tasks, threshold=0.6)
+    stages.plan(
+        source,
+        folder / "work",
+        folder / "kept",
+        id_column="id",
+        shards=shards,
+        tasks=tasks,
+        threshold=0.6,
+    )
     return folder / "work"
 
 
 @pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (4, 3)])
 def test_the_page_is_that_of_the_run_in_memory(tmp_path, source, shards, tasks):
-    dedup_files(source, html=tmp_path / "memory.html", id_column="id", threshold=0.6, exact=False)
+    dedup_files(
+        source,
+        html=tmp_path / "memory.html",
+        id_column="id",
+        threshold=0.6,
+        exact=False,
+    )
     work = planned(source, tmp_path, shards, tasks)
     page = tmp_path / "stages.html"
-    assert "the page of a run needs all tasks of verify" in failing(2, "stage", "status", work, "--html", page)
+    assert "the page of a run needs all tasks of verify" in failing(
+        2, "stage", "status", work, "--html", page
+    )
     run_all(work)
     assert run("stage", "status", work, "--html", page).exit_code == 0
     assert parts(page) == parts(tmp_path / "memory.html")
@@ -65,7 +90,15 @@ def test_texts_are_left_out(tmp_path, source):
 
 def test_the_page_of_a_run_that_removes_too_much(tmp_path, source):
     work = tmp_path / "work"
-    stages.plan(source, work, tmp_path / "kept", id_column="id", shards=2, threshold=0.6, max_removed=0.1)
+    stages.plan(
+        source,
+        work,
+        tmp_path / "kept",
+        id_column="id",
+        shards=2,
+        threshold=0.6,
+        max_removed=0.1,
+    )
     with pytest.raises(TooManyRemovedError):
         run_all(work)
     stages.write_page(work, tmp_path / "page.html")
@@ -83,7 +116,10 @@ def test_a_file_without_rows_and_groups_of_two(tmp_path):
     run_all(tmp_path / "work")
     stages.write_page(tmp_path / "work", tmp_path / "page.html")
     text = read_page(tmp_path / "page.html")
-    rows = [f"{tmp_path}/{name}.jsonl {figures}" for name, figures in (("a", "2 0 0.0%"), ("c", "1 1 100.0%"))]
+    rows = [
+        f"{tmp_path}/{name}.jsonl {figures}"
+        for name, figures in (("a", "2 0 0.0%"), ("c", "1 1 100.0%"))
+    ]
     assert all(row in text for row in rows)
     assert f"{tmp_path}/b.jsonl 0 0 0.0%" in text
     assert "Of the group of" not in text
@@ -100,6 +136,9 @@ def test_damaged_counts_of_files(tmp_path, source, counts):
         ranges[-1] = number, part | {"rows": np.array(counts, np.int64)}
 
     rewritten(read_stage_plan(str(work)), "verify", change)
-    with pytest.raises(FormatError, match=r"verify-00000\.data: it has counts of files that are not there"):
+    with pytest.raises(
+        FormatError,
+        match=r"verify-00000\.data: it has counts of files that are not there",
+    ):
         stages.write_page(work, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()

@@ -32,7 +32,9 @@ def done(tmp_path_factory):
     """A folder with a run that is done."""
     folder = tmp_path_factory.mktemp("done")
     source = write_files(folder / "in", corpus(5, 400), 4)
-    wanted = in_memory(folder, source, id_column="id", keep="max:number", ignore_common=0.05)
+    wanted = in_memory(
+        folder, source, id_column="id", keep="max:number", ignore_common=0.05
+    )
     plan(folder)
     run_all(folder / "work")
     assert outputs(folder)[:2] == wanted[1:]
@@ -74,15 +76,24 @@ def other(done, tmp_path_factory):
 @pytest.fixture
 def copied(done, tmp_path):
     """A copy of the work folder of that run, whose inputs and outputs are those of the other folder."""
-    before = {path: path.read_bytes() for name in OUTPUTS for path in (done / name).iterdir()}
+    before = {
+        path: path.read_bytes() for name in OUTPUTS for path in (done / name).iterdir()
+    }
     shutil.copytree(done / "work", tmp_path / "copy")
     yield tmp_path / "copy"
-    for path, content in before.items():  # tasks with values that nobody wrote may have written others
+    for (
+        path,
+        content,
+    ) in before.items():  # tasks with values that nobody wrote may have written others
         path.write_bytes(content)
 
 
 def everything(work):
-    return [(stage, task) for stage in stages.STAGES for task in range(stages.tasks(work, stage))]
+    return [
+        (stage, task)
+        for stage in stages.STAGES
+        for task in range(stages.tasks(work, stage))
+    ]
 
 
 def files_of(work):
@@ -92,7 +103,9 @@ def files_of(work):
         content = path.read_bytes()
         if path.suffix == ".json" and path.name != "plan.json":
             manifest = json.loads(content)["task"]
-            content = {name: value for name, value in manifest.items() if name != "figures"}
+            content = {
+                name: value for name, value in manifest.items() if name != "figures"
+            }
         found[path.name] = content
     return found
 
@@ -126,8 +139,12 @@ def test_attempts_beside_each_other(done, planned):
     work = planned / "work"
     with ThreadPoolExecutor(4) as pool:
         for stage in stages.STAGES:
-            tasks = [task for task in range(stages.tasks(work, stage)) for _ in range(4)]
-            list(pool.map(lambda task, stage=stage: stages.run(work, stage, task), tasks))
+            tasks = [
+                task for task in range(stages.tasks(work, stage)) for _ in range(4)
+            ]
+            list(
+                pool.map(lambda task, stage=stage: stages.run(work, stage, task), tasks)
+            )
     assert outputs(planned) == outputs(done)
     assert not [path for path in work.iterdir() if path.name.startswith(".")]
 
@@ -142,12 +159,17 @@ def test_tasks_of_the_stage_before_are_needed(planned):
             stages.run(work, "sketch")
             (work / f"band-{0:05}.json").unlink()
             (work / f"sketch-{1:05}.json").unlink()
-            with pytest.raises(ValueError, match=r"band 1 needs tasks that are not done: sketch 1$"):
+            with pytest.raises(
+                ValueError, match=r"band 1 needs tasks that are not done: sketch 1$"
+            ):
                 stages.run(work, "band", 1)
             stages.run(work, "sketch")
         elif last:
             named = ", ".join(map(str, range(1, last + 1)))
-            with pytest.raises(ValueError, match=f"{stage} 0 needs tasks that are not done: {needed} {named}$"):
+            with pytest.raises(
+                ValueError,
+                match=f"{stage} 0 needs tasks that are not done: {needed} {named}$",
+            ):
                 stages.run(work, stage, 0)
         stages.run(work, needed)
     assert stages.status(work).done["verify"] == [0, 1]
@@ -198,7 +220,9 @@ def failing_names(work, path, stage):
             repeat(work, [other])
 
 
-@pytest.mark.parametrize("stage", [stage for stage in stages.STAGES if stage != "apply"])
+@pytest.mark.parametrize(
+    "stage", [stage for stage in stages.STAGES if stage != "apply"]
+)
 def test_flipped_bytes_and_cut_files_are_named(copied, stage):
     path = copied / f"{stage}-00000.data"
     content = path.read_bytes()
@@ -226,19 +250,29 @@ def test_damaged_manifests_are_named(copied, stage):
     path = copied / f"{stage}-00000.json"
     content = path.read_bytes()
     task = json.loads(content)
-    for text in (b"", content[:-9], content.replace(b'"figures"', b'"figure"'), b"[]", b'{"task": 1}'):
+    for text in (
+        b"",
+        content[:-9],
+        content.replace(b'"figures"', b'"figure"'),
+        b"[]",
+        b'{"task": 1}',
+    ):
         path.write_bytes(text)
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
     path.write_text(json.dumps(task | {"version": 1}))
-    with pytest.raises(FormatError, match=f"{path}: version 1; this library reads version 5"):
+    with pytest.raises(
+        FormatError, match=f"{path}: version 1; this library reads version 5"
+    ):
         stages.status(copied)
 
 
 def test_plans_of_earlier_versions_are_refused(copied):
     path = copied / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 2}))
-    with pytest.raises(FormatError, match=f"{path}: version 2; this library reads version 5"):
+    with pytest.raises(
+        FormatError, match=f"{path}: version 2; this library reads version 5"
+    ):
         stages.status(copied)
 
 
@@ -252,7 +286,9 @@ def test_files_of_another_run_are_named(copied, other, stage):
         if suffix == "data":
             failing_names(copied, copied / name, stage)
         else:
-            with pytest.raises(FormatError, match=f"{copied / name}: it belongs to another plan"):
+            with pytest.raises(
+                FormatError, match=f"{copied / name}: it belongs to another plan"
+            ):
                 stages.status(copied)
         (copied / name).write_bytes(before)
 
@@ -261,11 +297,16 @@ NUMBERS = [-1, 0, 1, 3, 10**6, 2**40 + 1, 2**63 - 1, -(2**63)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("stage", "column"), [(stage, column) for stage in COLUMNS for column in COLUMNS[stage]])
+@pytest.mark.parametrize(
+    ("stage", "column"),
+    [(stage, column) for stage in COLUMNS for column in COLUMNS[stage]],
+)
 def test_values_that_nobody_wrote(copied, stage, column):
     """Values are checked where they are used: right checksums around wrong values give an error and no crash."""
     plan, rng = read_stage_plan(str(copied)), random.Random(4)
-    saved = {path: path.read_bytes() for path in copied.iterdir() if path.name != "plan.json"}
+    saved = {
+        path: path.read_bytes() for path in copied.iterdir() if path.name != "plan.json"
+    }
 
     def change(ranges):
         _, part = rng.choice([one for one in ranges if len(one[1][column])])
@@ -300,7 +341,9 @@ def test_changed_inputs_are_named(planned, stage, change):
         path.write_bytes(path.read_bytes().replace(b"word1", b"word2"))
     else:
         os.utime(path, ns=(1, 1))
-    with pytest.raises(DataError, match=f"{path}: has changed since the plan of this run was made"):
+    with pytest.raises(
+        DataError, match=f"{path}: has changed since the plan of this run was made"
+    ):
         stages.run(work, stage, 0)
     assert 0 not in stages.status(work).done[stage]
 
@@ -344,7 +387,8 @@ def test_a_full_disk_at_each_write(done, planned, monkeypatch):
     assert outputs(planned) == outputs(done)
 
 
-# Runs all tasks; before each write, rename and removal of a file, one process is killed. Prints the number of kills.
+# Runs all tasks; before each write, rename and removal of a file, one process is killed. Prints the
+# number of kills.
 KILLER = """
 import os, signal, sys
 from lshfast import stages
@@ -385,21 +429,30 @@ print(kills)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_killed_tasks_are_repeated(done, planned, tmp_path):
     """Files that killed processes leave are removed by the next attempt, and the outputs are as without them."""
-    held = os.environ | {"TMPDIR": str(tmp_path)}  # temporary files of killed processes stay
+    held = os.environ | {
+        "TMPDIR": str(tmp_path)
+    }  # temporary files of killed processes stay
     command = [sys.executable, "-c", KILLER, planned / "work"]
     run = subprocess.run(command, env=held, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 4 * len(everything(planned / "work"))
     assert outputs(planned) == outputs(done)
     for name in ("work", *OUTPUTS):
-        assert not [path for path in (planned / name).iterdir() if path.name.startswith(".")]
+        assert not [
+            path for path in (planned / name).iterdir() if path.name.startswith(".")
+        ]
 
 
 class Full:
     """A file on a full disk."""
 
     def __init__(self, file, write):
-        self.write, self.close, self.fileno, self._file = write, file.close, file.fileno, file
+        self.write, self.close, self.fileno, self._file = (
+            write,
+            file.close,
+            file.fileno,
+            file,
+        )
 
     def __enter__(self):
         return self
@@ -421,11 +474,17 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
 
     real, names = tempfile.TemporaryFile, sorted(os.listdir(work))
     with monkeypatch.context() as patch:
-        patch.setattr(sketching, "BLOCK_RECORDS", 64)  # so many records are sorted in memory
+        patch.setattr(
+            sketching, "BLOCK_RECORDS", 64
+        )  # so many records are sorted in memory
         patch.setattr(sketching, "RECORD_BYTES", 1 << 40)
         patch.setattr(run_file, "write_all", fail)
         patch.setattr(tempfile, "TemporaryFile", lambda: Full(real(), fail))
-        patch.setattr(SpooledTexts, "add", lambda held, data: held._pieces.append(data) or held._spill())
+        patch.setattr(
+            SpooledTexts,
+            "add",
+            lambda held, data: held._pieces.append(data) or held._spill(),
+        )
         with pytest.raises(OSError, match=r"No space left on device: '.*tmp"):
             stages.run(work, stage)
     assert sorted(os.listdir(work)) == names

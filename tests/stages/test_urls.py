@@ -22,7 +22,9 @@ def bucket(tmp_path):
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("options", [{}, {"id_column": "id", "keep": "max:number", "annotate": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"id_column": "id", "keep": "max:number", "annotate": True}]
+)
 @pytest.mark.parametrize("given", ["memory://bucket/d", "memory://bucket/**/0*.jsonl"])
 def test_equals_the_run_in_memory(tmp_path, bucket, given, options):
     wanted = in_memory(tmp_path, given, **options)
@@ -31,7 +33,11 @@ def test_equals_the_run_in_memory(tmp_path, bucket, given, options):
 
 
 def test_with_local_files(tmp_path, bucket):
-    inputs = [tmp_path / "in" / "00.jsonl", "memory://bucket/d/01.jsonl", (tmp_path / "in" / "02.jsonl").as_uri()]
+    inputs = [
+        tmp_path / "in" / "00.jsonl",
+        "memory://bucket/d/01.jsonl",
+        (tmp_path / "in" / "02.jsonl").as_uri(),
+    ]
     dedup_files(inputs, tmp_path / "wanted.jsonl", threads=1)
     stages.plan(inputs, tmp_path / "work", tmp_path / "kept", shards=3)
     run_all(tmp_path / "work")
@@ -44,9 +50,13 @@ def test_other_formats(tmp_path, bucket, suffix):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     csv = pytest.importorskip("pyarrow.csv")
     for number in range(2):
-        table = pa.Table.from_pylist([{**row, "text": row["text"] or ""} for row in rows[number::2]])
+        table = pa.Table.from_pylist(
+            [{**row, "text": row["text"] or ""} for row in rows[number::2]]
+        )
         with bucket.open(f"/bucket/t/{number}.{suffix}", "wb") as file:
-            pq.write_table(table, file) if suffix == "parquet" else csv.write_csv(table, file)
+            pq.write_table(table, file) if suffix == "parquet" else csv.write_csv(
+                table, file
+            )
     wanted = dedup_files("memory://bucket/t", threads=1).summary
     stages.plan("memory://bucket/t", tmp_path / "work", tmp_path / "kept", shards=2)
     run_all(tmp_path / "work")
@@ -63,8 +73,13 @@ def test_changed_inputs_are_named(tmp_path, bucket, stage, change):
     content = bucket.cat(path)
     bucket.rm(path)
     if change != "missing":
-        bucket.pipe(path, content.replace(b"word1", b"word2") if change == "text" else content)
-    changed, missing = "has changed since the plan of this run was made", "cannot be read: No such file"
+        bucket.pipe(
+            path, content.replace(b"word1", b"word2") if change == "text" else content
+        )
+    changed, missing = (
+        "has changed since the plan of this run was made",
+        "cannot be read: No such file",
+    )
     reason = missing if change == "missing" else changed
     with pytest.raises(DataError, match=f"memory:///bucket/d/00.jsonl: {reason}"):
         stages.run(work, stage, 0)
@@ -77,6 +92,9 @@ def test_files_that_their_url_does_not_name(tmp_path, bucket):
         archive.writestr("a.jsonl", json.dumps({"text": "a"}) + "\n")
     url = f"zip://a.jsonl::{(tmp_path / 'a.zip').as_uri()}"
     assert dedup_files(url, threads=1).summary.kept == 1
-    with pytest.raises(ValueError, match="the inputs of a run in stages are files that every task can open"):
+    with pytest.raises(
+        ValueError,
+        match="the inputs of a run in stages are files that every task can open",
+    ):
         stages.plan(url, tmp_path / "work", tmp_path / "kept")
     assert not (tmp_path / "work").exists()

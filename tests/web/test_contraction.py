@@ -13,7 +13,11 @@ from tests.reference import contraction as reference
 
 
 def as_lists(found):
-    return found.labels.tolist(), list(zip(found.source.tolist(), found.target.tolist(), strict=True)), found.rounds
+    return (
+        found.labels.tolist(),
+        list(zip(found.source.tolist(), found.target.tolist(), strict=True)),
+        found.rounds,
+    )
 
 
 def contracted(links, **options):
@@ -22,8 +26,12 @@ def contracted(links, **options):
 
 
 def assert_equals_reference(links, nodes, threshold=0.9, same=(), min_links=1):
-    found = contracted(links, nodes=nodes, threshold=threshold, same=list(same), min_links=min_links)
-    assert as_lists(found) == reference.contract(links, threshold, nodes, same, min_links)
+    found = contracted(
+        links, nodes=nodes, threshold=threshold, same=list(same), min_links=min_links
+    )
+    assert as_lists(found) == reference.contract(
+        links, threshold, nodes, same, min_links
+    )
     assert found.kept + found.removed == nodes
     return found
 
@@ -35,7 +43,9 @@ small = st.integers(2, 12).flatmap(
         st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=2),
     )
 )
-thresholds = st.sampled_from([0.9, 0.5, 1.0, 0.3, 2 / 3, Fraction(2, 3), Fraction(3, 4), 1e-9])
+thresholds = st.sampled_from(
+    [0.9, 0.5, 1.0, 0.3, 2 / 3, Fraction(2, 3), Fraction(3, 4), 1e-9]
+)
 
 
 @settings(max_examples=80)
@@ -73,7 +83,9 @@ def test_a11_toy_graph_of_the_text():
 def test_cascades_take_a_round_for_each_step():
     """Two chains with one end: the collapse starts at the end and goes back link by link."""
     n = 300
-    chains = [(2 * i + side, 2 * (i + 1) + side) for i in range(n - 1) for side in (0, 1)]
+    chains = [
+        (2 * i + side, 2 * (i + 1) + side) for i in range(n - 1) for side in (0, 1)
+    ]
     ends = [(2 * (n - 1), 2 * n), (2 * (n - 1) + 1, 2 * n)]
     found = contracted(chains + ends)
     assert found.rounds == n
@@ -104,13 +116,25 @@ def looked_at(links, monkeypatch):
 
 def chains_with_hubs(n):
     """Two chains with one end, whose pages also link to ten hubs."""
-    chains = [(2 * i + side, 2 * (i + 1) + side if i < n - 1 else 2 * n) for i in range(n) for side in (0, 1)]
-    return [*chains, *((page, 2 * n + 1 + hub) for page in range(2 * n) for hub in range(10))]
+    chains = [
+        (2 * i + side, 2 * (i + 1) + side if i < n - 1 else 2 * n)
+        for i in range(n)
+        for side in (0, 1)
+    ]
+    return [
+        *chains,
+        *((page, 2 * n + 1 + hub) for page in range(2 * n) for hub in range(10)),
+    ]
 
 
 def growing_class(n):
     """One class takes up one page after the other, and another one the pages that link there."""
-    return [(0, 1), (1, 0), *((2 * k + 1, 2 * k - 2) for k in range(1, n)), *((2 * k, 2 * k + 1) for k in range(1, n))]
+    return [
+        (0, 1),
+        (1, 0),
+        *((2 * k + 1, 2 * k - 2) for k in range(1, n)),
+        *((2 * k, 2 * k + 1) for k in range(1, n)),
+    ]
 
 
 @pytest.mark.one_case
@@ -130,7 +154,11 @@ def crowd_and_twins(n):
     Pages are 0..n + 1, hubs n + 2..n + 41, rare nodes the last ones.
     """
     generator = np.random.default_rng(n)
-    hubs = [(page, n + 2 + int(hub)) for page in range(n) for hub in generator.choice(40, 12, replace=False)]
+    hubs = [
+        (page, n + 2 + int(hub))
+        for page in range(n)
+        for hub in generator.choice(40, 12, replace=False)
+    ]
     twins = [(page, n + 42 + rare) for page in (n, n + 1) for rare in range(9)]
     return [*hubs, *twins, (n, n + 2)]
 
@@ -145,7 +173,9 @@ def test_larger_blocks_are_left_out_and_counted():
     assert len(capped.left_out) > 30
     assert capped.partly_compared.tolist() == list(range(n))
     assert complete.removed > 100
-    assert np.flatnonzero(capped.labels != np.arange(len(capped.labels))).tolist() == [n + 1]
+    assert np.flatnonzero(capped.labels != np.arange(len(capped.labels))).tolist() == [
+        n + 1
+    ]
     assert capped.labels[n + 1] == n
     assert "left out" in str(capped)
     assert "left out" not in str(complete)
@@ -159,10 +189,17 @@ def test_what_a_largest_block_misses_is_named(threshold, max_block):
     links = [
         (page, 200 + int(link))
         for page in range(200)
-        for link in {*generator.choice(12, 3), *(page // 4 * 5 + generator.choice(5, 3) + 12)}
+        for link in {
+            *generator.choice(12, 3),
+            *(page // 4 * 5 + generator.choice(5, 3) + 12),
+        }
     ]
     capped = contracted(links, threshold=threshold, max_block=max_block)
-    again = contracted(np.column_stack([capped.source, capped.target]), threshold=threshold, nodes=len(capped.labels))
+    again = contracted(
+        np.column_stack([capped.source, capped.target]),
+        threshold=threshold,
+        nodes=len(capped.labels),
+    )
     missed = np.flatnonzero(again.labels != np.arange(len(again.labels)))
     assert set(missed.tolist()) <= set(capped.partly_compared.tolist())
     if max_block == 10**6:
@@ -175,10 +212,21 @@ def test_a_site_and_its_mirror():
     """Two copies of a site that link within themselves and to the same pages outside become one."""
     generator = np.random.default_rng(9)
     pages, outside = 400, 4000
-    inside = np.column_stack([np.arange(pages).repeat(5), generator.integers(0, pages, 5 * pages)])
-    outward = np.column_stack([np.arange(pages).repeat(12), 2 * pages + generator.integers(0, outside, 12 * pages)])
-    links = np.concatenate([inside, outward, inside + pages, outward + np.array([pages, 0])])
-    found = contract(links[:, 0], links[:, 1], threshold=0.55, nodes=2 * pages + outside)
+    inside = np.column_stack(
+        [np.arange(pages).repeat(5), generator.integers(0, pages, 5 * pages)]
+    )
+    outward = np.column_stack(
+        [
+            np.arange(pages).repeat(12),
+            2 * pages + generator.integers(0, outside, 12 * pages),
+        ]
+    )
+    links = np.concatenate(
+        [inside, outward, inside + pages, outward + np.array([pages, 0])]
+    )
+    found = contract(
+        links[:, 0], links[:, 1], threshold=0.55, nodes=2 * pages + outside
+    )
     assert found.labels[pages : 2 * pages].tolist() == list(range(pages))
     assert found.removed == pages
 
@@ -205,8 +253,12 @@ def test_classes_without_links_stay():
 def test_many_equal_link_sets_and_hubs_are_not_compared_pair_by_pair():
     """100,000 equal sets, and as many that share a hub and all but one of ten links with each other: 10**10 pairs."""
     n = 100_000
-    equal = np.column_stack([np.arange(n).repeat(3), np.tile([2 * n, 2 * n + 1, 2 * n + 2], n)])
-    common = np.column_stack([np.arange(n, 2 * n).repeat(9), np.tile(2 * n + 10 + np.arange(9), n)])
+    equal = np.column_stack(
+        [np.arange(n).repeat(3), np.tile([2 * n, 2 * n + 1, 2 * n + 2], n)]
+    )
+    common = np.column_stack(
+        [np.arange(n, 2 * n).repeat(9), np.tile(2 * n + 10 + np.arange(9), n)]
+    )
     own = np.column_stack([np.arange(n, 2 * n), 2 * n + 100 + np.arange(n)])
     links = np.concatenate([equal, common, own])
     found = contract(links[:, 0], links[:, 1], threshold=Fraction(9, 11))
@@ -226,9 +278,13 @@ def test_the_order_of_links_does_not_matter():
     generator = np.random.default_rng(2)
     links = generator.integers(0, 40, (400, 2))
     again = generator.permutation(np.concatenate([links, links[:100]]))
-    assert as_lists(contract(*links.T, threshold=0.4)) == as_lists(contract(*again.T, threshold=0.4))
+    assert as_lists(contract(*links.T, threshold=0.4)) == as_lists(
+        contract(*again.T, threshold=0.4)
+    )
     reported = []
-    found = contract(*links.T, threshold=0.2, progress=lambda *told: reported.append(told))
+    found = contract(
+        *links.T, threshold=0.2, progress=lambda *told: reported.append(told)
+    )
     assert reported[-1] == ("merge", found.removed, None)
     assert len(reported) == found.rounds
 
@@ -236,18 +292,54 @@ def test_the_order_of_links_does_not_matter():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: contract([0.5], [1]), TypeError, "source must be integers, not float64"),
+        (
+            lambda: contract([0.5], [1]),
+            TypeError,
+            "source must be integers, not float64",
+        ),
         (lambda: contract([0], ["a"]), TypeError, "target must be integers"),
         (lambda: contract([0, 1], [1]), ValueError, "same length, not 2 and 1"),
-        (lambda: contract([[0]], [[1]]), ValueError, "source must have one dimension, not 2"),
-        (lambda: contract([-1], [1]), ValueError, r"source must be in 0\.\.2147483647, not -1"),
-        (lambda: contract([1], [2**40]), ValueError, r"target must be in 0\.\.2147483647, not 1099511627776"),
-        (lambda: contract([1], [2], nodes=2), ValueError, r"nodes must be in 0\.\.1, not 2"),
-        (lambda: contract([1], [0], nodes=2, same=[[0, 2]]), ValueError, r"nodes must be in 0\.\.1, not 2"),
-        (lambda: contract([1], [0], same=[0, 1]), ValueError, r"same must be pairs of nodes.* not \(2,\)"),
+        (
+            lambda: contract([[0]], [[1]]),
+            ValueError,
+            "source must have one dimension, not 2",
+        ),
+        (
+            lambda: contract([-1], [1]),
+            ValueError,
+            r"source must be in 0\.\.2147483647, not -1",
+        ),
+        (
+            lambda: contract([1], [2**40]),
+            ValueError,
+            r"target must be in 0\.\.2147483647, not 1099511627776",
+        ),
+        (
+            lambda: contract([1], [2], nodes=2),
+            ValueError,
+            r"nodes must be in 0\.\.1, not 2",
+        ),
+        (
+            lambda: contract([1], [0], nodes=2, same=[[0, 2]]),
+            ValueError,
+            r"nodes must be in 0\.\.1, not 2",
+        ),
+        (
+            lambda: contract([1], [0], same=[0, 1]),
+            ValueError,
+            r"same must be pairs of nodes.* not \(2,\)",
+        ),
         (lambda: contract([1], [0], threshold=0), ValueError, "threshold must be in"),
-        (lambda: contract([1], [0], threshold=float("nan")), ValueError, "threshold must be finite"),
-        (lambda: contract([1], [0], min_links=0), ValueError, "min_links must be at least 1, not 0"),
+        (
+            lambda: contract([1], [0], threshold=float("nan")),
+            ValueError,
+            "threshold must be finite",
+        ),
+        (
+            lambda: contract([1], [0], min_links=0),
+            ValueError,
+            "min_links must be at least 1, not 0",
+        ),
     ],
 )
 def test_errors(call, error, message):

@@ -12,7 +12,22 @@ from lshfast.web import mirrors as module
 from tests.cli.commands import failing, run
 from tests.reference import urls as reference
 
-WORDS = ["docs", "guide", "news", "team", "shop", "img", "blog", "post", "faq", "help", "api", "list", "map", "tour"]
+WORDS = [
+    "docs",
+    "guide",
+    "news",
+    "team",
+    "shop",
+    "img",
+    "blog",
+    "post",
+    "faq",
+    "help",
+    "api",
+    "list",
+    "map",
+    "tour",
+]
 
 
 def site(generator, pages, number=0):
@@ -20,7 +35,9 @@ def site(generator, pages, number=0):
     paths = set()
     while len(paths) < pages:
         first, second, third = generator.choice(WORDS, 3)
-        paths.add(f"/{first}/{second}/{third}{'abcdefgh'[int(generator.integers(8))]}x{'yz'[number % 2] * number}.html")
+        paths.add(
+            f"/{first}/{second}/{third}{'abcdefgh'[int(generator.integers(8))]}x{'yz'[number % 2] * number}.html"
+        )
     return sorted(paths)
 
 
@@ -30,7 +47,12 @@ def urls_of(sites):
 
 hosts = st.dictionaries(
     st.sampled_from([f"h{i}.example" for i in range(6)]),
-    st.sets(st.sampled_from([f"/{a}/{b}" for a in ("aa", "bb", "cc") for b in ("dd", "ee", "ff", "gg")]), min_size=1),
+    st.sets(
+        st.sampled_from(
+            [f"/{a}/{b}" for a in ("aa", "bb", "cc") for b in ("dd", "ee", "ff", "gg")]
+        ),
+        min_size=1,
+    ),
     max_size=6,
 )
 
@@ -39,14 +61,23 @@ hosts = st.dictionaries(
 @given(hosts, st.sampled_from([0.3, 0.5, 2 / 3, 1.0]), st.integers(1, 4))
 def test_against_all_pairs(sites, threshold, min_paths):
     """Mirrors are those of all pairs, with exact figures, if the recall is nearly 1."""
-    found = find_mirrors(urls_of(sites), threshold=threshold, min_paths=min_paths, recall=0.999999)
+    found = find_mirrors(
+        urls_of(sites), threshold=threshold, min_paths=min_paths, recall=0.999999
+    )
     assert found.hosts == list(sites)
     expected = reference.mirrors(sites, threshold, min_paths)
-    assert {host: found.hosts[row] for host, row in zip(found.hosts, found.keeper.tolist(), strict=True)} == expected
+    assert {
+        host: found.hosts[row]
+        for host, row in zip(found.hosts, found.keeper.tolist(), strict=True)
+    } == expected
     for mirror in found.removed:
         own, other = sites[mirror.host], sites[mirror.mirror_of]
         assert mirror.similarity == len(own & other) / len(own | other) >= threshold
-        assert (mirror.paths, mirror.common, mirror.agreement) == (len(own), len(own & other), 1.0)
+        assert (mirror.paths, mirror.common, mirror.agreement) == (
+            len(own),
+            len(own & other),
+            1.0,
+        )
         assert min_paths <= len(own) <= len(other)
     assert found.few == sum(len(paths) < min_paths for paths in sites.values())
     assert found.urls == sum(map(len, sites.values()))
@@ -54,9 +85,19 @@ def test_against_all_pairs(sites, threshold, min_paths):
 
 def test_contents_of_repeated_urls():
     """A path with several contents is one common path, and agrees if one of its contents is on both hosts."""
-    pages = {"a": {"/x": ["1", "2"], "/y": ["3", "4"], "/z": ["5"]}, "b": {"/x": ["1", "2"], "/y": ["6"], "/z": ["5"]}}
-    rows = [(f"{host}.example{path}", text) for host in pages for path in pages[host] for text in pages[host][path]]
-    found = find_mirrors([url for url, _ in rows], [text for _, text in rows], threshold=0.4)
+    pages = {
+        "a": {"/x": ["1", "2"], "/y": ["3", "4"], "/z": ["5"]},
+        "b": {"/x": ["1", "2"], "/y": ["6"], "/z": ["5"]},
+    }
+    rows = [
+        (f"{host}.example{path}", text)
+        for host in pages
+        for path in pages[host]
+        for text in pages[host][path]
+    ]
+    found = find_mirrors(
+        [url for url, _ in rows], [text for _, text in rows], threshold=0.4
+    )
     assert found.removed == [Mirror("b.example", "a.example", 3 / 6, 3, 3, 2 / 3)]
 
 
@@ -64,7 +105,9 @@ def test_contents_of_pandas():
     pd = pytest.importorskip("pandas")
     urls = urls_of({host: ["/aa/bb", "/cc/dd", "/ee/ff"] for host in "ab"})
     contents = pd.Series(["1", "2", "3", "1", "2", "4"], index=range(10, 16))
-    assert find_mirrors(pd.Series(urls), contents, threshold=0.4).removed[0].agreement == pytest.approx(2 / 3)
+    assert find_mirrors(pd.Series(urls), contents, threshold=0.4).removed[
+        0
+    ].agreement == pytest.approx(2 / 3)
 
 
 def test_planted_mirrors_among_hosts_with_the_same_software():
@@ -76,9 +119,14 @@ def test_planted_mirrors_among_hosts_with_the_same_software():
         paths = site(generator, 30, 2 + number % 50) + common
         sites[f"site{number}.example"] = paths
         if number % 3 == 0:
-            sites[f"mirror{number}.example"] = [path for path in paths if generator.random() < 0.9]
+            sites[f"mirror{number}.example"] = [
+                path for path in paths if generator.random() < 0.9
+            ]
             truth[f"mirror{number}.example"] = f"site{number}.example"
-    found = {mirror.host: mirror.mirror_of for mirror in find_mirrors(urls_of(sites), threshold=0.7).removed}
+    found = {
+        mirror.host: mirror.mirror_of
+        for mirror in find_mirrors(urls_of(sites), threshold=0.7).removed
+    }
     assert found.items() <= truth.items()
     assert len(found) >= 0.95 * len(truth)
 
@@ -86,7 +134,10 @@ def test_planted_mirrors_among_hosts_with_the_same_software():
 def test_g2_suspects_of_an_earlier_crawl_first():
     generator = np.random.default_rng(6)
     sites = {f"h{number}.example": site(generator, 12, number) for number in range(40)}
-    sites |= {f"m{number}.example": sites[f"h{number}.example"][:10] for number in range(0, 40, 4)}
+    sites |= {
+        f"m{number}.example": sites[f"h{number}.example"][:10]
+        for number in range(0, 40, 4)
+    }
     earlier = find_mirrors(urls_of(sites)).removed
     suspects = {host for mirror in earlier for host in (mirror.host, mirror.mirror_of)}
     assert len(suspects) == 20
@@ -101,29 +152,50 @@ def test_g2_suspects_of_an_earlier_crawl_first():
 
 def test_g2_hosts_that_are_close_but_no_mirrors():
     paths = site(np.random.default_rng(7), 20)
-    sites = {"a.example": paths, "mirror.example": paths[:18], "close.example": [*paths[:11], "/x/y/z", "/x/y/w"]}
+    sites = {
+        "a.example": paths,
+        "mirror.example": paths[:18],
+        "close.example": [*paths[:11], "/x/y/z", "/x/y/w"],
+    }
     found = find_mirrors(urls_of(sites), threshold=0.3, recall=0.99)
     similarity = {mirror.host: mirror.similarity for mirror in found.removed}
     assert similarity == {"mirror.example": 0.9, "close.example": 11 / 22}
-    assert [host for host, value in similarity.items() if 0.3 <= value < 0.8] == ["close.example"]
+    assert [host for host, value in similarity.items() if 0.3 <= value < 0.8] == [
+        "close.example"
+    ]
 
 
 def test_g2_what_servers_write_into_urls():
     """Links are resolved against <base> before; session numbers make other paths, but not other bigrams."""
-    base, links = "http://a.example/docs/guide/", ["start.html", "../install/mac.html", "/news/launch", "more/faq.html"]
+    base, links = (
+        "http://a.example/docs/guide/",
+        ["start.html", "../install/mac.html", "/news/launch", "more/faq.html"],
+    )
     urls = [urljoin(base, link) for link in links]
-    assert [split_url(url).path for url in urls][1:3] == ["/docs/install/mac.html", "/news/launch"]
-    sessions = [f"{url.replace('a.example', 'b.example')}?sid={number}" for number, url in enumerate(urls)]
+    assert [split_url(url).path for url in urls][1:3] == [
+        "/docs/install/mac.html",
+        "/news/launch",
+    ]
+    sessions = [
+        f"{url.replace('a.example', 'b.example')}?sid={number}"
+        for number, url in enumerate(urls)
+    ]
     assert not find_mirrors(urls + sessions).removed
-    assert len(find_mirrors(urls + [url.split("?")[0] for url in sessions]).removed) == 1
-    bigrams = path_bigrams(["/docs/guide/start.html?sid=12", "/docs/guide/start.html?sid=7"])
+    assert (
+        len(find_mirrors(urls + [url.split("?")[0] for url in sessions]).removed) == 1
+    )
+    bigrams = path_bigrams(
+        ["/docs/guide/start.html?sid=12", "/docs/guide/start.html?sid=7"]
+    )
     assert bigrams[0].tolist() == bigrams[1].tolist()
 
 
 def test_contents_tell_hosts_with_equal_paths_apart():
     paths = site(np.random.default_rng(2), 20)
     sites = {"a.example": paths, "b.example": paths, "other.example": paths}
-    contents = [f"{host[0] == 'o'}{path}" for host, own in sites.items() for path in own]
+    contents = [
+        f"{host[0] == 'o'}{path}" for host, own in sites.items() for path in own
+    ]
     contents[20] = "changed on b"
     assert len(find_mirrors(urls_of(sites)).removed) == 2
     found = find_mirrors(urls_of(sites), contents)
@@ -141,8 +213,13 @@ def test_the_host_with_the_most_paths_is_kept():
 
 
 def test_repeated_urls_and_other_spellings_count_once():
-    urls = urls_of({"a.example": ["/a/b", "/a/c", "/d"], "b.example": ["/a/b", "/a/c", "/d"]})
-    again = [*urls, *(url.replace("http://a", "HTTPS://user@A") + "#part" for url in urls)]
+    urls = urls_of(
+        {"a.example": ["/a/b", "/a/c", "/d"], "b.example": ["/a/b", "/a/c", "/d"]}
+    )
+    again = [
+        *urls,
+        *(url.replace("http://a", "HTTPS://user@A") + "#part" for url in urls),
+    ]
     found = find_mirrors(again)
     assert found.urls == 12
     assert [mirror.paths for mirror in found.removed] == [3]
@@ -151,7 +228,9 @@ def test_repeated_urls_and_other_spellings_count_once():
 @pytest.mark.slow
 def test_many_equal_hosts_are_not_compared_pair_by_pair():
     paths = ["/a/b", "/c/d", "/e/f"]
-    found = find_mirrors([f"h{number}.example{path}" for number in range(20_000) for path in paths])
+    found = find_mirrors(
+        [f"h{number}.example{path}" for number in range(20_000) for path in paths]
+    )
     assert found.keeper.max() == 0
     assert found.compared == 0
 
@@ -165,12 +244,16 @@ def test_hosts_with_few_pages_are_not_compared():
 
 def test_results_do_not_depend_on_threads_or_batches(monkeypatch):
     generator = np.random.default_rng(4)
-    urls = urls_of({f"h{number}.example": site(generator, 12, number % 4) for number in range(60)})
+    urls = urls_of(
+        {f"h{number}.example": site(generator, 12, number % 4) for number in range(60)}
+    )
     urls += [url.replace("h1", "m1") for url in urls if "h1" in url]
     first = find_mirrors(urls, threads=1)
     monkeypatch.setattr(module, "BATCH_URLS", 7)
     told = []
-    second = find_mirrors(iter(urls), threads=3, progress=lambda *values: told.append(values))
+    second = find_mirrors(
+        iter(urls), threads=3, progress=lambda *values: told.append(values)
+    )
     assert first.removed == second.removed
     assert len(first.removed) == 11
     assert told[0] == ("read", 7, None)
@@ -185,19 +268,67 @@ def test_nothing():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: find_mirrors("http://a.example"), TypeError, "urls must be a sequence of URLs"),
-        (lambda: find_mirrors(["ftp://must be a str"]), ValueError, r"urls\[0\]: not a URL of http or https"),
-        (lambda: find_mirrors(["a.example", None]), TypeError, r"urls\[1\]: url must be a str, not None"),
-        (lambda: find_mirrors(["a.example", "x y"]), ValueError, r"urls\[1\]: not a URL of http or https: 'x y'"),
-        (lambda: find_mirrors(["a.example"], []), ValueError, "contents must have one entry for each of 1 URLs, not 0"),
-        (lambda: find_mirrors(["a.example"], [1.5]), TypeError, r"contents\[0\] must be str or bytes; .*, not 1.5"),
-        (lambda: find_mirrors(["a.example"] * 2, ["x", 1]), TypeError, r"contents\[1\] must be str or bytes"),
-        (lambda: find_mirrors(["a.example"] * 2, [1, "x"]), TypeError, r"contents\[1\] must be an int, .*, not 'x'"),
-        (lambda: find_mirrors(["a.example"], 5), TypeError, "contents must be a sequence of contents, not int"),
-        (lambda: find_mirrors(["a.example/\ud800"]), ValueError, r"urls\[0\]: url has a lone surrogate"),
-        (lambda: find_mirrors(["a.example"], ["\ud800"]), ValueError, r"urls\[0\]: content has a lone surrogate"),
+        (
+            lambda: find_mirrors("http://a.example"),
+            TypeError,
+            "urls must be a sequence of URLs",
+        ),
+        (
+            lambda: find_mirrors(["ftp://must be a str"]),
+            ValueError,
+            r"urls\[0\]: not a URL of http or https",
+        ),
+        (
+            lambda: find_mirrors(["a.example", None]),
+            TypeError,
+            r"urls\[1\]: url must be a str, not None",
+        ),
+        (
+            lambda: find_mirrors(["a.example", "x y"]),
+            ValueError,
+            r"urls\[1\]: not a URL of http or https: 'x y'",
+        ),
+        (
+            lambda: find_mirrors(["a.example"], []),
+            ValueError,
+            "contents must have one entry for each of 1 URLs, not 0",
+        ),
+        (
+            lambda: find_mirrors(["a.example"], [1.5]),
+            TypeError,
+            r"contents\[0\] must be str or bytes; .*, not 1.5",
+        ),
+        (
+            lambda: find_mirrors(["a.example"] * 2, ["x", 1]),
+            TypeError,
+            r"contents\[1\] must be str or bytes",
+        ),
+        (
+            lambda: find_mirrors(["a.example"] * 2, [1, "x"]),
+            TypeError,
+            r"contents\[1\] must be an int, .*, not 'x'",
+        ),
+        (
+            lambda: find_mirrors(["a.example"], 5),
+            TypeError,
+            "contents must be a sequence of contents, not int",
+        ),
+        (
+            lambda: find_mirrors(["a.example/\ud800"]),
+            ValueError,
+            r"urls\[0\]: url has a lone surrogate",
+        ),
+        (
+            lambda: find_mirrors(["a.example"], ["\ud800"]),
+            ValueError,
+            r"urls\[0\]: content has a lone surrogate",
+        ),
         (lambda: find_mirrors([], threshold=0), ValueError, "threshold must be in"),
-        (lambda: find_mirrors([], min_paths=0), ValueError, "min_paths must be at least 1, not 0"),
+        (
+            lambda: find_mirrors([], min_paths=0),
+            ValueError,
+            "min_paths must be at least 1, not 0",
+        ),
         (lambda: find_mirrors([], recall=1), ValueError, "recall must be in"),
     ],
 )
@@ -210,14 +341,30 @@ def test_errors(call, error, message):
 @pytest.mark.parametrize("threshold", [0.02, 0.001, 1e-4])
 def test_a_low_threshold_gets_the_slots_that_the_recall_needs(tmp_path, threshold):
     pages = [f"/docs/part{number}/page.html" for number in range(4)]
-    urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+    urls = [
+        f"http://{host}{page}"
+        for host in ("a.example", "mirror.b.example")
+        for page in pages
+    ]
     found = find_mirrors(urls, threshold=threshold)
     assert [mirror.host for mirror in found.removed] == ["mirror.b.example"]
     source, out = tmp_path / "urls.txt", tmp_path / "mirrors.jsonl"
     source.write_text("\n".join(urls))
     done = run("web", "mirrors", source, "-o", out, "--threshold", threshold)
     assert done.exit_code == 0, done.stderr
-    assert float(done.stderr.split(f"at the threshold {threshold:g}: ")[1].split()[0]) >= 0.95
+    assert (
+        float(done.stderr.split(f"at the threshold {threshold:g}: ")[1].split()[0])
+        >= 0.95
+    )
     assert "num_perm 128" in failing(
-        2, "web", "mirrors", source, "-o", out, "--threshold", threshold, "--num-perm", 128
+        2,
+        "web",
+        "mirrors",
+        source,
+        "-o",
+        out,
+        "--threshold",
+        threshold,
+        "--num-perm",
+        128,
     )

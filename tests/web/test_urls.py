@@ -26,20 +26,49 @@ def test_a12_words_and_bigrams_of_the_text():
 
 
 pieces = st.lists(
-    st.sampled_from(["a", "B", "é", "ab7", "index", "Home.html", "x_y", "/", "-", "中", "%20", "cgi-bin"])
+    st.sampled_from(
+        [
+            "a",
+            "B",
+            "é",
+            "ab7",
+            "index",
+            "Home.html",
+            "x_y",
+            "/",
+            "-",
+            "中",
+            "%20",
+            "cgi-bin",
+        ]
+    )
 )
 paths = st.lists(pieces.map(lambda parts: "/" + "".join(parts)), max_size=8)
 
 
 @given(paths, st.integers(0, 2**64 - 1))
-@example([PATH, PATH.upper(), "/x/inmates/dilbert", "/about.html", "/about", "/", "/index.html", "/a/a/a"], 1)
+@example(
+    [
+        PATH,
+        PATH.upper(),
+        "/x/inmates/dilbert",
+        "/about.html",
+        "/about",
+        "/",
+        "/index.html",
+        "/a/a/a",
+    ],
+    1,
+)
 def test_bigrams_are_those_of_the_reference(lines, seed):
     """Two bigrams have the same token if and only if they are equal."""
     found = path_bigrams(lines, seed=seed)
     expected = [reference.bigrams(line) for line in lines]
     assert found.counts.tolist() == list(map(len, expected))
     token_of = {}
-    for bigram, token in zip((b for row in expected for b in row), found.tokens.tolist(), strict=True):
+    for bigram, token in zip(
+        (b for row in expected for b in row), found.tokens.tolist(), strict=True
+    ):
         assert token_of.setdefault(bigram, token) == token
     assert len(set(token_of.values())) == len(token_of)
 

@@ -138,7 +138,11 @@ class CountsByValue:
 
     @classmethod
     def of_codes(
-        cls, column: str, names: Sequence[str], codes: npt.NDArray[np.int32], keep: BoolArray
+        cls,
+        column: str,
+        names: Sequence[str],
+        codes: npt.NDArray[np.int32],
+        keep: BoolArray,
     ) -> CountsByValue:
         """Count the rows of each value, given its codes; see `ValueCodes`."""
         rows_read, removed = np.zeros((2, len(names) + 2), np.int64)
@@ -156,7 +160,12 @@ class CountsByValue:
         """Return counts from totals of OTHER, MISSING and each name, in the order of codes."""
         missing = MISSING - OTHER
         return cls(
-            column, [None, *names], read[missing:], removed[missing:], int(read[0]), int(removed[0])
+            column,
+            [None, *names],
+            read[missing:],
+            removed[missing:],
+            int(read[0]),
+            int(removed[0]),
         )
 
     def order(self, mask: BoolArray | None = None) -> list[int]:
@@ -172,11 +181,17 @@ class CountsByValue:
         return nsmallest(MOST_LISTED, map(int, places), key=self._rank)
 
     def _rank(self, place: int) -> tuple[int, int, str]:
-        return -int(self.removed[place]), -int(self.read[place]), self.values[place] or ""
+        return (
+            -int(self.removed[place]),
+            -int(self.read[place]),
+            self.values[place] or "",
+        )
 
     def rows(self, place: int) -> ValueRows:
         """Return the numbers of a value."""
-        return ValueRows(self.values[place], int(self.read[place]), int(self.removed[place]))
+        return ValueRows(
+            self.values[place], int(self.read[place]), int(self.removed[place])
+        )
 
     def summary(self) -> RemovedBy:
         """Return the numbers of the values with most removed rows, and the sum of the others."""
@@ -188,4 +203,6 @@ class CountsByValue:
         other_read -= sum(row_counts.read for row_counts in listed_values)
         other_removed = int(self.removed.sum()) + self.other_removed
         other_removed -= sum(row_counts.removed for row_counts in listed_values)
-        return RemovedBy(self.column, listed_values, OtherRows(number, other_read, other_removed))
+        return RemovedBy(
+            self.column, listed_values, OtherRows(number, other_read, other_removed)
+        )

@@ -108,7 +108,11 @@ class Account(Shown):
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         took = figure("seconds", f"{self.seconds:,.2f}")
-        return type(self).__name__, [*self.figures(), *self.input_figures(), took], self.advice
+        return (
+            type(self).__name__,
+            [*self.figures(), *self.input_figures(), took],
+            self.advice,
+        )
 
     def input_figures(self) -> list[Figure]:
         """Return the lines of how the inputs were read."""
@@ -119,14 +123,19 @@ def input_figures(
     delimiters: Mapping[str, str], left_out: Mapping[str, int], lines: Mapping[str, int]
 ) -> list[Figure]:
     """Return lines for unusual delimiters, files that were not read, and texts of many lines."""
-    figures = [figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
+    figures = [
+        figure("delimiter", name, note) for name, note in delimiter_notes(delimiters)
+    ]
     if left_out:
         suffix_counts = [
-            f"{count:,} {suffix or 'without a suffix'}" for suffix, count in left_out.items()
+            f"{count:,} {suffix or 'without a suffix'}"
+            for suffix, count in left_out.items()
         ]
         if len(suffix_counts) > SHOWN_SUFFIXES:
             suffix_counts[SHOWN_SUFFIXES:] = [
-                counted(len(suffix_counts) - SHOWN_SUFFIXES, "more suffix", "more suffixes")
+                counted(
+                    len(suffix_counts) - SHOWN_SUFFIXES, "more suffix", "more suffixes"
+                )
             ]
         note = f"files of folders that are not read: {', '.join(suffix_counts)}"
         figures.append(figure("left out", sum(left_out.values()), note))
@@ -143,7 +152,9 @@ def input_figures(
 
 def groups_figure(groups: int, largest: int, noun: str) -> Figure:
     """Return the line for the number of groups and the size of the largest."""
-    return figure("groups", groups, f"the largest has {counted(largest, noun)}" if groups else "")
+    return figure(
+        "groups", groups, f"the largest has {counted(largest, noun)}" if groups else ""
+    )
 
 
 def empty_note(number: int, measure: ItemMeasure = "jaccard") -> str:
@@ -191,16 +202,24 @@ def removed_as_html(
     removed = list(islice(removals, SHOWN_ROWS))
     if not removed:
         return ""
-    names = f"<tr><th>removed</th><th>kept</th><th>{SIMILARITY_NAMES[measure]}</th></tr>"
+    names = (
+        f"<tr><th>removed</th><th>kept</th><th>{SIMILARITY_NAMES[measure]}</th></tr>"
+    )
     rows = "".join(
         f"<tr><td>{_shown(key)}</td><td>{_shown(kept_key)}</td><td>{similarity:.4f}</td></tr>"
         for key, kept_key, similarity in removed
     )
     unshown_count = count - len(removed)
-    note = f"<p>and {unshown_count:,} more in <code>removed</code></p>" if unshown_count else ""
+    note = (
+        f"<p>and {unshown_count:,} more in <code>removed</code></p>"
+        if unshown_count
+        else ""
+    )
     return f"<table>{names}{rows}</table>{note}"
 
 
 def _shown(key: Any) -> str:
     text = visible(str(key))
-    return escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…")
+    return escape(
+        text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+    )

@@ -168,7 +168,9 @@ class Findings:
         )
 
 
-def named_pairs(pairs: npt.NDArray[np.void], measure: ItemMeasure) -> npt.NDArray[np.void]:
+def named_pairs(
+    pairs: npt.NDArray[np.void], measure: ItemMeasure
+) -> npt.NDArray[np.void]:
     """Return pairs whose third field is named distance if the measure is a distance."""
     return pairs.view(DISTANCE_PAIR) if is_distance(measure) else pairs
 

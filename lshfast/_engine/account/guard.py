@@ -32,7 +32,11 @@ def check_max_removed(limit: float | None) -> None:
 
 
 def check_removed(
-    limit: float | None, read: int, removed: int, counts: CountsByValue | None, groups_of: GroupsOf
+    limit: float | None,
+    read: int,
+    removed: int,
+    counts: CountsByValue | None,
+    groups_of: GroupsOf,
 ) -> None:
     """Raise `TooManyRemovedError` if the removed share of all rows, or of a value, is too high.
 
@@ -55,16 +59,22 @@ def check_removed(
         excesses.append(Excess(None, None, read, removed, tuple(groups_of(None))))
     if counts is not None:
         large = counts.read >= LEAST_ROWS
-        places = counts.order(large & (counts.removed / np.maximum(counts.read, 1) > limit))
+        places = counts.order(
+            large & (counts.removed / np.maximum(counts.read, 1) > limit)
+        )
         for number, place in enumerate(places):
             value, rows_of_value, removed_of_value = counts.rows(place)
             groups = tuple(groups_of(place)) if number < MOST_EXAMPLES else ()
-            excesses.append(Excess(counts.column, value, rows_of_value, removed_of_value, groups))
+            excesses.append(
+                Excess(counts.column, value, rows_of_value, removed_of_value, groups)
+            )
     if excesses:
         raise TooManyRemovedError(limit, tuple(excesses))
 
 
-def check_result(limit: float | None, result: DedupResult, by: ValueCodes | None) -> None:
+def check_result(
+    limit: float | None, result: DedupResult, by: ValueCodes | None
+) -> None:
     """Check the result of a run; `by` has the values of its rows."""
     if limit is None:
         return
@@ -75,7 +85,9 @@ def check_result(limit: float | None, result: DedupResult, by: ValueCodes | None
         rows = is_removed
         if place is not None and codes is not None:
             rows = is_removed & (codes == place + MISSING)
-        _, first, sizes = np.unique(result.labels[rows], return_index=True, return_counts=True)
+        _, first, sizes = np.unique(
+            result.labels[rows], return_index=True, return_counts=True
+        )
         places = np.flatnonzero(rows)[first]
         largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS].tolist()
         return [(result.kept_key(int(places[i])), int(sizes[i])) for i in largest]

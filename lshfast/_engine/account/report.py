@@ -156,10 +156,14 @@ class DedupResult(Shown):
     Examples
     --------
     >>> import lshfast
-    >>> result = lshfast.dedup(["one two three", "One, two, three!", "four"], keys=["a", "b", "c"])
+    >>> result = lshfast.dedup(
+    ...     ["one two three", "One, two, three!", "four"], keys=["a", "b", "c"]
+    ... )
     >>> len(result), result.keep.tolist()
     (3, [True, False, True])
-    >>> result == lshfast.dedup(["one two three", "One, two, three!", "five"], keys=["a", "b", "c"])
+    >>> result == lshfast.dedup(
+    ...     ["one two three", "One, two, three!", "five"], keys=["a", "b", "c"]
+    ... )
     True
     >>> result.to_arrow().column("kept_key").to_pylist()
     ['a', 'a', 'c']
@@ -186,7 +190,9 @@ class DedupResult(Shown):
                 column[rows.start : rows.stop].tolist()
                 for column in (self.keep, self.similarity, self.labels)
             )
-            yield from map(Decision, keys, keep, map(self.kept_key, rows), similarity, labels)
+            yield from map(
+                Decision, keys, keep, map(self.kept_key, rows), similarity, labels
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DedupResult):
@@ -252,7 +258,9 @@ class DedupResult(Shown):
         Examples
         --------
         >>> import lshfast
-        >>> lshfast.dedup(["one two three", "One, two, three!"], keys=["a", "b"]).kept_key(1)
+        >>> lshfast.dedup(
+        ...     ["one two three", "One, two, three!"], keys=["a", "b"]
+        ... ).kept_key(1)
         'a'
         """
         keeper = int(self.keeper[row])
@@ -345,7 +353,9 @@ class DedupResult(Shown):
         Examples
         --------
         >>> import lshfast
-        >>> lshfast.dedup(["the cat sat on the mat", "The cat sat on the mat!", "a dog"]).plot()
+        >>> lshfast.dedup(
+        ...     ["the cat sat on the mat", "The cat sat on the mat!", "a dog"]
+        ... ).plot()
         <Drawing: Removed rows by similarity; not drawn: 1 of similarity 1; Groups by number
         of rows>
         """
@@ -410,7 +420,9 @@ class DedupResult(Shown):
         evidence = evidence_of(
             self, None if texts is None else texts_of_column(texts), radius=radius
         )
-        page = page_of(self.summary, self.options, evidence, title=title, texts=texts is not None)
+        page = page_of(
+            self.summary, self.options, evidence, title=title, texts=texts is not None
+        )
         write_page(path, page, overwrite)
 
     def to_arrow(self) -> Any:
@@ -454,7 +466,9 @@ class DedupResult(Shown):
         if self.earlier is None:
             columns["kept_key"] = columns["key"].take(pa.array(self.keeper))
         else:
-            columns["kept_key"] = _arrow_column(of_one_kind([self.kept_key(row) for row in rows]))
+            columns["kept_key"] = _arrow_column(
+                of_one_kind([self.kept_key(row) for row in rows])
+            )
         columns |= {"similarity": self.similarity, "group": self.labels}
         if self.earlier is not None:
             columns["earlier"] = self.keeper < 0

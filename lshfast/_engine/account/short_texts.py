@@ -67,7 +67,9 @@ class ShortTextsWarning(UserWarning):
     >>> import lshfast
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     _ = lshfast.dedup([f"bus {number} of our town is late again" for number in range(200)])
+    ...     _ = lshfast.dedup(
+    ...         [f"bus {number} of our town is late again" for number in range(200)]
+    ...     )
     >>> caught[0].category.__name__
     'ShortTextsWarning'
     """
@@ -135,7 +137,10 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
     """Measure the texts of a sample, given their lengths; those up to LONG_BYTES are read."""
-    counts: dict[Unit, Int64Array] = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
+    counts: dict[Unit, Int64Array] = {
+        "word": nbytes // BYTES_PER_WORD,
+        "char": nbytes.copy(),
+    }
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
         try:
@@ -208,20 +213,28 @@ def recommendation(lengths: Lengths) -> Recommendation:
     for unit, size, least in CHOICES:
         similarity = similarity_after(2, lengths.median(unit), unit, size)
         if similarity >= least:
-            return Recommendation(unit, size, min(HIGHEST, floor(similarity * 20 + 1e-9) / 20))
+            return Recommendation(
+                unit, size, min(HIGHEST, floor(similarity * 20 + 1e-9) / 20)
+            )
     return Recommendation("char", 4, 0.5)
 
 
 def advice_for(column: Column, plan: Plan) -> str:
     """Return advice if most texts are too short for the shingles of a run, or else ""."""
-    if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
+    if (
+        len(column) < FEWEST_TEXTS
+        or plan.threshold == 1
+        or not isinstance(column, ShingledTexts)
+    ):
         return ""
     return advice_of(lengths_of(column.texts), plan)
 
 
 def advice_of(lengths: Lengths, plan: Plan) -> str:
     """Return the advice of `advice_for` for a sample of texts with these lengths."""
-    if plan.shingles.unit == "stopword":  # the number of shingles does not follow from the length
+    if (
+        plan.shingles.unit == "stopword"
+    ):  # the number of shingles does not follow from the length
         return ""
     target = min(plan.equal_jaccard, HIGHEST)
     if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:

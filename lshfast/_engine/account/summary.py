@@ -158,11 +158,17 @@ class Summary(Account):
         """Yield the lines of a table for a terminal, those of removal only if `removing`."""
         copies = counted(self.copies, "exact copy", "exact copies")
         of_earlier = f"{copies} of earlier rows" if self.copies else ""
-        yield figure("read", self.read, empty_note(self.empty, self.measure), of_earlier)
+        yield figure(
+            "read", self.read, empty_note(self.empty, self.measure), of_earlier
+        )
         if removing:
             estimates = ", by estimates, which miss about half of the rows exactly at the threshold"
             by = estimates if self.measure in get_args(PairMeasure) else ""
-            earlier = f"{self.earlier:,} of them for an earlier entry{by}" if self.earlier else ""
+            earlier = (
+                f"{self.earlier:,} of them for an earlier entry{by}"
+                if self.earlier
+                else ""
+            )
             yield figure("kept", self.kept)
             yield figure("removed", self.removed, earlier)
         yield figure("rejected", self.rejected)
@@ -173,7 +179,9 @@ class Summary(Account):
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
         yield figure("pairs", self.pairs, *self._pair_notes, kind)
-        if removing or self.largest_group:  # not of a run on Spark that finds pairs only
+        if (
+            removing or self.largest_group
+        ):  # not of a run on Spark that finds pairs only
             yield groups_figure(self.groups, self.largest_group, "row")
         if self.clusters is not None:
             yield from self.clusters.figures()
@@ -195,7 +203,11 @@ class Summary(Account):
     def _pair_notes(self) -> tuple[str, str, str]:
         """The bound, the number for a row, and the copies of the listed pairs, each may be ""."""
         most = "" if self.most is None else f"of at most {self.most:g}"
-        top = "" if self.top is None else f"those with the {self.top} most similar of a row"
+        top = (
+            ""
+            if self.top is None
+            else f"those with the {self.top} most similar of a row"
+        )
         lists_copies = self.copies and self.most in (None, 1)
         return most, top, f"{self.copies:,} with exact copies" if lists_copies else ""
 
@@ -205,10 +217,14 @@ class Summary(Account):
 
 def short_figures(s: Summary) -> Iterator[Figure]:
     """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
-    yield Figure("read", f"{s.read:,}", f"without {contents_of(s.measure)}: {s.empty:,}")
+    yield Figure(
+        "read", f"{s.read:,}", f"without {contents_of(s.measure)}: {s.empty:,}"
+    )
     yield Figure("kept", f"{s.kept:,}")
     earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
-    yield Figure("removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}")
+    yield Figure(
+        "removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}"
+    )
     if s.rejected:
         yield Figure("rejected", f"{s.rejected:,}")
     if s.indexed is not None:

@@ -22,7 +22,11 @@ from lshfast._common.extras import optional
 from lshfast._common.locks import locked
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.report import DedupResult
-from lshfast._engine.clusters.lasting import ClusterTable, ClusterUpdate, update_clusters
+from lshfast._engine.clusters.lasting import (
+    ClusterTable,
+    ClusterUpdate,
+    update_clusters,
+)
 from lshfast._io import check_different, check_place, write_tables
 from lshfast._io.files import Layout
 from lshfast._io.listing import list_files
@@ -71,9 +75,13 @@ class ClusterOutput:
         """Check before the work that the file can be replaced and is no input or other output."""
         optional("pyarrow")
         if output_format(self.path)[0] != "parquet":
-            raise ValueError(f"{printable(self.path)}: clusters must be a file named .parquet")
+            raise ValueError(
+                f"{printable(self.path)}: clusters must be a file named .parquet"
+            )
         check_place(self.path, inputs, overwrite=True)
-        check_different([*(path for path in other_outputs if path is not None), self.path])
+        check_different(
+            [*(path for path in other_outputs if path is not None), self.path]
+        )
 
     @contextmanager
     def opened(self) -> Iterator[OpenClusters]:
@@ -91,10 +99,14 @@ class ClusterOutput:
         lock = (
             nullcontext()
             if self.dry
-            else locked(f"{real}.lock", f"{name}: another run uses this file", remove=True)
+            else locked(
+                f"{real}.lock", f"{name}: another run uses this file", remove=True
+            )
         )
         with lock:
-            earlier = read_clusters(self.path) if os.path.exists(real) else ClusterTable()
+            earlier = (
+                read_clusters(self.path) if os.path.exists(real) else ClusterTable()
+            )
             _check_room(name, earlier.runs + 1, earlier.next_id)
             yield OpenClusters(self, earlier)
 
@@ -138,7 +150,9 @@ class OpenClusters:
             text = f"the keys of earlier rows are {kinds[0]}, those of this run {kinds[-1]}"
             raise ValueError(f"{printable(self.output.path)}: {text}")
         update = update_clusters(self.earlier, keys, labels, links)
-        _check_room(printable(self.output.path), update.table.runs, update.table.next_id)
+        _check_room(
+            printable(self.output.path), update.table.runs, update.table.next_id
+        )
         return update
 
     def updated_by(self, result: DedupResult) -> tuple[ClusterUpdate, DedupResult]:
@@ -157,9 +171,13 @@ class OpenClusters:
             rows = np.flatnonzero(result.keeper < 0)
             links = rows, [result.earlier[row] for row in rows.tolist()]
         update = self.update(keys, result.labels, links)
-        return update, replace(result, summary=replace(result.summary, clusters=update.figures))
+        return update, replace(
+            result, summary=replace(result.summary, clusters=update.figures)
+        )
 
-    def write(self, update: ClusterUpdate, options: Mapping[str, Any], overwrite: bool) -> None:
+    def write(
+        self, update: ClusterUpdate, options: Mapping[str, Any], overwrite: bool
+    ) -> None:
         """Write the groups, and the table of changes if there is one, which `overwrite` is for.
 
         `options` are the options of the run, as values of JSON.
@@ -182,7 +200,9 @@ def write_clusters(path: str, table: ClusterTable, options: Mapping[str, Any]) -
         "rows": len(table.keys),
         "columns": _sum_of(table),
     }
-    columns: Columns = dict(zip(COLUMNS, (table.keys, table.ids, table.first_seen), strict=True))
+    columns: Columns = dict(
+        zip(COLUMNS, (table.keys, table.ids, table.first_seen), strict=True)
+    )
     metadata = {METADATA: _MANIFEST.pack(numbers, options, indent=None).decode()}
     write_tables(path, [columns], True, {"key": kind}, metadata)
 
@@ -210,7 +230,10 @@ def read_clusters(path: str) -> ClusterTable:
     except RecursionError:
         raise FormatError(f"{name}: damaged") from None
     kinds = [str(kind) for kind in schema.types]
-    if tuple(schema.names) != COLUMNS or kinds not in (["int64"] * 3, ["string", "int64", "int64"]):
+    if tuple(schema.names) != COLUMNS or kinds not in (
+        ["int64"] * 3,
+        ["string", "int64", "int64"],
+    ):
         raise FormatError(f"{name}: damaged: its columns must be {', '.join(COLUMNS)}")
     try:
         rows_of_file = read_whole(real, id_column="key", format="parquet")
@@ -218,7 +241,8 @@ def read_clusters(path: str) -> ClusterTable:
         raise FormatError(f"{name}: damaged: {error.reason}") from None
     try:
         arrays = [
-            np.array(rows_of_file.columns.get(column, []), np.int64) for column in COLUMNS[1:]
+            np.array(rows_of_file.columns.get(column, []), np.int64)
+            for column in COLUMNS[1:]
         ]
         ids, first_seen = arrays
     except (TypeError, ValueError):
@@ -228,7 +252,9 @@ def read_clusters(path: str) -> ClusterTable:
     table = ClusterTable(list(rows_of_file.ids), ids, first_seen, runs, next_id)
     reason = _fault(table, rows)
     if reason or total != _sum_of(table):
-        raise FormatError(f"{name}: damaged: {reason or 'the checksum of its columns differs'}")
+        raise FormatError(
+            f"{name}: damaged: {reason or 'the checksum of its columns differs'}"
+        )
     return table
 
 
@@ -239,7 +265,10 @@ def _int_of(value: object) -> int:
 
 def _check_room(name: str, runs: int, next_id: int) -> None:
     """Raise ValueError if the file of a run with these numbers could not be read again."""
-    for what, number in (("number of the run", runs), ("next id of a cluster", next_id)):
+    for what, number in (
+        ("number of the run", runs),
+        ("next id of a cluster", next_id),
+    ):
         if number > MOST:
             reason = f"the {what} would be {number}, and at most {MOST} can be stored"
             raise ValueError(f"{name}: {reason}; begin a new file of clusters")
@@ -255,7 +284,11 @@ def _fault(table: ClusterTable, rows: int) -> str:
         return f"clusters must be in 1..{table.next_id - 1}"
     if rows and not (table.first_seen[0] >= 1 and table.first_seen[-1] <= table.runs):
         return f"first_seen must be in 1..{table.runs}"
-    return "first_seen must ascend" if (table.first_seen[1:] < table.first_seen[:-1]).any() else ""
+    return (
+        "first_seen must ascend"
+        if (table.first_seen[1:] < table.first_seen[:-1]).any()
+        else ""
+    )
 
 
 def _sum_of(table: ClusterTable) -> int:
@@ -266,5 +299,9 @@ def _sum_of(table: ClusterTable) -> int:
         keys = [checksum(b"".join(encoded)), checksum(lengths.astype("<i8"))]
     else:
         keys = [checksum(np.array(table.keys, "<i8")), 0]
-    sums = [*keys, checksum(table.ids.astype("<i8")), checksum(table.first_seen.astype("<i8"))]
+    sums = [
+        *keys,
+        checksum(table.ids.astype("<i8")),
+        checksum(table.first_seen.astype("<i8")),
+    ]
     return checksum(np.array(sums, "<u8"))

@@ -89,7 +89,9 @@ class ClusterFigures:
     @property
     def note(self) -> str:
         """The rows, and those that changed, in words."""
-        changed = [(name, getattr(self, name)) for name in CHANGES if getattr(self, name)]
+        changed = [
+            (name, getattr(self, name)) for name in CHANGES if getattr(self, name)
+        ]
         shown = [f"{number:,} {name}" for name, number in changed]
         shown[:1] = [f"{counted(number, 'row')} {name}" for name, number in changed[:1]]
         return (
@@ -128,9 +130,13 @@ class ClusterUpdate:
     @property
     def figures(self) -> ClusterFigures:
         """The numbers of rows and groups."""
-        numbers = np.bincount(self.change - UNCHANGED, minlength=len(CHANGES) + 1).tolist()[1:]
+        numbers = np.bincount(
+            self.change - UNCHANGED, minlength=len(CHANGES) + 1
+        ).tolist()[1:]
         table = self.table
-        return ClusterFigures(table.runs, len(table.keys), len(np.unique(table.ids)), *numbers)
+        return ClusterFigures(
+            table.runs, len(table.keys), len(np.unique(table.ids)), *numbers
+        )
 
     def changes(self, at_once: int = ROWS_AT_ONCE) -> Iterator[dict[str, list[Any]]]:
         """Yield the table of changes (id, change, old_id and key) in parts; the first may be empty.
@@ -188,7 +194,9 @@ def update_clusters(
 
     The row d connects the two groups. Then a is removed, and what is left falls apart.
 
-    >>> second = update_clusters(first.table, ["a", "b", "c", "d"], np.array([0, 0, 0, 0]))
+    >>> second = update_clusters(
+    ...     first.table, ["a", "b", "c", "d"], np.array([0, 0, 0, 0])
+    ... )
     >>> second.table.ids.tolist(), next(second.changes())["change"]
     ([1, 1, 1, 1], ['merged', 'joined'])
     >>> third = update_clusters(second.table, ["b", "c", "d"], np.array([0, 1, 1]))
@@ -212,8 +220,12 @@ def update_clusters(
         present[:earlier_count] = False
         present[row_nodes] = True
     else:
-        edges.append((np.arange(earlier_count, dtype=np.int64), _first_of_each(earlier.ids)))
-    first_ends, second_ends = (np.concatenate(ends) for ends in zip(*edges, strict=True))
+        edges.append(
+            (np.arange(earlier_count, dtype=np.int64), _first_of_each(earlier.ids))
+        )
+    first_ends, second_ends = (
+        np.concatenate(ends) for ends in zip(*edges, strict=True)
+    )
     groups = components(first_ends, second_ends, len(names))
     return _named(earlier, names, groups, present)
 
@@ -231,7 +243,9 @@ def _named(
     claimants = groups[present_rows[first]]
     best = np.full(n, _NONE, np.int64)
     np.minimum.at(best, claimants, claimed)
-    unnamed = np.flatnonzero(present & (groups == np.arange(n, dtype=np.int64)) & (best == _NONE))
+    unnamed = np.flatnonzero(
+        present & (groups == np.arange(n, dtype=np.int64)) & (best == _NONE)
+    )
     best[unnamed] = earlier.next_id + np.arange(len(unnamed), dtype=np.int64)
     ids = np.where(present, best[groups], 0)
 

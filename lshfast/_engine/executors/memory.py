@@ -169,7 +169,12 @@ def dedup(
     --------
     >>> import lshfast
     >>> result = lshfast.dedup(
-    ...     ["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog", ""],
+    ...     [
+    ...         "the cat sat on the mat today",
+    ...         "The cat sat on the mat, today!",
+    ...         "a dog",
+    ...         "",
+    ...     ],
     ...     keys=["a", "b", "c", "d"],
     ... )
     >>> result.keep.tolist()
@@ -193,7 +198,10 @@ def dedup(
     Remove the duplicates of each day's texts, and of the texts of all days before:
 
     >>> seen = lshfast.LSHIndex(shingles="word:5")
-    >>> days = [["the cat sat on the mat today", "a dog"], ["A dog!", "a bird sat there"]]
+    >>> days = [
+    ...     ["the cat sat on the mat today", "a dog"],
+    ...     ["A dog!", "a bird sat there"],
+    ... ]
     >>> for number, day in enumerate(days):
     ...     names = [f"{number}/{row}" for row in range(len(day))]
     ...     print(lshfast.dedup(day, keys=names, against=seen, add=True).removed)
@@ -221,7 +229,9 @@ def dedup(
         progress=progress,
     )
     if record.max_removed is not None:
-        check_result(record.max_removed, part.result(clock, keys=names, read=len(items)), values)
+        check_result(
+            record.max_removed, part.result(clock, keys=names, read=len(items)), values
+        )
     if against is not None and add:
         with clock.stage("index"):
             rows = range(len(items)) if names is None else names
@@ -318,7 +328,9 @@ def _items_and_plan(source: Any, options: Options) -> tuple[ItemsInMemory, AnyPl
     """Return the items of a caller, and the plan of a run over them."""
     kind = options.kind
     if kind is not None and kind not in get_args(Kind):
-        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+        raise ValueError(
+            f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}"
+        )
     source = collected(source)
     plan = plan_for(kind_in_memory(source, kind), options.picked(NAMES_OF_PLAN))
     return kind_of(plan).hold(source, plan, kind)
@@ -341,9 +353,13 @@ def value_codes(by: Any, n: int) -> ValueCodes:
     try:
         values = objects_of(None if isinstance(by, (str, bytes)) else by, "by")
     except TypeError:
-        raise TypeError(f"by must be a sequence with one value per text, not {by!r}") from None
+        raise TypeError(
+            f"by must be a sequence with one value per text, not {by!r}"
+        ) from None
     if len(values) != n:
-        raise ValueError(f"by must have one value per text: {n} values, not {len(values)}")
+        raise ValueError(
+            f"by must have one value per text: {n} values, not {len(values)}"
+        )
     return ValueCodes("value", values)
 
 
@@ -354,7 +370,9 @@ def key_list(keys: Any, n: int) -> list[Any]:
     try:
         names = objects_of(keys, "keys")
     except TypeError:
-        raise TypeError(f"keys must be a sequence with one key per text, not {keys!r}") from None
+        raise TypeError(
+            f"keys must be a sequence with one key per text, not {keys!r}"
+        ) from None
     if len(names) != n:
         raise ValueError(f"keys must have one key per text: {n} keys, not {len(names)}")
     seen: dict[Any, int] = {}
@@ -362,7 +380,11 @@ def key_list(keys: Any, n: int) -> list[Any]:
         try:
             first = seen.setdefault(key, row)
         except TypeError:
-            raise TypeError(f"keys must be hashable, not {key!r}, that of texts[{row}]") from None
+            raise TypeError(
+                f"keys must be hashable, not {key!r}, that of texts[{row}]"
+            ) from None
         if first != row:
-            raise ValueError(f"keys must differ: {key!r} is the key of texts {first} and {row}")
+            raise ValueError(
+                f"keys must differ: {key!r} is the key of texts {first} and {row}"
+            )
     return names

@@ -116,9 +116,8 @@ class PointForecast:
         plan = self.plan
         name = SIMILARITY_NAMES[self.plan.measure]
         measure = plan.measure if plan.kind == "vector" else plan.measure.capitalize()
-        bound = (
-            f"{measure} {name} at {'most' if is_distance(plan.measure) else 'least'} {plan.bound:g}"
-        )
+        side = "most" if is_distance(plan.measure) else "least"
+        bound = f"{measure} {name} at {side} {plan.bound:g}"
         about = "for" if self.rows is None else "about"
         head = [f"{about} {self._items()}; {bound}"]
         if len(self.measured) and plan.measure != "tanimoto":
@@ -130,7 +129,9 @@ class PointForecast:
                 f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)"
             )
         elif self.format is None:
-            head.append(f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)")
+            head.append(
+                f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)"
+            )
         if self.advice:
             head.append(f"note: {self.advice}")
         return [
@@ -150,9 +151,8 @@ class PointForecast:
         if self.format is None:
             size = f"about {counted(round(self.words / ELEMENT_WORDS), 'element')}"
         else:
-            size = (
-                f"{self.format.dim:,} {'bits' if self.plan.kind == 'code' else self.format.dtype}"
-            )
+            unit = "bits" if self.plan.kind == "code" else self.format.dtype
+            size = f"{self.format.dim:,} {unit}"
         return f"{counted(self.count, singular(self.plan.kind))} of {size}"
 
     def _runs(self) -> list[str]:
@@ -175,9 +175,8 @@ class PointForecast:
     def _of_index(self) -> list[str]:
         """Return how an index searches."""
         if isinstance(self.index, Bands):
-            bands = (
-                f"{counted(self.index.bands, 'band')} of {counted(self.index.rows_per_band, 'row')}"
-            )
+            rows = counted(self.index.rows_per_band, "row")
+            bands = f"{counted(self.index.bands, 'band')} of {rows}"
             return [
                 f"index: {bands}, {self.index.slots} of {NUM_PERM} slots, which estimate the "
                 "similarity"
@@ -188,7 +187,9 @@ class PointForecast:
                 "threshold"
             ]
         if self.index is None:
-            compared = f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
+            compared = (
+                f"a query is compared with about {self._compared(self.plan.bound):,.0f}"
+            )
             return [f"index: codes in the order of their ones; {compared}"]
         room = (
             f", with room for {GROWTH} times the rows"
@@ -217,7 +218,11 @@ class PointForecast:
         lines = [f"{name:>10}{'one hash':>11}{'dedup':>10}{'index':>10}"]
         for value in self._steps():
             distance = replace(plan, bound=value).distance_of(self.format)
-            run = "" if self.buckets is None else f"{self.buckets.probability(distance):.4f}"
+            run = (
+                ""
+                if self.buckets is None
+                else f"{self.buckets.probability(distance):.4f}"
+            )
             index = "1.0000" if self.format is not None else ""
             if isinstance(self.index, NeighborsPlan):
                 index = f"{float(self.index.recall_at(distance)):.4f}"
@@ -244,11 +249,17 @@ class PointForecast:
             return sorted({*SIMILARITIES, bound})
         assert self.format is not None
         if self.plan.kind == "code":
-            return sorted({*(float(bits) for bits in BITS if bits <= self.format.dim), bound})
-        return sorted({min(multiple * bound, self.format.longest) for multiple in MULTIPLES})
+            return sorted(
+                {*(float(bits) for bits in BITS if bits <= self.format.dim), bound}
+            )
+        return sorted(
+            {min(multiple * bound, self.format.longest) for multiple in MULTIPLES}
+        )
 
     def _mark(self, value: float) -> str:
-        return f"  <- {bound_name(self.plan.measure)}" if value == self.plan.bound else ""
+        return (
+            f"  <- {bound_name(self.plan.measure)}" if value == self.plan.bound else ""
+        )
 
     def _memory(self) -> list[str]:
         """Return the memory of a run and of an index."""
@@ -266,17 +277,24 @@ class PointForecast:
         if chosen.complete or chosen.bands is not None:
             parts["dedup"] = chosen.memory_for(self.count, words, True) + self.values
         if chosen.bands is not None and chosen.kind != "code":
-            parts["dedup --memory"] = chosen.memory_for(self.count, words, False) + self.values
+            parts["dedup --memory"] = (
+                chosen.memory_for(self.count, words, False) + self.values
+            )
         if isinstance(self.index, Bands):
             entry = 8 * NUM_PERM + TABLE_BYTES * self.index.bands + KEY_BYTES
         if self.format is not None or self.index is not None:
             parts["an index"] = self.count * entry + more
-        lines = [f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()]
+        lines = [
+            f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()
+        ]
         return ["memory, about", *lines]
 
 
 def forecast_points(
-    inputs: Inputs | None, plan: PointPlan, rows: int | None = None, dim: int | None = None
+    inputs: Inputs | None,
+    plan: PointPlan,
+    rows: int | None = None,
+    dim: int | None = None,
 ) -> PointForecast:
     """Return what a run over points will do, from a sample of the inputs, or else from their number
     and dimension.
@@ -305,7 +323,9 @@ def forecast_points(
         most = MAX_BITS if plan.kind == "code" else 2 * (MOST_WORDS - 1)
         assumed = DIMS["vector" if plan.kind == "vector" else plan.measure]
         dim = assumed if dim is None else check_int("dim", dim, 1, most)
-        format = PointFormat(METRICS.get(plan.measure, plan.measure), dim, "float32", None)
+        format = PointFormat(
+            METRICS.get(plan.measure, plan.measure), dim, "float32", None
+        )
         measured = np.empty(0)
         distances = assumed_distances(format)
     else:
@@ -334,11 +354,22 @@ def forecast_points(
         index = None
         shares = shares_of_ones(format.dim, None if inputs is None else ones(words))
     return PointForecast(
-        plan, format, format.measure.words, rows, buckets, index, shares, measured, values, advice
+        plan,
+        format,
+        format.measure.words,
+        rows,
+        buckets,
+        index,
+        shares,
+        measured,
+        values,
+        advice,
     )
 
 
-def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> PointForecast:
+def _forecast_sets(
+    inputs: Inputs | None, plan: PointPlan, rows: int | None
+) -> PointForecast:
     """Return what a run over weighted sets will do; see `forecast_points`."""
     values = 0
     words = ELEMENT_WORDS * ELEMENTS
@@ -347,27 +378,43 @@ def _forecast_sets(inputs: Inputs | None, plan: PointPlan, rows: int | None) -> 
     if inputs is not None:
         first, _, rows, values = _sample(inputs, plan)
         counts: Any = first.counts
-        sets = HeldSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words)
+        sets = HeldSets(
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words
+        )
         words = sets.row_words
         drawn = SampledSets.of(sets, np.arange(len(sets), dtype=np.int64), plan)
         measured = drawn.distances
         sample = drawn if len(measured) else sample
     buckets = (
-        None if plan.complete else plan_set_buckets(plan, 10**6 if rows is None else rows, sample)
+        None
+        if plan.complete
+        else plan_set_buckets(plan, 10**6 if rows is None else rows, sample)
     )
     return PointForecast(
-        plan, None, words, rows, buckets, bands_of_new(plan), np.empty(0), measured, values
+        plan,
+        None,
+        words,
+        rows,
+        buckets,
+        bands_of_new(plan),
+        np.empty(0),
+        measured,
+        values,
     )
 
 
-def _sample(inputs: Inputs, plan: PointPlan, **options: Any) -> tuple[PointBatch, Any, int, int]:
+def _sample(
+    inputs: Inputs, plan: PointPlan, **options: Any
+) -> tuple[PointBatch, Any, int, int]:
     """Return the first rows of inputs, their reader, about how many there are, and bytes for the
     values of `by`.
     """
     corpus, reader = replace(inputs, id_column=None).open_kind(plan, **options)
     first: Any = next(corpus.batches(), None)
     if first is None or not len(first.texts.words):
-        raise ValueError(f"there is no {singular(plan.kind)} at the beginning of the inputs")
+        raise ValueError(
+            f"there is no {singular(plan.kind)} at the beginning of the inputs"
+        )
     rows = round(len(first.texts) * corpus.total_bytes / max(1, first.source_bytes))
     return first.texts, reader, rows, bytes_of_values(corpus.by, rows)
 
@@ -377,11 +424,15 @@ def assumed_distances(format: PointFormat) -> Float64Array:
     depend on the data.
     """
     normal = NormalDist()
-    steps = np.array([normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64)
+    steps = np.array(
+        [normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64
+    )
     if format.metric == "angle":
         return np.arccos(np.clip(steps / math.sqrt(format.dim), -1, 1))
     if format.metric == "hamming":
-        return np.clip(np.rint(format.dim / 2 + steps * math.sqrt(format.dim) / 2), 0, format.dim)
+        return np.clip(
+            np.rint(format.dim / 2 + steps * math.sqrt(format.dim) / 2), 0, format.dim
+        )
     return np.empty(0)
 
 
@@ -404,11 +455,16 @@ def share_read(shares: Float64Array, similarity: float) -> float:
 
     Examples
     --------
-    >>> share_read(np.array([0, 0.5, 0.5]), 0.6), share_read(np.array([0, 0.5, 0.5]), 0.5)
+    >>> (
+    ...     share_read(np.array([0, 0.5, 0.5]), 0.6),
+    ...     share_read(np.array([0, 0.5, 0.5]), 0.5),
+    ... )
     (0.5, 1.0)
     """
     numbers = np.arange(len(shares), dtype=np.int64)
     below = np.concatenate([[0], np.cumsum(shares, dtype=np.float64)])
     low = np.ceil(numbers * similarity - 1e-9).astype(np.int64)
-    high = np.minimum(np.floor(numbers / similarity + 1e-9), len(shares) - 1).astype(np.int64)
+    high = np.minimum(np.floor(numbers / similarity + 1e-9), len(shares) - 1).astype(
+        np.int64
+    )
     return float(shares @ (below[high + 1] - below[low]))

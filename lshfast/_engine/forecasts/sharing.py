@@ -98,7 +98,9 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
         seen &= copy_of == np.arange(len(texts), dtype=np.int64)
         return Sharing(int(seen.sum()) / n, int(sizes[seen].sum()) / total)
     counted = inner if inner.any() else np.ones(len(texts), np.bool_)
-    beyond = n - float(_with_neighbors(np.bincount(sample.places))[places[counted]].mean())
+    beyond = n - float(
+        _with_neighbors(np.bincount(sample.places))[places[counted]].mean()
+    )
     part = beyond / (rows - n + beyond)
     if n * part < LEAST_MEETING:
         return None
@@ -117,7 +119,9 @@ def _met(keys: UInt64Array, places: Int64Array) -> tuple[Int64Array, Int64Array]
     far = np.zeros(len(keys), np.int64)
     width = int(places.max(initial=0)) + 2
     for band in range(keys.shape[1]):
-        _, bucket, sizes = np.unique(keys[:, band], return_inverse=True, return_counts=True)
+        _, bucket, sizes = np.unique(
+            keys[:, band], return_inverse=True, return_counts=True
+        )
         cells, own, counts = np.unique(
             bucket * width + places, return_inverse=True, return_counts=True
         )
@@ -158,7 +162,9 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
     """
     if not met.any():
         return 0.0, 1.0
-    frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / len(met)
+    frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / len(
+        met
+    )
     most = MOST_MET * MOST_MET
     grid = np.geomspace(most, most / part, GRID).astype(np.int64)
     partners = np.union1d(np.arange(1, most, dtype=np.int64), grid)
@@ -166,19 +172,27 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
     meets[0] = (1 - part) ** partners
     for count in range(1, MOST_MET):
         meets[count] = (
-            meets[count - 1] * np.maximum(0, partners - count + 1) / count * part / (1 - part)
+            meets[count - 1]
+            * np.maximum(0, partners - count + 1)
+            / count
+            * part
+            / (1 - part)
         )
     meets[MOST_MET] = np.maximum(0.0, 1 - meets[:MOST_MET].sum(axis=0))
     many = np.diff(partners, prepend=0)
 
     def uniform(values: Float64Array) -> Float64Array:
         """Return the means of values from 1 to each number of partners."""
-        return np.asarray(np.cumsum(values * many, axis=-1, dtype=np.float64) / partners)
+        return np.asarray(
+            np.cumsum(values * many, axis=-1, dtype=np.float64) / partners
+        )
 
     chances = np.hstack([np.eye(MOST_MET + 1, 1), uniform(meets)])
     weights = np.full(chances.shape[1], 1 / chances.shape[1], np.float64)
     for _ in range(min(MOST_STEPS, max(STEPS, round(4 / part)))):
-        weights *= (frequency / np.maximum(chances @ weights, np.finfo(np.float64).tiny)) @ chances
+        weights *= (
+            frequency / np.maximum(chances @ weights, np.finfo(np.float64).tiny)
+        ) @ chances
     # A row with partners meets a part of one at least.
     some = min(float(1 - weights[0]), float(met.mean()) / part)
     shared = weights[1:] / max(weights[1:].sum(), np.finfo(np.float64).tiny)

@@ -147,15 +147,17 @@ def forecast(
     files. With `time.process_time` as the clock, the seconds are those of all processors.
     """
     corpus = replace(inputs, id_column=None, on_error="skip").open()
-    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="lshfast-", ignore_cleanup_errors=True
+    ) as folder:
         places = has_places(corpus)
         steps = (_of_lines if places else _of_beginnings)(corpus, plan, folder, clock)
         if steps is None:
             return None
         scale = corpus.total_bytes / steps.source_bytes
-        rows, nbytes, longest, shared = (_sampled_lines if places else _sampled_beginnings)(
-            corpus, plan, folder, steps
-        )
+        rows, nbytes, longest, shared = (
+            _sampled_lines if places else _sampled_beginnings
+        )(corpus, plan, folder, steps)
         ids = inputs.id_column is not None
         by = inputs.by is not None
         budget = Budget(memory, plan, ids=ids, parquet=reads_parquet(corpus), by=by)
@@ -172,7 +174,9 @@ def forecast(
     )
 
     def expected(value: Callable[[float], float]) -> Expected:
-        return Expected(None if shared is None else value(shared.nbytes), value(0), value(1))
+        return Expected(
+            None if shared is None else value(shared.nbytes), value(0), value(1)
+        )
 
     return Forecast(
         rows,
@@ -233,15 +237,21 @@ def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _S
     """Sketch the lines of places that are chosen at random."""
     count = place_count(corpus)
     rows = round(steps.rows)
-    wanted = min(count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES)
-    places = np.sort(np.random.default_rng(1).choice(count, wanted, replace=False)).astype(np.int64)
+    wanted = min(
+        count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES
+    )
+    places = np.sort(
+        np.random.default_rng(1).choice(count, wanted, replace=False)
+    ).astype(np.int64)
     found = list[Sample]()
     secret = draw_secret()
     for some, sample in corpora_of_places(corpus, places, folder):
         keys, marks = _sketches(text_batches(sample), plan, secret)
         lengths = [end - start for start, end in map(sample.span, range(len(some)))]
         found.append(
-            Sample(keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_))
+            Sample(
+                keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)
+            )
         )
     return _sampled(found, corpus.total_bytes / bytes_of(corpus, places))
 
@@ -262,7 +272,9 @@ def _sampled(samples: list[Sample], scale: float) -> _Sampled:
     return _Sampled(rows, nbytes, longest, sharing(whole, rows))
 
 
-def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
+def _of_beginnings(
+    corpus: Corpus, plan: Plan, folder: str, clock: Timer
+) -> _Steps | None:
     """Measure the steps on the first megabytes of several files."""
     order = files_in_random_order(corpus)
     nbytes = PLACES * PLACE_BYTES
@@ -292,11 +304,19 @@ def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _St
     again = reading + _best(clock, lambda: _part(texts, plan, folder))
     scale = corpus.total_bytes / source_bytes
     return _Steps(
-        len(texts) * scale, texts.nbytes * scale, source_bytes, first, 0.0, again, COPYING * reading
+        len(texts) * scale,
+        texts.nbytes * scale,
+        source_bytes,
+        first,
+        0.0,
+        again,
+        COPYING * reading,
     )
 
 
-def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _Sampled:
+def _sampled_beginnings(
+    corpus: Corpus, plan: Plan, folder: str, steps: _Steps
+) -> _Sampled:
     """Sketch the beginnings of files in random order."""
     rows = round(steps.rows)
     order = files_in_random_order(corpus)
@@ -316,11 +336,17 @@ def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) 
             if beginning.complete
             else np.arange(n, dtype=np.int64) * 4 // max(1, n)
         )
-        inner = np.ones(n, np.bool_) if beginning.complete else (quarters == 1) | (quarters == 2)
+        inner = (
+            np.ones(n, np.bool_)
+            if beginning.complete
+            else (quarters == 1) | (quarters == 2)
+        )
         found.append(Sample(keys, marks, quarters + (6 * number + 1), inner))
         source_bytes += beginning.source_bytes
         wanted -= int(marks.nbytes.sum())
-        if source_bytes and (source_bytes > MOST_SAMPLED or (wanted <= 0 and number + 1 >= PLACES)):
+        if source_bytes and (
+            source_bytes > MOST_SAMPLED or (wanted <= 0 and number + 1 >= PLACES)
+        ):
             break
     return _sampled(found, corpus.total_bytes / source_bytes)
 
@@ -337,7 +363,9 @@ def _sketches(
         return plan.bands.keys(piece.signatures), RowMarks.of(piece, keyed)
 
     found = list(sketched(batches, plan, Clock(), finish))
-    keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(own for own, _ in found)])
+    keys = np.concatenate(
+        [np.empty((0, plan.bands.bands), np.uint64), *(own for own, _ in found)]
+    )
     return keys, RowMarks.concatenated([own for _, own in found])
 
 

@@ -49,7 +49,10 @@ EXPECTED = "mean number of entries in the buckets of a query, counted in each ba
 
 @contextmanager
 def opened_any(
-    path: str, mode: Mode = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+    path: str,
+    mode: Mode = "r",
+    on_duplicate: OnDuplicate = "error",
+    verify: bool | None = None,
 ) -> Iterator[OpenedIndex]:
     """Open the index in a file, of any kind; nothing is written at the end of the block."""
     from lshfast.index.index_file import any_index
@@ -130,7 +133,9 @@ class IndexSummary(Account):
             for name, count in counts.items()
             if count or name in ("added", "rejected")
         ]
-        yield figure("read", self.read, " + ".join(parts), empty_note(self.empty, self.measure))
+        yield figure(
+            "read", self.read, " + ".join(parts), empty_note(self.empty, self.measure)
+        )
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
         replaced = "replaced the file before" if self.overwritten else ""
         if self.bound is not None:
@@ -172,7 +177,9 @@ def plan_of_build(
     bounds = {"threshold": plan_options.get("threshold"), "radius": radius}
     for name, value in bounds.items():
         if value is not None:
-            raise ValueError(f"k chooses the bound by the vectors: leave out k or {name} ({value})")
+            raise ValueError(
+                f"k chooses the bound by the vectors: leave out k or {name} ({value})"
+            )
     kind = inputs.kind_of_items()
     if kind != "vector":
         raise ValueError(
@@ -227,7 +234,9 @@ def build_index(
 
     index, index_class, format = kind_of(plan).new_index(path, plan, on_duplicate)
     job = _job(path, inputs, overwrite)
-    corpus, points = inputs.open_kind(plan, format=format, unique_ids=on_duplicate == "error")
+    corpus, points = inputs.open_kind(
+        plan, format=format, unique_ids=on_duplicate == "error"
+    )
     job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
     check_index_target(path, overwrite, index_class)
@@ -237,7 +246,9 @@ def build_index(
     with job.writing("save"):
         job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    summary = replace(_summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten)
+    summary = replace(
+        _summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten
+    )
     if k is not None and isinstance(index, ItemIndex):
         return replace(summary, k=k, bound=index.plan(measure=plan.measure).bound)
     return summary
@@ -260,7 +271,9 @@ def add_to_index(
     job = _job(path, inputs, overwrite)
     with opened_any(path, "r+", on_duplicate) as index:
         plan = plan_of_any(index, path, inputs.kind, threads)
-        corpus, points = open_for(index, inputs, plan, unique_ids=on_duplicate == "error")
+        corpus, points = open_for(
+            index, inputs, plan, unique_ids=on_duplicate == "error"
+        )
         job.add(corpus)
         job.check()
         before = len(index)
@@ -271,7 +284,9 @@ def add_to_index(
         return _summary(index, path, corpus, plan, empty, before, job)
 
 
-def plan_of_any(index: OpenedIndex, path: str, kind: Kind | None, threads: int | None) -> AnyPlan:
+def plan_of_any(
+    index: OpenedIndex, path: str, kind: Kind | None, threads: int | None
+) -> AnyPlan:
     """Return the plan of rows that are added or looked up; `kind` is the user's choice."""
     if index.holds == "set":
         with naming(path):
@@ -284,7 +299,9 @@ def open_for(
     index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **options: Any
 ) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    corpus, points = inputs.open_kind(plan, format=getattr(index, "format", None), **options)
+    corpus, points = inputs.open_kind(
+        plan, format=getattr(index, "format", None), **options
+    )
     if isinstance(index, ItemIndex) and points is not None:
         index.check_reader(points)
     return corpus, points
@@ -306,11 +323,19 @@ def _fill(
 ) -> int:
     """Insert all rows of a corpus, and return the number of empty rows."""
     with job.reading(corpus):
-        return kind_of(plan).fill_index(index, name, corpus, plan, points, job, progress, k)
+        return kind_of(plan).fill_index(
+            index, name, corpus, plan, points, job, progress, k
+        )
 
 
 def _summary(
-    index: OpenedIndex, path: str, corpus: Corpus, plan: AnyPlan, empty: int, before: int, job: Job
+    index: OpenedIndex,
+    path: str,
+    corpus: Corpus,
+    plan: AnyPlan,
+    empty: int,
+    before: int,
+    job: Job,
 ) -> IndexSummary:
     added = len(index) - before
     left_out = 0 if kind_of(plan).empty_are_entries else empty
@@ -372,7 +397,9 @@ def _own_keys(path: str, index: OpenedIndex, keys: Iterable[str]) -> Column:
     for key in digits:
         if not re.fullmatch("[+-]?[0-9]+", key):
             raise DataError(
-                path, None, f"key {key!r}: the keys of this index are integers; nothing was removed"
+                path,
+                None,
+                f"key {key!r}: the keys of this index are integers; nothing was removed",
             )
     return as_column(map(int, digits))
 

@@ -169,7 +169,11 @@ class ItemIndex(ABC, Generic[Made]):
 
     @abstractmethod
     def answers(
-        self, points: Any, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+        self,
+        points: Any,
+        plan: PointPlan,
+        k: int | None = None,
+        apart: Apart = NOT_APART,
     ) -> ItemAnswers:
         """Return the entries within the bound of each item, or the k nearest of them, the nearest
         first; only those that are apart.
@@ -195,7 +199,9 @@ class ItemIndex(ABC, Generic[Made]):
         rows = [np.empty(0, np.int64)]
         keys = list[Any]()
         values = [np.empty(0)]
-        for places, points in self.pieces_of(items, np.arange(len(items), dtype=np.int64), plan):
+        for places, points in self.pieces_of(
+            items, np.arange(len(items), dtype=np.int64), plan
+        ):
             found = self.answers(points, plan, k=1)
             rows.append(places[np.flatnonzero(np.diff(found.offsets))])
             keys += found.keys
@@ -204,7 +210,9 @@ class ItemIndex(ABC, Generic[Made]):
 
     # ---- changing ----
 
-    def add(self, numbers: Int64Array, words: UInt64Array, plan: PointPlan, corpus: Corpus) -> int:
+    def add(
+        self, numbers: Int64Array, words: UInt64Array, plan: PointPlan, corpus: Corpus
+    ) -> int:
         """Insert items under the keys of their rows, and return the number of entries that are new
         or replaced.
         """
@@ -214,7 +222,9 @@ class ItemIndex(ABC, Generic[Made]):
             added += self._add(numbers[some], self.points_of(words[some]), plan, corpus)
         return added
 
-    def _add(self, numbers: Int64Array, points: Any, plan: PointPlan, corpus: Corpus) -> int:
+    def _add(
+        self, numbers: Int64Array, points: Any, plan: PointPlan, corpus: Corpus
+    ) -> int:
         return add_entries(
             partial(self.insert, threads=plan.threads),
             self.key_kind,
@@ -237,7 +247,10 @@ class ItemIndex(ABC, Generic[Made]):
         """
         self.begin(items.format, plan, len(places))
         pieces = self.pieces_of(items, places, plan)
-        return sum(self._add(items.numbers[some], points, plan, corpus) for some, points in pieces)
+        return sum(
+            self._add(items.numbers[some], points, plan, corpus)
+            for some, points in pieces
+        )
 
     def contains(self, keys: Column) -> BoolArray:
         """Return which keys are in the index."""
@@ -250,7 +263,9 @@ class ItemIndex(ABC, Generic[Made]):
 
     # ---- files ----
 
-    def save(self, path: str, *, overwrite: bool = False, progress: Progress | None = None) -> None:
+    def save(
+        self, path: str, *, overwrite: bool = False, progress: Progress | None = None
+    ) -> None:
         """Write the index; the file gets its name when it is complete."""
         if self.index is not None:
             self._made.save(path, overwrite=overwrite, progress=progress)

@@ -19,7 +19,13 @@ from lshfast._common.choices import ItemMeasure, Kind, PointKind, usual_measure
 from lshfast._common.image_hashes import ImageHash, check_same_hash
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast._engine.indexes.items import BATCH_ROWS, NOT_APART, Apart, ItemAnswers, ItemIndex
+from lshfast._engine.indexes.items import (
+    BATCH_ROWS,
+    NOT_APART,
+    Apart,
+    ItemAnswers,
+    ItemIndex,
+)
 from lshfast._engine.indexes.run_indexes import POINTS, Indexes, naming
 from lshfast._items.held_points import release
 from lshfast._items.items import PointReader
@@ -107,15 +113,21 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     ) -> PointPlan:
         count = sum(map(len, words))
         if k >= count:
-            raise ValueError(f"k must be less than the number of vectors, {count:,}, not {k}")
+            raise ValueError(
+                f"k must be less than the number of vectors, {count:,}, not {k}"
+            )
         every = np.concatenate(words)
         if count > SAMPLE_POINTS:
             every = every[
-                np.random.default_rng(plan.seed).choice(count, SAMPLE_POINTS, replace=False)
+                np.random.default_rng(plan.seed).choice(
+                    count, SAMPLE_POINTS, replace=False
+                )
             ]
         self.sample = PointSample(format, every, plan.seed)
         radius = self.sample.radius_for(k, count)
-        return replace(plan, bound=math.cos(radius) if plan.measure == "cosine" else radius)
+        return replace(
+            plan, bound=math.cos(radius) if plan.measure == "cosine" else radius
+        )
 
     # ---- plans ----
 
@@ -141,9 +153,15 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             if not given and is_distance(measure):
                 radius = 1.0  # replaced below
             plan = make_point_plan(
-                self.of, measure=measure, threshold=threshold, radius=radius, threads=threads
+                self.of,
+                measure=measure,
+                threshold=threshold,
+                radius=radius,
+                threads=threads,
             )
-            return plan if given else replace(plan, bound=self._bound(measure, unbounded))
+            return (
+                plan if given else replace(plan, bound=self._bound(measure, unbounded))
+            )
 
     def check_reader(self, reader: AnyReader) -> None:
         with naming(self.name):
@@ -179,7 +197,11 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         return self.format.points_of(words)
 
     def answers(
-        self, points: Any, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+        self,
+        points: Any,
+        plan: PointPlan,
+        k: int | None = None,
+        apart: Apart = NOT_APART,
     ) -> ItemAnswers:
         is_apart = None
         if apart != NOT_APART:
@@ -188,10 +210,14 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                 return apart.marks(self._reported(plan, values))
 
         if k is None:
-            found = self._made.search_bound(points, plan.measure, plan.bound, plan.threads)
+            found = self._made.search_bound(
+                points, plan.measure, plan.bound, plan.threads
+            )
         else:
             unbounded = plan.bound in UNBOUNDED
-            found = self._made.search_nearest(points, k, is_apart, unbounded, plan.threads)
+            found = self._made.search_nearest(
+                points, k, is_apart, unbounded, plan.threads
+            )
         values = self._reported(plan, found.values)
         within: BoolArray = (
             values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
@@ -201,7 +227,9 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         keys = listed(found.keys)
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
-        offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[found.offsets]
+        offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[
+            found.offsets
+        ]
         return ItemAnswers(offsets, keys, values[within])
 
     def _reported(self, plan: PointPlan, values: Any) -> Float64Array:
@@ -230,9 +258,13 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         unit = "bits" if plan.kind == "code" else "coordinates"
         self._check_kind(plan.kind)
         if plan.measure not in self.measures:
-            raise ValueError(f"the measure of this index is {self.measures[0]}, not {plan.measure}")
+            raise ValueError(
+                f"the measure of this index is {self.measures[0]}, not {plan.measure}"
+            )
         if own.dim != format.dim:
-            raise ValueError(f"the {unit} of this index are {own.dim}, not {format.dim}")
+            raise ValueError(
+                f"the {unit} of this index are {own.dim}, not {format.dim}"
+            )
         self._check_hash(format.image_hash)
         self._made.check_promise(plan.distance_of(format))
 
@@ -245,12 +277,16 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         return f"{self._made.about()}\n{self._made.stats()}"
 
 
-def point_index(name: str, index: IndexOfPoints, on_duplicate: OnDuplicate) -> PointIndex:
+def point_index(
+    name: str, index: IndexOfPoints, on_duplicate: OnDuplicate
+) -> PointIndex:
     """Return an index of points that was opened, as runs and commands use it."""
     return PointIndex(name, index, on_duplicate, type(index))
 
 
-def new_point_index(name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> PointIndex:
+def new_point_index(
+    name: str, plan: PointPlan, on_duplicate: OnDuplicate
+) -> PointIndex:
     """Return an index that is made when the format of its points is known."""
     return PointIndex(name, None, on_duplicate, class_for(plan))
 

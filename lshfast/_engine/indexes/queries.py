@@ -76,7 +76,9 @@ class QuerySummary(Account):
         name = SIMILARITY_NAMES[self.measure]
         ends = ("most", "least") if is_distance(self.measure) else ("least", "most")
         limits = zip(ends, (self.bound, self.apart), strict=True)
-        within = " and ".join(f"at {end} {limit:g}" for end, limit in limits if limit is not None)
+        within = " and ".join(
+            f"at {end} {limit:g}" for end, limit in limits if limit is not None
+        )
         bound = f"{'estimated ' * estimated}{name}: {within}" if within else ""
         yield figure("read", self.read, rejected, empty_note(self.empty, self.measure))
         yield figure("matched", self.matched, "rows that are similar to an entry")
@@ -84,7 +86,11 @@ class QuerySummary(Account):
         if self.bound is not None:
             of = "candidates" if estimated else "entries"
             before = ", before estimates are compared" if estimated else ""
-            yield figure("recall", f"{self.recall:.4f}", f"of {of} exactly at that {name}{before}")
+            yield figure(
+                "recall",
+                f"{self.recall:.4f}",
+                f"of {of} exactly at that {name}{before}",
+            )
 
 
 def query_one(
@@ -157,10 +163,15 @@ def query_files(
         name = SIMILARITY_NAMES[search.plan.measure]
         table = Answers([], [], [], name)
         row = empty = matched = matches = 0
-        with job.reading(corpus), closing(search.every(corpus, job, progress)) as pieces:
+        with (
+            job.reading(corpus),
+            closing(search.every(corpus, job, progress)) as pieces,
+        ):
             for entries in pieces:
                 counts = np.diff(entries.offsets)
-                rows = np.repeat(np.arange(row, row + len(counts), dtype=np.int64), counts).tolist()
+                rows = np.repeat(
+                    np.arange(row, row + len(counts), dtype=np.int64), counts
+                ).tolist()
                 keys = [corpus.key(row) for row in rows]
                 answers = Answers(keys, entries.keys, entries.values, name)
                 if output is None:
@@ -174,7 +185,11 @@ def query_files(
                 matches += len(entries.keys)
         if output:
             columns = {"key": table.keys, "match": table.matches, name: table.values}
-            kinds = {"key": id_kind(corpus), "match": ARROW_KINDS[index.key_kind], name: "double"}
+            kinds = {
+                "key": id_kind(corpus),
+                "match": ARROW_KINDS[index.key_kind],
+                name: "double",
+            }
             with job.writing():
                 job.write(output, columns, kinds)
         return job.account(
@@ -186,6 +201,8 @@ def query_files(
             faults=list(corpus.rejected),
             measure=search.plan.measure,
             bound=search.bound,
-            apart=search.apart.most if search.apart.least is None else search.apart.least,
+            apart=search.apart.most
+            if search.apart.least is None
+            else search.apart.least,
             recall=search.recall,
         )

@@ -132,8 +132,13 @@ class Indexes:
         self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
     ) -> int:
         """Insert rows of a corpus, and return the number of entries that are new or replaced."""
-        parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
-        return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
+        parts = (
+            rows[start : start + BATCH_ROWS]
+            for start in range(0, len(rows), BATCH_ROWS)
+        )
+        return sum(
+            add_rows(index, self.name, corpus, part, signatures[part]) for part in parts
+        )
 
 
 @contextmanager
@@ -193,7 +198,9 @@ def plan_of_items(
     return plan_for(kind, plan_options)
 
 
-def plan_against(path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any) -> Plan:
+def plan_against(
+    path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any
+) -> Plan:
     """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
     with opened_index(path) as index, naming(path):
         return plan_of_index(index.parameters, given, kind=kind, **others)
@@ -229,7 +236,9 @@ def opened_weighted(
     """Open the index of weighted sets in a file; the end of the block writes nothing."""
     with opened_index(path, mode, on_duplicate, "weighted sets") as index:
         if index.holds != "weighted":
-            raise ValueError(f"{path}: this is an index of texts or sets, not of weighted sets")
+            raise ValueError(
+                f"{path}: this is an index of texts or sets, not of weighted sets"
+            )
         yield index
 
 
@@ -248,7 +257,9 @@ def opened_index(
 
     with any_index(path, mode, on_duplicate) as index:
         if index.holds in POINTS:
-            raise ValueError(f"{path}: this is an index of vectors or codes, not of {items}")
+            raise ValueError(
+                f"{path}: this is an index of vectors or codes, not of {items}"
+            )
         yield cast("LSHIndex", index)
 
 
@@ -274,7 +285,11 @@ def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
 
 
 def add_rows(
-    index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array
+    index: LSHIndex,
+    name: str,
+    corpus: Corpus,
+    rows: Int64Array,
+    signatures: UInt64Array,
 ) -> int:
     """Insert rows of a corpus under their keys; see `add_entries`."""
     return add_entries(index.insert, index.key_kind, name, corpus, rows, signatures)
@@ -316,7 +331,6 @@ def add_entries(
     try:
         return insert(as_column([corpus.key(row) for row in rows.tolist()]), items)
     except DuplicateKeyError as error:
-        reason = (
-            f"key {error.key!r} is in {name} already (on-duplicate skip or replace allows that)"
-        )
+        remedy = "on-duplicate skip or replace allows that"
+        reason = f"key {error.key!r} is in {name} already ({remedy})"
         raise corpus.fault(int(rows[error.position]), reason) from None

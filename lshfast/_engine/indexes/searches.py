@@ -90,12 +90,21 @@ class SetSearch:
     """
 
     def __init__(
-        self, index: LSHIndex, path: str, query: NearQuery, kind: Kind | None, threads: int | None
+        self,
+        index: LSHIndex,
+        path: str,
+        query: NearQuery,
+        kind: Kind | None,
+        threads: int | None,
     ) -> None:
         if query.radius is not None:
-            raise ValueError(f"radius is for distances: give a threshold, not {query.radius}")
+            raise ValueError(
+                f"radius is for distances: give a threshold, not {query.radius}"
+            )
         if query.measure not in (None, "jaccard"):
-            raise ValueError(f"measure must be jaccard for this index, not {query.measure!r}")
+            raise ValueError(
+                f"measure must be jaccard for this index, not {query.measure!r}"
+            )
         self.plan: Any = plan_of_any(index, path, kind, threads)
         self._index = index
         self._k = query.k
@@ -115,20 +124,32 @@ class SetSearch:
         """Look up one text, or one set in a text."""
         one = _read_one(text, SetReader().read) if self.plan.sets else Texts([text])
         column = as_column(one, self.plan)
-        return self._found(self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1))
+        return self._found(
+            self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1)
+        )
 
-    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
+    def every(
+        self, corpus: Corpus, job: Job, progress: Progress | None
+    ) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
         texts = text_batches(corpus, progress)
         pieces = sketched(
-            texts, self.plan, job.clock, lambda piece: self._found(piece.signatures), progress
+            texts,
+            self.plan,
+            job.clock,
+            lambda piece: self._found(piece.signatures),
+            progress,
         )
         with closing(pieces) as entries:
             yield from entries
 
     def _found(self, signatures: UInt64Array) -> FoundEntries:
         matches: Any = self._index.query(
-            signatures, k=self._k, threshold=self._least, most=self.apart.most, threads=1
+            signatures,
+            k=self._k,
+            threshold=self._least,
+            most=self.apart.most,
+            threads=1,
         )
         empty = int((signatures[:, 0] == EMPTY).sum())
         similarities = matches.similarity.tolist()
@@ -139,7 +160,11 @@ class PointSearch:
     """The search of an index of vectors, codes or weighted sets; see `SetSearch`."""
 
     def __init__(
-        self, index: ItemIndex[Any], query: NearQuery, kind: Kind | None, threads: int | None
+        self,
+        index: ItemIndex[Any],
+        query: NearQuery,
+        kind: Kind | None,
+        threads: int | None,
     ) -> None:
         self.plan = index.plan(
             kind,
@@ -167,7 +192,9 @@ class PointSearch:
         warn_of_decimal_codes(reader.advice)
         return self._found(item)
 
-    def every(self, corpus: Corpus, job: Job, progress: Progress | None) -> Generator[FoundEntries]:
+    def every(
+        self, corpus: Corpus, job: Job, progress: Progress | None
+    ) -> Generator[FoundEntries]:
         """Look up the rows of a corpus, some at a time."""
         for batch in job.points(corpus, progress):
             with job.clock.stage("query", batch.nbytes):
@@ -188,7 +215,11 @@ Search: TypeAlias = SetSearch | PointSearch
 
 
 def search_of(
-    index: OpenedIndex, path: str, query: NearQuery, kind: Kind | None, threads: int | None
+    index: OpenedIndex,
+    path: str,
+    query: NearQuery,
+    kind: Kind | None,
+    threads: int | None,
 ) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     if index.holds == "set":
@@ -210,7 +241,9 @@ def check_apart(query: NearQuery, measure: ItemMeasure, bound: float) -> Apart:
     return Apart(most=query.most)
 
 
-def _read_one(text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]) -> Any:
+def _read_one(
+    text: str, convert: Callable[[Sequence[Any]], tuple[Any, dict[int, str]]]
+) -> Any:
     """Return the item in a text, in a batch of its own."""
     items, bad = convert([text])
     if bad:

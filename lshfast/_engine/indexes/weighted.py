@@ -104,7 +104,11 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         return words
 
     def answers(
-        self, points: UInt64Array, plan: PointPlan, k: int | None = None, apart: Apart = NOT_APART
+        self,
+        points: UInt64Array,
+        plan: PointPlan,
+        k: int | None = None,
+        apart: Apart = NOT_APART,
     ) -> ItemAnswers:
         found: Any = self.index.query(
             points, k=k, threshold=plan.bound, most=apart.most, threads=plan.threads
@@ -127,9 +131,14 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         sets = HeldSets(items.offsets, items.words)
         hasher = self.format
         row_bytes = 8 * hasher.num_perm
-        for taken in pieces(row_bytes + COPIED_BYTES * sets.lengths[places], PIECE_BYTES):
+        for taken in pieces(
+            row_bytes + COPIED_BYTES * sets.lengths[places], PIECE_BYTES
+        ):
             for piece, part in sets.take(places[taken]).weighted(row_bytes):
-                yield places[taken][piece], np.asarray(hasher.sketch(part, threads=plan.threads))
+                yield (
+                    places[taken][piece],
+                    np.asarray(hasher.sketch(part, threads=plan.threads)),
+                )
             release(items.words)
 
 
@@ -144,7 +153,9 @@ def bands_of_new(plan: PointPlan) -> Bands | None:
     return Bands.choose(plan.bound, NUM_PERM, recall=_recall(plan))
 
 
-def new_weighted_index(name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> WeightedIndex:
+def new_weighted_index(
+    name: str, plan: PointPlan, on_duplicate: OnDuplicate
+) -> WeightedIndex:
     """Return an empty index in memory for weighted sets with this threshold, recall and seed."""
     index = LSHIndex(
         plan.bound,

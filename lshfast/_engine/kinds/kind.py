@@ -84,7 +84,9 @@ class ItemKind(ABC):
     empty_are_entries: ClassVar[bool] = True
 
     @abstractmethod
-    def hold(self, items: Any, plan: Any, named: Kind | None) -> tuple[ItemsInMemory, Any]:
+    def hold(
+        self, items: Any, plan: Any, named: Kind | None
+    ) -> tuple[ItemsInMemory, Any]:
         """Return items of a caller as the engine holds them, and the plan for them.
 
         `named` is the kind that the caller names.
@@ -182,7 +184,9 @@ class ItemKind(ABC):
         """Open the index of earlier rows of a run over files, or prepare a new one."""
 
     @abstractmethod
-    def add_kept(self, run: Any, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+    def add_kept(
+        self, run: Any, index: Any, indexes: Indexes, corpus: Corpus
+    ) -> int | None:
         """Insert the kept rows of a run over files, and return how many entries are new or
         replaced.
         """

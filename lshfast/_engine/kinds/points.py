@@ -85,7 +85,12 @@ class PointKindOf(ItemKind):
         progress: Progress | None,
     ) -> PairsInMemory:
         pairs, limited = pairs_of_points(
-            [items.batch], items.format_of, plan, clock, copies=copies, progress=progress
+            [items.batch],
+            items.format_of,
+            plan,
+            clock,
+            copies=copies,
+            progress=progress,
         )
         return PairsInMemory(named_pairs(pairs, plan.measure), items.advice, limited)
 
@@ -95,9 +100,13 @@ class PointKindOf(ItemKind):
         )
 
     def insert_kept(self, index: LSHIndex, part: PointRun, keys: Sequence[Any]) -> int:
-        raise NotImplementedError("an index in memory has texts and sets, weighted or not")
+        raise NotImplementedError(
+            "an index in memory has texts and sets, weighted or not"
+        )
 
-    def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
+    def new_index(
+        self, name: str, plan: PointPlan, on_duplicate: OnDuplicate
+    ) -> NewIndex:
         from lshfast._engine.indexes.points import class_for, new_point_index
 
         if self.name == "code" and not plan.complete:
@@ -141,7 +150,9 @@ class PointKindOf(ItemKind):
             empty += len(batch) - len(numbers)
         return empty
 
-    def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
+    def opened_index(
+        self, indexes: Indexes, plan: PointPlan
+    ) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:
             return nullcontext()
         from lshfast._engine.indexes.points import index_of_run
@@ -151,7 +162,9 @@ class PointKindOf(ItemKind):
     def check_indexed(self, plan: PointPlan) -> None:
         pass  # the index compares its own parameters when it is opened
 
-    def add_kept(self, run: PointRun, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+    def add_kept(
+        self, run: PointRun, index: Any, indexes: Indexes, corpus: Corpus
+    ) -> int | None:
         if not len(run.rows):
             return None
         places = np.flatnonzero(run.found.kept[run.rows.numbers])
@@ -190,13 +203,17 @@ class WeightedKind(PointKindOf):
             for piece, signatures in pieces
         )
 
-    def new_index(self, name: str, plan: PointPlan, on_duplicate: OnDuplicate) -> NewIndex:
+    def new_index(
+        self, name: str, plan: PointPlan, on_duplicate: OnDuplicate
+    ) -> NewIndex:
         from lshfast._engine.indexes.weighted import new_weighted_index
 
         index = new_weighted_index(name, plan, on_duplicate)
         return NewIndex(index, type(index.index), index.format)
 
-    def opened_index(self, indexes: Indexes, plan: PointPlan) -> AbstractContextManager[Any]:
+    def opened_index(
+        self, indexes: Indexes, plan: PointPlan
+    ) -> AbstractContextManager[Any]:
         if indexes.against is None and indexes.save is None:
             return nullcontext()
         from lshfast._engine.indexes.weighted import weighted_index_of_run

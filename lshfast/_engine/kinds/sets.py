@@ -40,12 +40,16 @@ if TYPE_CHECKING:
 class SetKind(ItemKind):
     """Texts, or sets of elements."""
 
-    def hold(self, items: Any, plan: Plan, named: Kind | None) -> tuple[ItemsInMemory, Plan]:
+    def hold(
+        self, items: Any, plan: Plan, named: Kind | None
+    ) -> tuple[ItemsInMemory, Plan]:
         column = column_of(items, plan.shingles, named)
         sets = not isinstance(column, ShingledTexts)
         if named is not None and sets == (named == "text"):
             items_are = "texts" if named == "set" else "sets"
-            raise TypeError(f"texts must be {named}s for kind={named!r}, not {items_are}")
+            raise TypeError(
+                f"texts must be {named}s for kind={named!r}, not {items_are}"
+            )
         return ItemsInMemory(column), replace(plan, sets=sets)
 
     def batches(
@@ -126,7 +130,9 @@ class SetKind(ItemKind):
         k: int | None,
     ) -> int:
         texts = text_batches(corpus, progress)
-        sketches = sketched(texts, plan, job.clock, lambda piece: piece.signatures, progress)
+        sketches = sketched(
+            texts, plan, job.clock, lambda piece: piece.signatures, progress
+        )
         row = empty = 0
         with closing(sketches) as pieces:
             for signatures in pieces:
@@ -140,7 +146,9 @@ class SetKind(ItemKind):
     def opened_index(self, indexes: Indexes, plan: Plan) -> AbstractContextManager[Any]:
         return indexes.opened(plan)
 
-    def add_kept(self, run: PartRun, index: Any, indexes: Indexes, corpus: Corpus) -> int | None:
+    def add_kept(
+        self, run: PartRun, index: Any, indexes: Indexes, corpus: Corpus
+    ) -> int | None:
         return indexes.add(index, corpus, run.found.kept_rows, run.sketches.signatures)
 
     def commit(self, index: Any, path: str, progress: Progress | None) -> None:

@@ -65,7 +65,9 @@ class Console(Protocol):
         """Print what is no part of the answer, on standard error."""
         ...
 
-    def ask(self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]) -> str:
+    def ask(
+        self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]
+    ) -> str:
         """Show a screen, made for the columns and lines of the terminal, and return the key that
         a person types; "" at the end of the input. Progress is not shown any more.
         """
@@ -121,7 +123,12 @@ class CommandGroup:
 
 
 QUIET = Option(
-    "quiet", False, "Print no progress and no closing table.", bool, letter="q", daily=True
+    "quiet",
+    False,
+    "Print no progress and no closing table.",
+    bool,
+    letter="q",
+    daily=True,
 )
 
 
@@ -132,14 +139,18 @@ def options_named(*names: str) -> tuple[Option, ...]:
 
 def output_option(help: str, metavar: str = "OUT", *, required: bool = True) -> Option:
     """Return the option -o of a command."""
-    return Option("output", None, help, letter="o", metavar=metavar, required=required, daily=True)
+    return Option(
+        "output", None, help, letter="o", metavar=metavar, required=required, daily=True
+    )
 
 
 # How tables and texts are read, by all commands that read them.
 READING = options_named("glob", "encoding", "format", "max_row_bytes", "delimiter")
 
 # Of commands that compare texts alone.
-LEAST_SIMILARITY = replace(OPTIONS["threshold"], default=0.8, help="Least similarity, in (0, 1].")
+LEAST_SIMILARITY = replace(
+    OPTIONS["threshold"], default=0.8, help="Least similarity, in (0, 1]."
+)
 MEASURE_OF_TEXTS = replace(
     OPTIONS["measure"],
     default="jaccard",

@@ -221,7 +221,15 @@ OPTIONS: dict[str, Option] = {
             kinds=("vector", "code"),
             drivers=OF_KINDS,
         ),
-        Option("unit", "word", "What shingles are made of.", Unit, "plan", daily=True, kinds=TEXTS),
+        Option(
+            "unit",
+            "word",
+            "What shingles are made of.",
+            Unit,
+            "plan",
+            daily=True,
+            kinds=TEXTS,
+        ),
         Option(
             "size",
             None,
@@ -241,8 +249,18 @@ OPTIONS: dict[str, Option] = {
             kinds=TEXTS,
             metavar="LANGUAGE",
         ),
-        Option("num_perm", 128, "Slots per signature, 1 to 65536.", int, "plan", kinds=SETS),
-        Option("scheme", "fast", "MinHash scheme.", Scheme, "plan", verbs=MEASURING, kinds=SETS),
+        Option(
+            "num_perm", 128, "Slots per signature, 1 to 65536.", int, "plan", kinds=SETS
+        ),
+        Option(
+            "scheme",
+            "fast",
+            "MinHash scheme.",
+            Scheme,
+            "plan",
+            verbs=MEASURING,
+            kinds=SETS,
+        ),
         Option(
             "recall",
             None,
@@ -260,7 +278,12 @@ OPTIONS: dict[str, Option] = {
             kinds=SETS,
         ),
         Option(
-            "rows_per_band", None, "Rows (slots) of a band; with --bands.", int, "plan", kinds=SETS
+            "rows_per_band",
+            None,
+            "Rows (slots) of a band; with --bands.",
+            int,
+            "plan",
+            kinds=SETS,
         ),
         Option(
             "verify",

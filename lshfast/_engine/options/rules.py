@@ -33,7 +33,9 @@ def taken_by(*drivers: Driver) -> list[str]:
     >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
     ['against', 'annotate', 'changes']
     """
-    return [name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)]
+    return [
+        name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)
+    ]
 
 
 def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None:
@@ -56,7 +58,9 @@ def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None
     for name in given:
         if driver not in OPTIONS[name].drivers:
             reason = (
-                f": {OPTIONS[name].without}" if driver == "cap" and OPTIONS[name].without else ""
+                f": {OPTIONS[name].without}"
+                if driver == "cap" and OPTIONS[name].without
+                else ""
             )
             raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
 
@@ -175,7 +179,9 @@ def takes_options(name: str) -> Callable[[Function], Function]:
                 option.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=option.default,
-                annotation=option.type | None if option.default is None else option.type,
+                annotation=option.type | None
+                if option.default is None
+                else option.type,
             )
             for option in rare
         ]
@@ -183,7 +189,9 @@ def takes_options(name: str) -> Callable[[Function], Function]:
             parameters=[*kept, *further]
         )
         known = _documented_names(function.__doc__ or "")
-        text = "".join(_paragraph_of(option) for option in rare if option.name not in known)
+        text = "".join(
+            _paragraph_of(option) for option in rare if option.name not in known
+        )
         returns = "\n\n    Returns\n"
         described = function.__doc__ or ""
         function.__doc__ = described.replace(returns, f"\n{text.rstrip()}{returns}", 1)
@@ -204,9 +212,13 @@ def _paragraph_of(option: Option) -> str:
     shown = "optional" if option.default is None else f"default {option.default!r}"
     values = get_args(option.type)
     kind = "{" + ", ".join(f'"{value}"' for value in values) + "}" if values else ""
-    kind, text = DETAILS.get(option.name, (f"{kind or option.type.__name__}, {shown}", option.help))
+    kind, text = DETAILS.get(
+        option.name, (f"{kind or option.type.__name__}, {shown}", option.help)
+    )
     lines = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False)
-    return f"    {option.name} : {kind}\n" + "".join(f"        {line}\n" for line in lines)
+    return f"    {option.name} : {kind}\n" + "".join(
+        f"        {line}\n" for line in lines
+    )
 
 
 def of_group(*groups: str) -> list[str]:
@@ -217,7 +229,9 @@ def of_group(*groups: str) -> list[str]:
 NAMES_OF_PLAN = of_group("plan")
 
 
-def options_of(function: str, values: Mapping[str, Any], options: Mapping[str, Any]) -> Options:
+def options_of(
+    function: str, values: Mapping[str, Any], options: Mapping[str, Any]
+) -> Options:
     """Return the options of a function in TAKES as a record.
 
     Parameters

@@ -59,7 +59,11 @@ class StoredOptions:
 
 def beside(path: str) -> str | None:
     """Return the path of a table's options file; None for Parquet and for streams."""
-    return None if is_stream(path) or output_format(path)[0] == "parquet" else f"{path}{BESIDE}"
+    return (
+        None
+        if is_stream(path) or output_format(path)[0] == "parquet"
+        else f"{path}{BESIDE}"
+    )
 
 
 def write_beside(path: str, stored: StoredOptions, overwrite: bool) -> None:
@@ -88,7 +92,9 @@ def read_options(path: str) -> StoredOptions | None:
             if name.endswith((".parquet", BESIDE))
         ]
         options_of_tables = (read_options(os.path.join(path, name)) for name in tables)
-        return next((stored for stored in options_of_tables if stored is not None), None)
+        return next(
+            (stored for stored in options_of_tables if stored is not None), None
+        )
     if output_format(path)[0] == "parquet":
         data = _metadata(path).get(KEY.encode())
         return None if data is None else _parsed(data, printable(path))
@@ -104,7 +110,9 @@ def _metadata(path: str) -> dict[bytes, bytes]:
         except (optional("pyarrow").ArrowException, OSError, ValueError) as error:
             if getattr(error, "errno", None) is not None:  # the disk, not the file
                 raise
-            raise FormatError(f"{printable(path)}: cannot be read as Parquet: {error}") from None
+            raise FormatError(
+                f"{printable(path)}: cannot be read as Parquet: {error}"
+            ) from None
 
 
 def _read(path: str) -> bytes:
@@ -120,10 +128,16 @@ def _parsed(data: bytes, name: str) -> StoredOptions:
         options = dict(found["options"])
         reading = dict(found["reading"])
         for key, value in reading.items():
-            if key not in READING or not isinstance(value, READING[key]) or isinstance(value, bool):
+            if (
+                key not in READING
+                or not isinstance(value, READING[key])
+                or isinstance(value, bool)
+            ):
                 raise ValueError(f"{key} must not be {value!r}")
         stored = StoredOptions(options, reading)
         plan_of_options(options)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FormatError(f"{name}: the options of a run are damaged: {error}") from None
+        raise FormatError(
+            f"{name}: the options of a run are damaged: {error}"
+        ) from None
     return stored

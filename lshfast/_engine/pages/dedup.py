@@ -72,7 +72,10 @@ def page_of(
         summary=summary,
         removing=removing,
         funnel=_funnel(summary) if removing else None,
-        account=[*replace(summary, by=None).figures(removing), *summary.input_figures()],
+        account=[
+            *replace(summary, by=None).figures(removing),
+            *summary.input_figures(),
+        ],
         advice=summary.advice,
         refusal=refusal,
         similarities=_similarities(summary, plan, evidence.similarities, what),
@@ -88,17 +91,26 @@ def page_of(
         left_out="Texts are" if plan.of_texts else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
         command=command,
-        stages=[Figure(name, f"{stage.seconds:,.2f}") for name, stage in summary.stages.items()],
+        stages=[
+            Figure(name, f"{stage.seconds:,.2f}")
+            for name, stage in summary.stages.items()
+        ],
     )
 
 
-def drawing_of(result: Decided, summary: Summary, options: Mapping[str, Any]) -> Drawing:
+def drawing_of(
+    result: Decided, summary: Summary, options: Mapping[str, Any]
+) -> Drawing:
     """Return a drawing of the similarities of removed rows, and of the sizes of groups."""
     plan = plan_of_options(options)
-    counts = counts_of(closeness(np.nan_to_num(result.similarity[~result.keep]), radius_of(plan)))
+    counts = counts_of(
+        closeness(np.nan_to_num(result.similarity[~result.keep]), radius_of(plan))
+    )
     measure = SIMILARITY_NAMES[summary.measure]
     nearest = 0 if is_distance(summary.measure) else 1
-    left_out = f"; not drawn: {counts[-1]:,} of {measure} {nearest}" if counts[-1] else ""
+    left_out = (
+        f"; not drawn: {counts[-1]:,} of {measure} {nearest}" if counts[-1] else ""
+    )
     similarities = _similarities(summary, plan, counts, "Removed rows")
     panels = [Panel(f"Removed rows by {measure}{left_out}", similarities, HEIGHT)]
     sizes = _sizes(group_sizes_of(result))
@@ -150,7 +162,9 @@ def _funnel(summary: Summary) -> Any:
     return bars(drawn, "; ".join(f"{row.name}: {row.label}" for row in drawn))
 
 
-def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str) -> Any:
+def _similarities(
+    summary: Summary, plan: AnyPlan, counts: Int64Array, what: str
+) -> Any:
     """Return the histogram of similarities or distances, below the curve of the plan."""
     edges = np.arange(COLUMNS + 1, dtype=np.float64) / COLUMNS
     radius = radius_of(plan)
@@ -160,7 +174,9 @@ def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str
         rows = rows[::-1]
     columns = [
         Bin(*column)
-        for column in zip(edges[:-1].tolist(), edges[1:].tolist(), rows.tolist(), strict=True)
+        for column in zip(
+            edges[:-1].tolist(), edges[1:].tolist(), rows.tolist(), strict=True
+        )
     ]
     name = SIMILARITY_NAMES[summary.measure]
     bound = bound_name(summary.measure)
@@ -170,7 +186,9 @@ def _similarities(summary: Summary, plan: AnyPlan, counts: Int64Array, what: str
         f"{what} by {name}",
         axis=(0.0, float(edges[-1])),
         x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
-        curve=_curve(bands) if bands is not None and summary.measure == "jaccard" else (),
+        curve=_curve(bands)
+        if bands is not None and summary.measure == "jaccard"
+        else (),
         mark=plan.threshold,
     )
 
@@ -194,12 +212,17 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
     return rows
 
 
-def _sources(summary: Summary, evidence: Evidence) -> Iterator[tuple[str, list[InputRows]]]:
+def _sources(
+    summary: Summary, evidence: Evidence
+) -> Iterator[tuple[str, list[InputRows]]]:
     """Yield what distinguishes rows, and their numbers: several inputs, and values of a column."""
     if len(evidence.inputs) > 1:
         yield "input", _inputs(evidence.inputs)
     if summary.by is not None:
-        yield summary.by.column, [InputRows(*row_counts) for row_counts in summary.by.shown()]
+        yield (
+            summary.by.column,
+            [InputRows(*row_counts) for row_counts in summary.by.shown()],
+        )
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
@@ -219,7 +242,9 @@ def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:
 def _options(options: Mapping[str, Any], plan: AnyPlan) -> list[tuple[str, str]]:
     """Return the options with their values as text."""
     values = {
-        name: value for name, value in options.items() if value is not None and name != "stop_words"
+        name: value
+        for name, value in options.items()
+        if value is not None and name != "stop_words"
     }
     stop_words = None if plan.of_texts is None else plan.of_texts.shingles.stop_words
     if stop_words is not None:

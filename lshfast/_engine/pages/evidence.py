@@ -28,7 +28,10 @@ TEXT_CHARACTERS = 1 << 20
 COLUMNS = 40  # of the histogram, from 0 to 1
 
 # What rows are examples of: removed rows (True), or similar pairs.
-LEAST_SIMILAR = {True: "The least similar rows that were removed", False: "The least similar pairs"}
+LEAST_SIMILAR = {
+    True: "The least similar rows that were removed",
+    False: "The least similar pairs",
+}
 WHOLE_RANGE = {
     True: "Removed rows over the whole range of similarities",
     False: "Pairs over the whole range of similarities",
@@ -158,7 +161,9 @@ def texts_of_column(column: Sequence[Any]) -> TextsOf:
             items = column.gather(rows)
         else:
             items = [column[row] for row in rows.tolist()]
-        return dict(zip(rows.tolist(), map(_text, objects_of(items, "texts")), strict=True))
+        return dict(
+            zip(rows.tolist(), map(_text, objects_of(items, "texts")), strict=True)
+        )
 
     return texts_of
 
@@ -201,7 +206,9 @@ class SampledPairs:
             self.counts += counts_of(nearness)
             least = np.concatenate((self._least, pairs))
             self._least = least[
-                np.argsort(closeness(least["similarity"], self._radius), kind="stable")[:LEAST]
+                np.argsort(closeness(least["similarity"], self._radius), kind="stable")[
+                    :LEAST
+                ]
             ]
             columns, first = np.unique(columns_of(nearness), return_index=True)
             for column, place in zip(columns.tolist(), first.tolist(), strict=True):
@@ -216,13 +223,17 @@ class SampledPairs:
         pairs_of_columns = [self._of_column[columns[place]] for place in places]
         return {
             LEAST_SIMILAR[False]: least,
-            WHOLE_RANGE[False]: [pair for pair in pairs_of_columns if pair not in least],
+            WHOLE_RANGE[False]: [
+                pair for pair in pairs_of_columns if pair not in least
+            ],
         }
 
 
 def spread(n: int) -> Int64Array:
     """Return up to OVER_RANGE places over the whole of n."""
-    return np.unique(np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64))
+    return np.unique(
+        np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64)
+    )
 
 
 def of_large_group(size: int, first: object) -> str:
@@ -297,7 +308,9 @@ def _choices(
         yield of_large_group(int(sizes[group]), key), rows_of_group[places]
 
 
-def _example(result: Decided, pair: Compared, texts: Mapping[int, str] | None) -> ExamplePair:
+def _example(
+    result: Decided, pair: Compared, texts: Mapping[int, str] | None
+) -> ExamplePair:
     keys = [
         str(row if result.keys is None else result.keys[row])
         for row in (pair.row, max(pair.other, 0))

@@ -56,25 +56,42 @@ def look_up(path: str, key: str) -> Removed:
     missing = [name for name in ("key", "kept_key") if name not in table.columns]
     if missing:
         raise DataError(
-            path, None, f"no column {missing[0]!r}: this is not a table of removed rows (--removed)"
+            path,
+            None,
+            f"no column {missing[0]!r}: this is not a table of removed rows (--removed)",
         )
-    keys, kept_keys = (list(map(str, table.columns[name])) for name in ("key", "kept_key"))
+    keys, kept_keys = (
+        list(map(str, table.columns[name])) for name in ("key", "kept_key")
+    )
     if key not in keys:
-        members = [other for other, keeper in zip(keys, kept_keys, strict=True) if keeper == key]
+        members = [
+            other
+            for other, keeper in zip(keys, kept_keys, strict=True)
+            if keeper == key
+        ]
         return Removed(None, None, False, members[:MOST_ROWS], len(members) + 1)
     place = keys.index(key)
     kept_key = kept_keys[place]
-    members = [other for other, keeper in zip(keys, kept_keys, strict=True) if keeper == kept_key]
+    members = [
+        other
+        for other, keeper in zip(keys, kept_keys, strict=True)
+        if keeper == kept_key
+    ]
     members = [other for other in members if other != key]
     names = [name for name in SIMILARITY_NAMES.values() if name in table.columns]
     similarity = float(table.columns[names[0]][place]) if names else None
-    earlier = "earlier" in table.columns and str(table.columns["earlier"][place]).lower() == "true"
+    earlier = (
+        "earlier" in table.columns
+        and str(table.columns["earlier"][place]).lower() == "true"
+    )
     return Removed(kept_key, similarity, earlier, members[:MOST_ROWS], len(members) + 2)
 
 
 def _parts(path: str) -> dict[str, Any]:
     """Return the options to read a folder of JSONL files (part-*.json) that Spark wrote."""
-    lines = path.rstrip(os.sep).endswith(".jsonl") and os.path.exists(os.path.join(path, OF_FOLDER))
+    lines = path.rstrip(os.sep).endswith(".jsonl") and os.path.exists(
+        os.path.join(path, OF_FOLDER)
+    )
     return {"glob": "part-*", "format": "jsonl"} if lines else {}
 
 
@@ -142,7 +159,9 @@ def explain(
     )
 
 
-def _texts_of(inputs: Inputs, keys: Sequence[str], progress: Progress | None) -> list[str]:
+def _texts_of(
+    inputs: Inputs, keys: Sequence[str], progress: Progress | None
+) -> list[str]:
     """Return the texts of the rows with these keys; the first row of a repeated key."""
     corpus = inputs.open(unique_ids=False)
     texts_by_key: dict[str, str] = {}
@@ -159,10 +178,17 @@ def _texts_of(inputs: Inputs, keys: Sequence[str], progress: Progress | None) ->
     raise ValueError(f"no row of the inputs has the key {shortened(missing)}")
 
 
-def with_stored(inputs: Inputs, stored: StoredOptions | None, given_names: Sequence[str]) -> Inputs:
+def with_stored(
+    inputs: Inputs, stored: StoredOptions | None, given_names: Sequence[str]
+) -> Inputs:
     """Return inputs that are read as in the run, except for options that are given."""
     if stored is None:
         return inputs
     return replace(
-        inputs, **{name: value for name, value in stored.reading.items() if name not in given_names}
+        inputs,
+        **{
+            name: value
+            for name, value in stored.reading.items()
+            if name not in given_names
+        },
     )

@@ -123,7 +123,11 @@ class Explanation(Shown):
             yield _indented(marked(other_spans, "{+", "+}"))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        what = "kept" if self.kept else f"removed; {_shown_key(self.kept_key)} is kept instead"
+        what = (
+            "kept"
+            if self.kept
+            else f"removed; {_shown_key(self.kept_key)} is kept instead"
+        )
         if self.similarity is None and not self.kept:
             what = f"compared with {_shown_key(self.kept_key)}"
         return f"{_shown_key(self.key)}: {what}", self._figures(), self.note
@@ -141,9 +145,15 @@ class Explanation(Shown):
             unnamed_count = self.group_size - 1 - (not self.kept) - len(self.group)
             if unnamed_count > 0:
                 names.append(f"{unnamed_count:,} more")
-            decision = "this row is kept" if self.kept else f"{_shown_key(self.kept_key)} is kept"
+            decision = (
+                "this row is kept"
+                if self.kept
+                else f"{_shown_key(self.kept_key)} is kept"
+            )
             also = (
-                f"also removed: {', '.join(names)}" if names else "no other row was removed for it"
+                f"also removed: {', '.join(names)}"
+                if names
+                else "no other row was removed for it"
             )
             yield figure("group", counted(self.group_size, "row"), decision, also)
         elif self.kept:
@@ -151,16 +161,24 @@ class Explanation(Shown):
         if self.shared is not None:
             s = self.shared
             yield figure(
-                "shingles", s.shared, f"in both; {s.own:,} in this row, {s.other:,} in the other"
+                "shingles",
+                s.shared,
+                f"in both; {s.own:,} in this row, {s.other:,} in the other",
             )
             below = (
-                "" if s.similarity >= self.threshold else f"below the threshold {self.threshold:g}"
+                ""
+                if s.similarity >= self.threshold
+                else f"below the threshold {self.threshold:g}"
             )
-            yield figure("exact", f"{s.similarity:.4f}", f"{name} of the two texts", below)
+            yield figure(
+                "exact", f"{s.similarity:.4f}", f"{name} of the two texts", below
+            )
             if s.exact:
                 yield figure("join", "exact", "every similar pair is found")
             else:
-                probability = "the probability that bands find a pair of this similarity"
+                probability = (
+                    "the probability that bands find a pair of this similarity"
+                )
                 yield figure("found with", f"{s.found:.4f}", probability)
 
 
@@ -169,7 +187,9 @@ def _shown_key(key: object) -> str:
     return visible(short(key))
 
 
-def explain_row(result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None) -> Explanation:
+def explain_row(
+    result: Decided, row: int, plan: AnyPlan, texts_of: TextsOf | None
+) -> Explanation:
     """Explain the decision for a row; `texts_of` returns the texts of ascending rows, by row."""
     keeper = int(result.keeper[row])
     members = np.flatnonzero(result.labels == result.labels[row])
@@ -203,11 +223,15 @@ def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     """Return the common shingles of two texts, by the shingles and the measure of a run."""
     texts = Texts([text.encode("utf-8", "replace"), other.encode("utf-8", "replace")])
     tokens = plan.shingles.all_tokens_of(texts, draw_hash_key())
-    rows = [tokens.tokens[tokens.offsets[row] : tokens.offsets[row + 1]] for row in (0, 1)]
+    rows = [
+        tokens.tokens[tokens.offsets[row] : tokens.offsets[row + 1]] for row in (0, 1)
+    ]
     first_set, second_set = map(np.unique, rows)
     common = np.intersect1d(first_set, second_set)
     union = len(first_set) + len(second_set) - len(common)
-    base = min(len(first_set), len(second_set)) if plan.measure == "containment" else union
+    base = (
+        min(len(first_set), len(second_set)) if plan.measure == "containment" else union
+    )
     similarity = len(common) / base if base else 0.0
     jaccard = len(common) / max(union, 1)
     probability = 1.0 if plan.exact else float(plan.bands.probability(jaccard))
@@ -215,7 +239,13 @@ def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     if plan.shingles.unit != "stopword":
         passages = _passages(texts, np.isin(rows[0], common), plan.shingles)
     return SharedShingles(
-        len(first_set), len(second_set), len(common), similarity, probability, passages, plan.exact
+        len(first_set),
+        len(second_set),
+        len(common),
+        similarity,
+        probability,
+        passages,
+        plan.exact,
     )
 
 
@@ -244,7 +274,9 @@ def _passages(texts: Texts, shared: BoolArray, shingles: Shingles) -> list[str]:
 def marked(spans: Sequence[Span], begin: str, end: str) -> str:
     """Return spans as plain text, with marks around what is not in both texts."""
     marks = MARKS | {"other": (begin, end)}
-    return "".join(visible(span.text, lines=True).join(marks[span.kind]) for span in spans)
+    return "".join(
+        visible(span.text, lines=True).join(marks[span.kind]) for span in spans
+    )
 
 
 def _indented(text: str) -> str:

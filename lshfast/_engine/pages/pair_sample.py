@@ -29,7 +29,9 @@ def edges_from(least: float) -> Float64Array:
     >>> edges_from(0.82).tolist()
     [0.82, 0.85, 0.9, 0.95, 1.0]
     """
-    inner = [number / BANDS for number in range(1, BANDS) if number / BANDS > least + 1e-9]
+    inner = [
+        number / BANDS for number in range(1, BANDS) if number / BANDS > least + 1e-9
+    ]
     return np.array([least, *inner, 1.0], np.float64)
 
 
@@ -57,7 +59,9 @@ class PairSample:
     counts : ndarray of int64, shape (bands,)
     """
 
-    def __init__(self, edges: Float64Array, seed: int, most: int = SAMPLE_PAIRS) -> None:
+    def __init__(
+        self, edges: Float64Array, seed: int, most: int = SAMPLE_PAIRS
+    ) -> None:
         self._edges = edges
         self._seed = seed
         self._most = most

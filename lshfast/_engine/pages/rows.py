@@ -49,7 +49,9 @@ class RowPage(NoPage):
 
     texts_of: TextsOf
 
-    def __init__(self, output: PageOutput, corpus: Corpus, listing: bool, plan: AnyPlan) -> None:
+    def __init__(
+        self, output: PageOutput, corpus: Corpus, listing: bool, plan: AnyPlan
+    ) -> None:
         self._output = output
         self._corpus = corpus
         self._radius = radius_of(plan)
@@ -113,7 +115,11 @@ def values_by_row(corpus: Corpus, column: str, rows: Int64Array) -> dict[int, st
     values_of_rows: dict[int, str] = {}
     for batch_rows, values in corpus.values_of(rows, column):
         values_of_rows |= dict(
-            zip(batch_rows.tolist(), (value[:TEXT_CHARACTERS] for value in values), strict=True)
+            zip(
+                batch_rows.tolist(),
+                (value[:TEXT_CHARACTERS] for value in values),
+                strict=True,
+            )
         )
     return values_of_rows
 

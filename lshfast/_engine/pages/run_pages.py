@@ -35,7 +35,9 @@ def refusal_of(error: TooManyRemovedError | None) -> str:
     return "" if error is None else f"No rows were written: {error}."
 
 
-def check_page_output(output: PageOutput, inputs: Iterable[str], overwrite: bool) -> None:
+def check_page_output(
+    output: PageOutput, inputs: Iterable[str], overwrite: bool
+) -> None:
     """Check before the work that a page can be written: its place, name and packages."""
     from lshfast._io.pages.page import check_page
 

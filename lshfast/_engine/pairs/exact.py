@@ -60,10 +60,15 @@ class ExactPairs:
         if self._batches is None:
             self._batches = self._batches_of(self._join())
         self._batch = next(self._batches)
-        return np.ascontiguousarray(self._batch["i"]), np.ascontiguousarray(self._batch["j"])
+        return np.ascontiguousarray(self._batch["i"]), np.ascontiguousarray(
+            self._batch["j"]
+        )
 
     def verified(
-        self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
+        self,
+        i: Int64Array,
+        j: Int64Array,
+        progress: Callable[[int, int], None] | None = None,
     ) -> npt.NDArray[np.void]:
         """Return the pairs that `next_candidates` returned, with their similarity."""
         if progress:
@@ -93,7 +98,9 @@ class ExactPairs:
 
     def _batches_of(self, join: Join) -> Iterator[npt.NDArray[np.void]]:
         """Yield the batches, and set `done` before the last one."""
-        pairs = self._at_most(join, max(BATCH_PAIRS, BATCH_ROW_PAIRS * len(self._sketches)))
+        pairs = self._at_most(
+            join, max(BATCH_PAIRS, BATCH_ROW_PAIRS * len(self._sketches))
+        )
         if pairs is not None:
             self.done = True
             yield pairs
@@ -116,11 +123,17 @@ def collection_of(sketches: SketchedRows, threads: int) -> Collection:
     tokens = sketches.take_tokens()
     if tokens is not None:
         return Collection(tokens, sketches.copies, np.flatnonzero(first))
-    set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
+    set_aside = (
+        (sketches.keys == EMPTY).all(axis=1)
+        if sketches.keys.shape[1]
+        else sketches.empty
+    )
     rows = np.flatnonzero(first & ~set_aside)
     token_sets = tokens_of(sketches.rows, rows, threads)
     offsets = np.zeros(len(sketches) + 1, np.int64)
     offsets[rows + 1] = token_sets.counts
     return Collection(
-        TokenSets(np.cumsum(offsets, dtype=np.int64), token_sets.tokens), sketches.copies, rows
+        TokenSets(np.cumsum(offsets, dtype=np.int64), token_sets.tokens),
+        sketches.copies,
+        rows,
     )

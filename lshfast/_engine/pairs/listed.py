@@ -33,7 +33,9 @@ HELD_PAIRS = 1 << 18
 def check_listing(pairs: object, top: int | None, most: float | None) -> None:
     """Raise ValueError if pairs are chosen and not written."""
     if pairs is None and (top is not None or most is not None):
-        raise ValueError("top and most need pairs: they choose among the pairs that are written")
+        raise ValueError(
+            "top and most need pairs: they choose among the pairs that are written"
+        )
 
 
 def lists_copies(plan: Listing) -> bool:

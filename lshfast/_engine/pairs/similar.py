@@ -41,7 +41,11 @@ class SimilarPairs:
     """
 
     def __init__(
-        self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None
+        self,
+        sketches: SketchedRows,
+        plan: Plan,
+        clock: Clock,
+        progress: Progress | None = None,
     ) -> None:
         self._sketches = sketches
         self._plan = plan
@@ -49,7 +53,10 @@ class SimilarPairs:
         self._progress = progress
         threshold = 0.0 if plan.verify == "none" else plan.threshold
         comparison = Comparison(
-            threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure
+            threshold,
+            plan.verify == "exact",
+            threads=plan.threads,
+            measure=plan.measure,
         )
         self._pairs: ExactPairs | AllPairs
         with clock.stage("match", 0):
@@ -57,13 +64,21 @@ class SimilarPairs:
                 self._pairs = _exact_pairs(sketches, plan)
             else:
                 self._pairs = AllPairs(
-                    sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies
+                    sketches.rows,
+                    sketches.signatures,
+                    sketches.keys,
+                    comparison,
+                    sketches.copies,
                 )
-        self._copies = copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
+        self._copies = (
+            copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
+        )
         sort_pairs(self._copies)
         self._nbytes = int(sketches.rows.column.nbytes.sum())
         self._done = 0
-        self._ended = False  # without candidates there is still one batch, of the pairs of copies
+        self._ended = (
+            False  # without candidates there is still one batch, of the pairs of copies
+        )
         self._upto = (0, 0)
         self.found: int = 0
         self.only: PairArray | None = None
@@ -108,14 +123,18 @@ class SimilarPairs:
 
     def _tell(self, done: int, total: int) -> None:
         if self._progress:
-            self._progress("verify", self._done + done, self._done + total if self._ended else None)
+            self._progress(
+                "verify", self._done + done, self._done + total if self._ended else None
+            )
 
     def _with_copies(self, similar: PairArray) -> PairArray:
         """Add the pairs of copies up to the pair up to which `similar` is complete."""
         upto = self._upto
         at = int(np.searchsorted(self._copies["i"], upto[0], side="left"))
         at += int(
-            np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right")
+            np.searchsorted(
+                self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right"
+            )
         )
         added = self._copies[:at]
         self._copies = self._copies[at:]

@@ -65,7 +65,9 @@ def portions(keyed: Keyed, *columns: Int64Array) -> Iterator[slice]:
     n = len(columns[0])
     while True:
         window = slice(at, at + ROWS_AT_ONCE)
-        nbytes = np.cumsum(sum(keyed.key_bytes(rows[window]) for rows in columns), dtype=np.int64)
+        nbytes = np.cumsum(
+            sum(keyed.key_bytes(rows[window]) for rows in columns), dtype=np.int64
+        )
         end = at + max(1, int(np.searchsorted(nbytes, KEY_BYTES_AT_ONCE, "right")))
         yield slice(at, end)
         at = end

@@ -65,14 +65,20 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     shared = np.where(is_large, 0.0, cost)
     # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed
     # `most`.
-    number = ((np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)).astype(np.int64)
-    number[is_large] = number.max(initial=0) + 1 + np.arange(int(is_large.sum()), dtype=np.int64)
+    number = (
+        (np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)
+    ).astype(np.int64)
+    number[is_large] = (
+        number.max(initial=0) + 1 + np.arange(int(is_large.sum()), dtype=np.int64)
+    )
     part_of_label = np.full(len(size), NO_PART, np.int32)
     part_of_label[first] = np.unique(number, return_inverse=True)[1].reshape(-1)
     return part_of_label[labels]
 
 
-def compared_copies(first: Int64Array, keep: str, ranks: Int64Array | None) -> Int64Array:
+def compared_copies(
+    first: Int64Array, keep: str, ranks: Int64Array | None
+) -> Int64Array:
     """Return, for each row, the preferred row with the same bytes.
 
     Parameters
@@ -120,7 +126,9 @@ class PartResult:
         copies = part.sketches.copies
         different = findings.pairs[copies[findings.pairs["j"]] == findings.pairs["j"]]
         groups = findings.groups
-        return cls(groups.keeper, groups.similarity, copies, different, findings.candidates)
+        return cls(
+            groups.keeper, groups.similarity, copies, different, findings.candidates
+        )
 
 
 def compare_part(
@@ -155,7 +163,9 @@ def compare_part(
     def take(similar_pairs: SimilarPairs, sketches: SketchedRows) -> None:
         assert pairs is not None
         numbers = first_rows(sketches.copies, first)
-        batches = (renumbered(batch, numbers) for batch in similar_pairs.of_different_rows())
+        batches = (
+            renumbered(batch, numbers) for batch in similar_pairs.of_different_rows()
+        )
         pairs.add_all(listed(batches, plan))
 
     stored: AbstractContextManager[RowStore | None] = nullcontext()

@@ -44,7 +44,10 @@ class PairRuns:
         self.added: int = 0
         records = BUFFER_BYTES // RECORD_BYTES
         self._runs = SortedRuns(
-            folder, name, np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64)
+            folder,
+            name,
+            np.empty((records, 2), np.uint64),
+            np.empty((records, 2), np.uint64),
         )
 
     def __enter__(self) -> PairRuns:
@@ -71,7 +74,9 @@ class PairRuns:
 
     def finish(self) -> None:
         """Write the file."""
-        write_run(os.path.join(self._folder, self.name), self._runs.merged(2 * BUFFER_BYTES))
+        write_run(
+            os.path.join(self._folder, self.name), self._runs.merged(2 * BUFFER_BYTES)
+        )
 
 
 def write_copies(folder: str, name: str, first: Int64Array) -> str:

@@ -59,7 +59,9 @@ def alone_in_crowds(
     if len(missing):
 
         def hashes(piece: Sketched) -> UInt32Array:
-            return slots.hashes(piece.signatures, np.arange(len(piece.signatures), dtype=np.int64))
+            return slots.hashes(
+                piece.signatures, np.arange(len(piece.signatures), dtype=np.int64)
+            )
 
         start = 0
         for slot_hashes in sketched(read_again(missing), plan, Clock(), hashes):

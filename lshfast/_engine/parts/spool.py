@@ -52,7 +52,8 @@ class PartWriter:
         share = int(memory * PENDING_SHARE) // max(parts, 1)
         self.piece_bytes: int = max(LEAST_PIECE_BYTES, min(PIECE_BYTES, share))
         self._files = [
-            SummedFile(part_path(folder, number), self.piece_bytes) for number in range(parts)
+            SummedFile(part_path(folder, number), self.piece_bytes)
+            for number in range(parts)
         ]
 
     def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
@@ -60,7 +61,9 @@ class PartWriter:
         order = np.argsort(numbers, kind="stable")
         bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            self._files[int(numbers[order[low]])].write(texts.take(order[low:high]).packed())
+            self._files[int(numbers[order[low]])].write(
+                texts.take(order[low:high]).packed()
+            )
 
     def finish(self) -> list[SummedFile]:
         """Write what is left, and return the files."""
@@ -83,8 +86,12 @@ def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
         If the file is damaged; the message names it.
     """
     if int(lengths.sum()) != file.nbytes:
-        raise FormatError(f"{printable(file.path)}: damaged: it has not the size that was written")
-    return Texts.of_buffer(file.mapped(), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+        raise FormatError(
+            f"{printable(file.path)}: damaged: it has not the size that was written"
+        )
+    return Texts.of_buffer(
+        file.mapped(), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    )
 
 
 class SpooledTexts:
@@ -124,7 +131,9 @@ class SpooledTexts:
             for piece in self._pieces:
                 self._file.write(piece.data)
         except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(tempfile.gettempdir())) from error
+            raise OSError(
+                error.errno, error.strerror, printable(tempfile.gettempdir())
+            ) from error
         self._pieces = []
 
     def texts(self, lengths: Int64Array) -> Texts:
@@ -136,9 +145,13 @@ class SpooledTexts:
             return Texts.of_buffer(data, ends)
         try:
             self._file.flush()
-            return Texts.of_buffer(np.memmap(self._file, np.uint8, "r", shape=self._nbytes), ends)
+            return Texts.of_buffer(
+                np.memmap(self._file, np.uint8, "r", shape=self._nbytes), ends
+            )
         except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(tempfile.gettempdir())) from error
+            raise OSError(
+                error.errno, error.strerror, printable(tempfile.gettempdir())
+            ) from error
 
 
 class StoredSignatures:

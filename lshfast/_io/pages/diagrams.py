@@ -30,7 +30,10 @@ class Scale(NamedTuple):
 
     def at(self, value: float, width: float) -> float:
         """Return the place of a value, limited to the axis."""
-        return min(max((value - self.low) / max(self.high - self.low, 1e-9), 0.0), 1.0) * width
+        return (
+            min(max((value - self.low) / max(self.high - self.low, 1e-9), 0.0), 1.0)
+            * width
+        )
 
 
 class Edge(NamedTuple):
@@ -67,7 +70,9 @@ def step(start: float, end: float, scale: Scale) -> Any:
     for value, name in ((0.0, "grid"), (scale.mark, "mark")):
         if value is not None and scale.low <= value <= scale.high:
             place = scale.at(value, STEP_WIDTH)
-            drawn.append(element("line", x1=place, x2=place, y1=0, y2=STEP_HEIGHT, class_=name))
+            drawn.append(
+                element("line", x1=place, x2=place, y1=0, y2=STEP_HEIGHT, class_=name)
+            )
     box = f"0 0 {STEP_WIDTH} {STEP_HEIGHT}"
     return element("svg", *drawn, viewBox=box, class_="step", aria_hidden="true")
 
@@ -84,7 +89,15 @@ def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
         (x2, y2) = places[edge.second]
         text = f"{names[edge.first]} - {names[edge.second]}: {edge.label}"
         drawn.append(
-            element("line", element("title", text), x1=x1, y1=y1, x2=x2, y2=y2, class_=edge.kind)
+            element(
+                "line",
+                element("title", text),
+                x1=x1,
+                y1=y1,
+                x2=x2,
+                y2=y2,
+                class_=edge.kind,
+            )
         )
     if len(edges) <= 6:
         drawn += [_edge_label(edge, places) for edge in edges]
@@ -114,7 +127,9 @@ def _edge_label(edge: Edge, places: Sequence[tuple[float, float]]) -> Any:
     )
 
 
-def text_map(first_text: str, second_text: str, passages: Sequence[SharedPart], title: str) -> Any:
+def text_map(
+    first_text: str, second_text: str, passages: Sequence[SharedPart], title: str
+) -> Any:
     """Return two texts as stripes of equal length, with bands between their passages."""
     top = STRIPE + 6.0
     below = STRIPE + 6.0 + STRIPE + BETWEEN
@@ -134,10 +149,16 @@ def text_map(first_text: str, second_text: str, passages: Sequence[SharedPart], 
                 class_="band",
             )
         )
-        drawn.append(element("rect", x=a, y=top, width=b - a, height=STRIPE, class_="removed"))
-        drawn.append(element("rect", x=c, y=below, width=d - c, height=STRIPE, class_="removed"))
+        drawn.append(
+            element("rect", x=a, y=top, width=b - a, height=STRIPE, class_="removed")
+        )
+        drawn.append(
+            element("rect", x=c, y=below, width=d - c, height=STRIPE, class_="removed")
+        )
     drawn.append(element("text", first_text, x=0, y=STRIPE, class_="label"))
-    drawn.append(element("text", second_text, x=0, y=below + STRIPE + 15, class_="label"))
+    drawn.append(
+        element("text", second_text, x=0, y=below + STRIPE + 15, class_="label")
+    )
     return picture(below + STRIPE + 20, title, *drawn)
 
 
@@ -155,7 +176,9 @@ def covered(parts: Sequence[tuple[float, float]]) -> Any:
                 class_="removed",
             )
         )
-    return element("svg", *drawn, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
+    return element(
+        "svg", *drawn, viewBox="0 0 100 14", class_="gauge", aria_hidden="true"
+    )
 
 
 def _stretch(part: tuple[float, float]) -> tuple[float, float]:

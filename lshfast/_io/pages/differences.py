@@ -70,12 +70,17 @@ def compare(left: str, right: str) -> Differences:
             for side, (start, end) in enumerate((borders[:2], borders[2:])):
                 kinds[side][start:end] = ["other"] * (end - start)
     _mark_moved(words, kinds)
-    return Differences(*(_spans(words[side], kinds[side], skipped, cut[side]) for side in (0, 1)))
+    return Differences(
+        *(_spans(words[side], kinds[side], skipped, cut[side]) for side in (0, 1))
+    )
 
 
 def excerpt(text: str) -> list[Span]:
     """Return the beginning of a text that is compared with none."""
-    return [Span("same", text[:MOST_CHARACTERS]), *_gap(len(text) - MOST_CHARACTERS, "character")]
+    return [
+        Span("same", text[:MOST_CHARACTERS]),
+        *_gap(len(text) - MOST_CHARACTERS, "character"),
+    ]
 
 
 def _common_start(left: str, right: str) -> int:
@@ -119,11 +124,15 @@ def _mark_moved(words: Sequence[list[str]], kinds: Sequence[list[Kind]]) -> None
                 kinds[side][start : start + 2 * MOVED - 1] = ["moved"] * (2 * MOVED - 1)
 
 
-def _grams(words: list[str], kinds: list[Kind]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _grams(
+    words: list[str], kinds: list[Kind]
+) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield runs of MOVED words in one text only, with the text between, and their start."""
     size = 2 * MOVED - 1
     for start in range(len(words) - size + 1):
-        if words[start].strip() and all(kind == "other" for kind in kinds[start : start + size]):
+        if words[start].strip() and all(
+            kind == "other" for kind in kinds[start : start + size]
+        ):
             yield start, tuple(words[start : start + size])
 
 
@@ -153,4 +162,8 @@ def _spans(words: list[str], kinds: list[Kind], skipped: int, cut: int) -> list[
 
 
 def _gap(number: int, noun: str) -> list[Span]:
-    return [Span("gap", f"… {number:,} {noun}{'' if number == 1 else 's'} …")] if number > 0 else []
+    return (
+        [Span("gap", f"… {number:,} {noun}{'' if number == 1 else 's'} …")]
+        if number > 0
+        else []
+    )

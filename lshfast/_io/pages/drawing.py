@@ -91,7 +91,9 @@ class Drawing:
             If the file exists, or cannot be written.
         """
         if os.path.splitext(path)[1].lower() != ".svg":
-            raise ValueError(f"{printable(os.fspath(path))}: a drawing must be named .svg")
+            raise ValueError(
+                f"{printable(os.fspath(path))}: a drawing must be named .svg"
+            )
         with atomic_file(path, overwrite) as stream:
             stream.write(self._repr_svg_().encode("utf-8"))
 
@@ -103,7 +105,9 @@ def _style() -> str:
     """
     folder = resources.files("lshfast._io.pages") / "templates"
     light, dark = re.findall(
-        r":root \{(.*?)\}", (folder / "style.css").read_text(encoding="utf-8"), re.DOTALL
+        r":root \{(.*?)\}",
+        (folder / "style.css").read_text(encoding="utf-8"),
+        re.DOTALL,
     )
     rules = (folder / "pictures.css").read_text(encoding="utf-8")
     rules += (
@@ -116,4 +120,6 @@ def _style() -> str:
         scoped = re.sub(r"\bsvg ", ".lshfast ", rules)
         return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], scoped)
 
-    return f"{colored(light)}@media (prefers-color-scheme: dark) {{\n{colored(dark)}}}\n"
+    return (
+        f"{colored(light)}@media (prefers-color-scheme: dark) {{\n{colored(dark)}}}\n"
+    )

@@ -43,7 +43,11 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
     )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page: str = environment.get_template(template).render(
-        **values, style=_markup(style), style_digest=digest, version=VERSION, date=_date()
+        **values,
+        style=_markup(style),
+        style_digest=digest,
+        version=VERSION,
+        date=_date(),
     )
     return page
 
@@ -57,7 +61,9 @@ def check_page(path: str | os.PathLike[str]) -> None:
         optional(package)
 
 
-def write_page(path: str | os.PathLike[str], page: str, overwrite: bool = False) -> None:
+def write_page(
+    path: str | os.PathLike[str], page: str, overwrite: bool = False
+) -> None:
     """Write a page as a file that appears whole."""
     with atomic_file(path, overwrite) as stream:
         stream.write(page.encode("utf-8"))

@@ -52,7 +52,9 @@ class Bin(NamedTuple):
 
 def element(name: str, *inside: Any, **attributes: Any) -> Any:
     """Return an element as Markup; `_` in names of attributes is a hyphen, at the end nothing."""
-    optional("jinja2")  # of which markupsafe is a part: the error names the package to install
+    optional(
+        "jinja2"
+    )  # of which markupsafe is a part: the error names the package to install
     escape = optional("markupsafe").escape
     markup = optional("markupsafe").Markup
     parts = [
@@ -67,7 +69,12 @@ def picture(height: float, title: str, *inside: Any, width: float = WIDTH) -> An
     """Return a picture of this size; `title` describes it to those who cannot see it."""
     box = f"0 0 {_shown(width)} {_shown(height)}"
     return element(
-        "svg", element("title", title), *inside, viewBox=box, role="img", class_="picture"
+        "svg",
+        element("title", title),
+        *inside,
+        viewBox=box,
+        role="img",
+        class_="picture",
     )
 
 
@@ -89,7 +96,9 @@ def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
                 height=BAR - 8,
                 class_=f"bar {row.kind}",
             ),
-            element("text", row.label, x=names + length + 6, y=top + 17, class_="label"),
+            element(
+                "text", row.label, x=names + length + 6, y=top + 17, class_="label"
+            ),
         ]
     return picture(len(rows) * BAR, title, *drawn)
 
@@ -103,11 +112,16 @@ def gauge(share: float, kind: str = "removed") -> Any:
         element("rect", x=0, y=3, width=wide, height=8, class_=kind)
         for wide, kind in ((100, "empty"), (100 * share, kind))
     ]
-    return element("svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true")
+    return element(
+        "svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true"
+    )
 
 
 def matrix(
-    names: Sequence[str], cells: Mapping[tuple[int, int], float], title: str, room: int = 170
+    names: Sequence[str],
+    cells: Mapping[tuple[int, int], float],
+    title: str,
+    room: int = 170,
 ) -> Any:
     """Return squares in rows with these names; they are darker for greater numbers in [0, 1].
 
@@ -176,7 +190,12 @@ def histogram(
     only_points = bool(points) and not columns
     probabilities = ["0", "0.5", "1"]
     drawn = [
-        _grid(probabilities if only_points else [f"{half * most // 2:,}" for half in range(3)], up)
+        _grid(
+            probabilities
+            if only_points
+            else [f"{half * most // 2:,}" for half in range(3)],
+            up,
+        )
     ]
     for column in columns:
         if column.rows:
@@ -205,11 +224,18 @@ def histogram(
     if mark is not None:
         drawn.append(
             element(
-                "line", x1=across(mark), x2=across(mark), y1=TOP - 6, y2=TOP + tall, class_="mark"
+                "line",
+                x1=across(mark),
+                x2=across(mark),
+                y1=TOP - 6,
+                y2=TOP + tall,
+                class_="mark",
             )
         )
     drawn += _axis_labels(low, high, across)
-    drawn.append(element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle"))
+    drawn.append(
+        element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle")
+    )
     return picture(HEIGHT, title, *drawn)
 
 
@@ -218,13 +244,24 @@ def _grid(labels: Sequence[str], up: Any) -> Any:
     drawn = []
     for share, label in zip(HEIGHTS, labels, strict=True):
         drawn.append(
-            element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=up(share), y2=up(share), class_="grid")
+            element(
+                "line",
+                x1=LEFT,
+                x2=WIDTH - RIGHT,
+                y1=up(share),
+                y2=up(share),
+                class_="grid",
+            )
         )
-        drawn.append(element("text", label, x=LEFT - 6, y=up(share) + 4, class_="tick left"))
+        drawn.append(
+            element("text", label, x=LEFT - 6, y=up(share) + 4, class_="tick left")
+        )
     return element("g", *drawn)
 
 
-def _axis_labels(low: float, high: float, across: Callable[[float], float]) -> list[Any]:
+def _axis_labels(
+    low: float, high: float, across: Callable[[float], float]
+) -> list[Any]:
     labels = []
     decimals = max(1 - floor(log10((high - low) / 5)), 0)
     for step in range(6):

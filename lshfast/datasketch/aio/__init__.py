@@ -6,4 +6,8 @@ from lshfast.datasketch.aio.lsh import (
     AsyncMinHashLSHInsertionSession,
 )
 
-__all__ = ["AsyncMinHashLSH", "AsyncMinHashLSHDeleteSession", "AsyncMinHashLSHInsertionSession"]
+__all__ = [
+    "AsyncMinHashLSH",
+    "AsyncMinHashLSHDeleteSession",
+    "AsyncMinHashLSHInsertionSession",
+]

@@ -10,7 +10,11 @@ from collections.abc import Generator
 from typing import Any
 
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
+from lshfast.datasketch.aio.storage import (
+    AsyncRedisListStorage,
+    AsyncRedisSetStorage,
+    check_type,
+)
 from lshfast.datasketch.key_pickles import (
     check_bytes,
     dumps,
@@ -110,14 +114,15 @@ class AsyncMinHashLSH:
         self.hashtables: list[AsyncRedisSetStorage] | None = None
         self._loads = self._config.get("loads", plain_loads)
         self._sketches = SketchReader(self.h)
-        self._has_any: Any = (
-            None  # the script that searches several forms of a key; None without scripts
-        )
+        # The script that searches several forms of a key; None without scripts.
+        self._has_any: Any = None
         self._kept: Any = None  # the pipeline of a session
         self._waiting: dict[
             bytes, bool
         ] = {}  # keys that a session has inserted (True) or removed (False)
-        self._left: set[tuple[int, bytes]] = set()  # buckets that a session has removed keys from
+        self._left: set[tuple[int, bytes]] = (
+            set()
+        )  # buckets that a session has removed keys from
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
@@ -148,11 +153,15 @@ class AsyncMinHashLSH:
             self.keys = AsyncRedisListStorage(self._config, name + b"_keys")
             self.hashtables = [
                 AsyncRedisSetStorage(
-                    self._config, name + b"_bucket_" + band_number(band), self.keys._redis
+                    self._config,
+                    name + b"_bucket_" + band_number(band),
+                    self.keys._redis,
                 )
                 for band in range(self.b)
             ]
-            self._has_any = self.keys._redis.register_script(HAS_ANY) if self.prepickle else None
+            self._has_any = (
+                self.keys._redis.register_script(HAS_ANY) if self.prepickle else None
+            )
 
     async def close(self) -> None:
         """Send pending changes and close the connection; a later call opens it again."""
@@ -193,7 +202,9 @@ class AsyncMinHashLSH:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
-            raise ValueError("this is no pickle of an lshfast AsyncMinHashLSH of format 1")
+            raise ValueError(
+                "this is no pickle of an lshfast AsyncMinHashLSH of format 1"
+            )
         self.h, self.b, self.r = state["shape"]
         self._config = state["config"]
         self.prepickle = state["prepickle"]
@@ -204,7 +215,9 @@ class AsyncMinHashLSH:
 
     # ---- writing ----
 
-    async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
+    async def insert(
+        self, key: Any, minhash: Any, check_duplication: bool = True
+    ) -> None:
         """Insert a key and the sketch of its set. The parameters are those of `MinHashLSH.insert`.
 
         Raises
@@ -233,7 +246,9 @@ class AsyncMinHashLSH:
         elif len(self._waiting) >= self._batch_size:
             await self._flush()
 
-    async def _claim(self, stored: bytes, other_forms: list[bytes], buffer: bool) -> bool:
+    async def _claim(
+        self, stored: bytes, other_forms: list[bytes], buffer: bool
+    ) -> bool:
         """Store a key and return True; return False if it is in the index already."""
         keys, _ = self._storages()
         if buffer:
@@ -271,7 +286,9 @@ class AsyncMinHashLSH:
 
     async def _remove(self, key: Any, buffer: bool) -> None:
         keys, tables = self._storages()
-        present_forms = await self._there(self._stored(key)) if self._can_be_stored(key) else []
+        present_forms = (
+            await self._there(self._stored(key)) if self._can_be_stored(key) else []
+        )
         if not present_forms:
             raise ValueError(f"The given key does not exist: {key!r}")
         if any(self._waiting.get(form) for form in present_forms):
@@ -320,11 +337,15 @@ class AsyncMinHashLSH:
         async with self._turns:
             return list(await pipe.execute())
 
-    def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
+    def insertion_session(
+        self, batch_size: int = BATCH_SIZE
+    ) -> AsyncMinHashLSHInsertionSession:
         """Return an async context manager that inserts in batches of `batch_size`."""
         return AsyncMinHashLSHInsertionSession(self, batch_size)
 
-    def delete_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHDeleteSession:
+    def delete_session(
+        self, batch_size: int = BATCH_SIZE
+    ) -> AsyncMinHashLSHDeleteSession:
         """Return an async context manager that removes in batches of `batch_size`."""
         return AsyncMinHashLSHDeleteSession(self, batch_size)
 
@@ -341,10 +362,14 @@ class AsyncMinHashLSH:
         keys, tables = self._storages()
         row, form = await self._read(minhash)
         pipe = keys._redis.pipeline(transaction=False)
-        for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
+        for table, name in zip(
+            tables, form.buckets_of(row, self.b, self.r), strict=True
+        ):
             pipe.smembers(table.redis_key(name))
         stored_keys = sorted(set().union(*await self._answers(pipe)))
-        if stored_keys and self._sketches.form is None:  # the entries found have this form
+        if (
+            stored_keys and self._sketches.form is None
+        ):  # the entries found have this form
             self._sketches.form = form
         return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
 
@@ -378,7 +403,9 @@ class AsyncMinHashLSH:
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = dict.fromkeys(form for key in keys for form in self._stored(key))
         for names in await self._storages()[0].getmany(*stored):
-            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):
+            for at, name in dict.fromkeys(
+                (at % self.b, name) for at, name in enumerate(names)
+            ):
                 counts[at][name] = counts[at].get(name, 0) + 1
         return counts
 
@@ -398,7 +425,9 @@ class AsyncMinHashLSH:
 
     def _stored(self, key: Any) -> list[bytes]:
         """Return the forms in which a key may be stored, with the default form first."""
-        return [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
+        return (
+            [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
+        )
 
     async def _on_server(self, stored: list[bytes]) -> list[bool]:
         """Return for each form of a key whether it is on the server."""
@@ -443,7 +472,9 @@ class AsyncMinHashLSHInsertionSession(AsyncLSHSession):
     async def __aenter__(self) -> AsyncMinHashLSHInsertionSession:
         return self
 
-    async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
+    async def insert(
+        self, key: Any, minhash: Any, check_duplication: bool = True
+    ) -> None:
         """Insert a key and the sketch of its set. Errors are as in ``AsyncMinHashLSH.insert``."""
         await self.lsh._insert(key, minhash, check_duplication, True)
 

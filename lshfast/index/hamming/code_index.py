@@ -12,7 +12,12 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.errors import FormatError
-from lshfast._common.image_hashes import ImageHash, check_same_hash, hash_named, hash_of_codes
+from lshfast._common.image_hashes import (
+    ImageHash,
+    check_same_hash,
+    hash_named,
+    hash_of_codes,
+)
 from lshfast._common.threads import thread_count
 from lshfast._common.types import UInt64Array
 from lshfast.families.packed import codes_of
@@ -174,7 +179,10 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
     # ---- queries ----
 
     def _answers(
-        self, codes: npt.ArrayLike, threads: int | None, search: Callable[[UInt64Array, int], Many]
+        self,
+        codes: npt.ArrayLike,
+        threads: int | None,
+        search: Callable[[UInt64Array, int], Many],
     ) -> list[One] | Many:
         """Return the answer to one code, or the answers to several, by a search."""
         self._check_hash(codes)
@@ -185,7 +193,11 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         return answers[0] if array.ndim == 1 else answers
 
     def _first(
-        self, codes: npt.ArrayLike, k: int, is_apart: IsApart | None, threads: int | None
+        self,
+        codes: npt.ArrayLike,
+        k: int,
+        is_apart: IsApart | None,
+        threads: int | None,
     ) -> list[One] | Many:
         """Return the first k entries, or those that are apart, for one code or each of m codes."""
         k = check_int("k", k, 1)
@@ -262,7 +274,9 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         """Return the entries within a bound, for each of m codes."""
         limit = self._bound_from(min(bound, self.bits))
         answers: Any = self._answers(
-            points, threads, lambda queries, threads: self._within(queries, limit, threads)
+            points,
+            threads,
+            lambda queries, threads: self._within(queries, limit, threads),
         )
         return cast(Many, answers)
 
@@ -305,7 +319,10 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
     @classmethod
     def _made(
-        cls: type[ACodeIndex], fields: Sequence[Any], keys: Column, columns: list[UInt64Array]
+        cls: type[ACodeIndex],
+        fields: Sequence[Any],
+        keys: Column,
+        columns: list[UInt64Array],
     ) -> ACodeIndex:
         bits, bound, image_hash = fields
         (codes,) = columns

@@ -110,7 +110,9 @@ class CodeDedup:
         for row in np.flatnonzero(~self.keep).tolist():
             keeper = int(self.keeper[row])
             key, kept_key = (
-                (row, keeper) if self.keys is None else (self.keys[row], self.keys[keeper])
+                (row, keeper)
+                if self.keys is None
+                else (self.keys[row], self.keys[keeper])
             )
             yield CodeRemoval(key, kept_key, int(self.distance[row]))
 
@@ -198,9 +200,13 @@ def dedup_codes(
     radius = check_int("radius", radius, 0, 64 * words)
     threads = thread_count(threads)
     if n >= kernels.MAX_ROWS:
-        raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {n}")
+        raise OverflowError(
+            f"there can be at most {kernels.MAX_ROWS - 1} codes, not {n}"
+        )
     if keys is not None and len(keys) != n:
-        raise ValueError(f"keys must have {n} elements, one for each code, not {len(keys)}")
+        raise ValueError(
+            f"keys must have {n} elements, one for each code, not {len(keys)}"
+        )
     order = _order(keep, n)
     ranked = array if order is None else array[order]
     first = kernels.copies(ranked)
@@ -218,7 +224,9 @@ def dedup_codes(
     keep_mask: BoolArray = keeper == rows
     distance = np.zeros(n, np.int64)
     removed = np.flatnonzero(~keep_mask)
-    pairs = removed.astype(np.uint64) << np.uint64(32) | keeper[removed].astype(np.uint64)
+    pairs = removed.astype(np.uint64) << np.uint64(32) | keeper[removed].astype(
+        np.uint64
+    )
     distance[removed] = kernels.distances(array, pairs)
     return CodeDedup(
         keep_mask,
@@ -235,17 +243,23 @@ def _order(keep: Any, n: int) -> Int64Array | None:
     """Return the rows in the order of preference, or None for the order that they have."""
     if isinstance(keep, str):
         if keep not in ("first", "last"):
-            raise ValueError(f"keep must be 'first', 'last' or an array of weights, not {keep!r}")
+            raise ValueError(
+                f"keep must be 'first', 'last' or an array of weights, not {keep!r}"
+            )
         return None if keep == "first" else np.arange(n - 1, -1, -1, dtype=np.int64)
     weights = array_of(keep, "keep")
     if weights.dtype.kind not in "iufb":
-        raise TypeError(f"keep must be 'first', 'last' or an array of numbers, not {weights.dtype}")
+        raise TypeError(
+            f"keep must be 'first', 'last' or an array of numbers, not {weights.dtype}"
+        )
     if weights.shape != (n,):
         raise ValueError(
             f"keep must have {n} weights, one for each code, not shape {weights.shape}"
         )
     if weights.dtype.kind == "f" and np.isnan(weights).any():
-        raise ValueError(f"keep must not be NaN, and weight {int(np.argmax(np.isnan(weights)))} is")
+        raise ValueError(
+            f"keep must not be NaN, and weight {int(np.argmax(np.isnan(weights)))} is"
+        )
     return np.asarray(n - 1 - np.argsort(weights[::-1], kind="stable")[::-1], np.int64)
 
 
@@ -268,7 +282,9 @@ def _keepers(
     for _ in ordered_map(blocks.fill, range(blocks.m), threads):
         pass
     keepers = kernels.Keepers(blocks, radius, levels)
-    parts = [part for i, width in enumerate(widths) for part in _parts(i, width, threads)]
+    parts = [
+        part for i, width in enumerate(widths) for part in _parts(i, width, threads)
+    ]
     batch = min(max(n // BATCHES, LEAST_BATCH), MOST_BATCH)
     for low in range(0, n, batch):
         high = min(low + batch, n)
@@ -298,5 +314,7 @@ def _match(
 
 def _parts(i: int, width: int, threads: int) -> list[tuple[int, int, int]]:
     """Return (block, first value, end) of pieces of work."""
-    edges = np.unique(np.linspace(0, 2**width, PIECES * threads + 1).astype(np.int64)).tolist()
+    edges = np.unique(
+        np.linspace(0, 2**width, PIECES * threads + 1).astype(np.int64)
+    ).tolist()
     return [(i, low, high) for low, high in pairwise(edges)]

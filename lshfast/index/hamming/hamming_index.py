@@ -22,7 +22,13 @@ from lshfast.index.hamming.join import CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
 from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, CodeRows
-from lshfast.index.hamming.segments import BlockSegment, make_segment, method_of, nearest, within
+from lshfast.index.hamming.segments import (
+    BlockSegment,
+    make_segment,
+    method_of,
+    nearest,
+    within,
+)
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
 
@@ -92,7 +98,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     >>> import numpy as np
     >>> from lshfast import HammingIndex
     >>> index = HammingIndex(64)
-    >>> index.insert(["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64))
+    >>> index.insert(
+    ...     ["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64)
+    ... )
     3
     >>> index.within(np.array([0b0011], np.uint64), 2)
     [HammingMatch(key='b', distance=1), HammingMatch(key='a', distance=2)]
@@ -196,7 +204,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         return self._answers(
             codes,
             threads,
-            lambda queries, threads: answers_apart(self._within(queries, bound, threads), is_apart),
+            lambda queries, threads: answers_apart(
+                self._within(queries, bound, threads), is_apart
+            ),
         )
 
     @overload
@@ -275,7 +285,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
 
     def _apart(self, least: int | None, greatest: int) -> IsApart | None:
         """Return which distances are at least `least`, or raise an error that names its range."""
-        return distant_at_least(None if least is None else check_int("least", least, 0, greatest))
+        return distant_at_least(
+            None if least is None else check_int("least", least, 0, greatest)
+        )
 
     @property
     def measures(self) -> tuple[ItemMeasure, ...]:
@@ -298,10 +310,16 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
             return counts.astype(np.int64, copy=False), hits
 
         return self._found(
-            queries, search, PIECE_QUERIES, threads, lambda: method_of(view, self.bits, bound)
+            queries,
+            search,
+            PIECE_QUERIES,
+            threads,
+            lambda: method_of(view, self.bits, bound),
         )
 
-    def _nearest(self, queries: UInt64Array, k: int, piece: int, threads: int) -> HammingMatches:
+    def _nearest(
+        self, queries: UInt64Array, k: int, piece: int, threads: int
+    ) -> HammingMatches:
         view = self._entries.view()
         scans = [not view.segments]
 
@@ -323,10 +341,17 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     ) -> HammingMatches:
         """Return the numbers of hits of pieces of the queries, and the hits, by `search`."""
         starts = range(0, max(len(queries), 1), piece)
-        parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
+        parts = [
+            *ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)
+        ]
         hits = np.concatenate([hits for _, hits in parts])
         offsets = np.concatenate(
-            [[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)]
+            [
+                [0],
+                np.cumsum(
+                    np.concatenate([counts for counts, _ in parts]), dtype=np.int64
+                ),
+            ]
         )
         keys = self._entries.names(row_of(hits))
         return HammingMatches(
@@ -405,7 +430,9 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> import numpy as np
         >>> from lshfast import HammingIndex
         >>> index, rng = HammingIndex(), np.random.default_rng(1)
-        >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 1), np.uint64))
+        >>> index.insert(
+        ...     range(100_000), rng.integers(0, 2**64, (100_000, 1), np.uint64)
+        ... )
         100000
         >>> print(index.describe())
         blocks of 16, 16, 16, 16 bits: 4 buckets and about 6 of 100,000 codes per query within
@@ -424,5 +451,10 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
     # ---- files ----
 
     _file = EntryFile(
-        b"LSHFHAM\0", "II", "a Hamming index of lshfast", ("codes",), MAX_ROWS - 1, noted=True
+        b"LSHFHAM\0",
+        "II",
+        "a Hamming index of lshfast",
+        ("codes",),
+        MAX_ROWS - 1,
+        noted=True,
     )

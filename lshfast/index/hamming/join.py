@@ -17,7 +17,12 @@ from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.plan import fit_blocks
-from lshfast.index.hamming.sampled import TablePlan, check_recall, choose_tables, masks_of
+from lshfast.index.hamming.sampled import (
+    TablePlan,
+    check_recall,
+    choose_tables,
+    masks_of,
+)
 from lshfast.index.key_pairs import Pairs
 from lshfast.kernels import hamming as kernels
 
@@ -145,7 +150,9 @@ def pairs_within(
 ) -> UInt64Array:
     """Return all pairs within the radius, (lower row << 32 | greater row), sorted."""
     if len(codes) >= kernels.MAX_ROWS:
-        raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
+        raise OverflowError(
+            f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}"
+        )
     free = np.arange(64 * codes.shape[1], dtype=np.int64)
     # Pairs of crowded buckets may be found in several.
     return _once(_pairs(codes, radius, free, threads, progress))
@@ -208,7 +215,9 @@ def _pairs_among(
     pairs = _pairs(np.ascontiguousarray(codes[rows]), radius, free, threads)
     left = rows[pairs >> np.uint64(32)]
     right = rows[pairs & LOW32]
-    ordered: UInt64Array = np.minimum(left, right) << np.uint64(32) | np.maximum(left, right)
+    ordered: UInt64Array = np.minimum(left, right) << np.uint64(32) | np.maximum(
+        left, right
+    )
     return ordered
 
 
@@ -226,7 +235,9 @@ def _sampled(
     tables_done = 0
     for masks in masks_of(plan, free, codes.shape[1], seed):
         parts = [row_pairs]
-        search = partial(_table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks)
+        search = partial(
+            _table_pairs, codes, radius, free, kernels.Blocks(codes, masks), masks
+        )
         for part in ordered_map(search, range(len(masks)), min(threads, TABLES)):
             parts.append(part)
             tables_done += 1
@@ -248,18 +259,27 @@ def _table_pairs(
     blocks.fill(i)
     free_rest = _outside(free, masks[i])
     width = len(free) - len(free_rest)
-    parts_of_pairs = [blocks.pairs(i, 0, 2**width, radius, np.ones(len(masks), np.uint8), CROWD)]
+    parts_of_pairs = [
+        blocks.pairs(i, 0, 2**width, radius, np.ones(len(masks), np.uint8), CROWD)
+    ]
     parts_of_pairs += [
-        _pairs_among(codes, rows, radius, free_rest, 1) for rows in _crowds(blocks, i, width, 1)
+        _pairs_among(codes, rows, radius, free_rest, 1)
+        for rows in _crowds(blocks, i, width, 1)
     ]
     blocks.release(i)
     return np.concatenate(parts_of_pairs)
 
 
-def _crowds(blocks: kernels.Blocks, i: int, width: int, level: int) -> Iterator[UInt64Array]:
+def _crowds(
+    blocks: kernels.Blocks, i: int, width: int, level: int
+) -> Iterator[UInt64Array]:
     """Yield the rows of each crowded bucket of a block, and of buckets crowded together."""
     sizes = blocks.sizes(i).astype(np.int64)
-    flips = [flip for flip in range(1, 2**width) if flip.bit_count() < level] if level > 1 else []
+    flips = (
+        [flip for flip in range(1, 2**width) if flip.bit_count() < level]
+        if level > 1
+        else []
+    )
     crowded = np.flatnonzero(sizes > (CROWD // 2 if flips else CROWD)).tolist()
     for value in crowded:
         if sizes[value] > CROWD:
@@ -268,9 +288,9 @@ def _crowds(blocks: kernels.Blocks, i: int, width: int, level: int) -> Iterator[
             other = value ^ flip
             first = other > value or sizes[other] <= CROWD // 2
             if first and sizes[other] and sizes[value] + sizes[other] > CROWD:
-                yield np.concatenate([blocks.bucket(i, value), blocks.bucket(i, other)]).astype(
-                    np.uint64
-                )
+                yield np.concatenate(
+                    [blocks.bucket(i, value), blocks.bucket(i, other)]
+                ).astype(np.uint64)
 
 
 def _scanned(
@@ -279,11 +299,15 @@ def _scanned(
     """Return the pairs of codes that are all compared with each other."""
 
     def search(start: int) -> UInt64Array:
-        hits = kernels.scan_within(codes[start:], codes[start : start + PIECE_QUERIES], radius)
+        hits = kernels.scan_within(
+            codes[start:], codes[start : start + PIECE_QUERIES], radius
+        )
         left = query_of(hits).astype(np.uint64)
         right = hits & LOW32
         later = right > left
-        return (left[later] << np.uint64(32) | right[later]) + np.uint64(start * (2**32 + 1))
+        return (left[later] << np.uint64(32) | right[later]) + np.uint64(
+            start * (2**32 + 1)
+        )
 
     parts_of_pairs = [np.empty(0, np.uint64)]
     starts = range(0, len(codes), PIECE_QUERIES)

@@ -103,7 +103,9 @@ class HammingPlan:
         if self.method == "scan":
             return float(self.n * -(-self.bits // 64))
         reads = buckets_within(64, self.radius + 1) / 2**64 if self.bits > 64 else 0.0
-        return self.lookups * LOOKUP_COST + self.candidates * (ENTRY_COST + reads * READ_COST)
+        return self.lookups * LOOKUP_COST + self.candidates * (
+            ENTRY_COST + reads * READ_COST
+        )
 
 
 def scan_of(n: int, bits: int, radius: int) -> HammingPlan:
@@ -129,8 +131,13 @@ def buckets_within(bits: int, level: int) -> int:
 def plan_of(n: int, bits: int, radius: int, block_bits: tuple[int, ...]) -> HammingPlan:
     """Return the plan of a search in blocks that are given."""
     levels = levels_for(len(block_bits), radius)
-    counts = [buckets_within(width, level) for width, level in zip(block_bits, levels, strict=True)]
-    candidates = sum(n * count / 2**width for width, count in zip(block_bits, counts, strict=True))
+    counts = [
+        buckets_within(width, level)
+        for width, level in zip(block_bits, levels, strict=True)
+    ]
+    candidates = sum(
+        n * count / 2**width for width, count in zip(block_bits, counts, strict=True)
+    )
     memory = sum(ENTRY_BYTES * n + 4 * (2**width + 2) for width in block_bits)
     return HammingPlan(
         "blocks", n, bits, radius, block_bits, levels, sum(counts), candidates, memory
@@ -171,11 +178,19 @@ def choose_blocks(
     for blocks in range(1, min(kernels.MAX_BLOCKS, radius + 1, free) + 1):
         most = min(free // blocks, kernels.MAX_BLOCK_BITS, n.bit_length() + 1)
         for width in range(max(most - 6, 1), most + 1):
-            spare = free - width * blocks if width < most or free // blocks == most else 0
-            plan = plan_of(
-                n, bits, radius, tuple(width + (i < spare and width == most) for i in range(blocks))
+            spare = (
+                free - width * blocks if width < most or free // blocks == most else 0
             )
-            allowed = max(plan.block_bits) <= kernels.MAX_BLOCK_BITS and plan.memory <= memory * n
+            plan = plan_of(
+                n,
+                bits,
+                radius,
+                tuple(width + (i < spare and width == most) for i in range(blocks)),
+            )
+            allowed = (
+                max(plan.block_bits) <= kernels.MAX_BLOCK_BITS
+                and plan.memory <= memory * n
+            )
             cost = plan.cost + plan.lookups * (lookup_cost - LOOKUP_COST)
             if allowed and plan.candidates * LEAST_GAIN <= n and cost < lowest:
                 best = plan
@@ -216,7 +231,11 @@ def fit_blocks(
     masks = np.empty((0, words), np.uint64)
     free = np.arange(bits, dtype=np.int64) if free is None else free
     rng = np.random.default_rng(1)
-    sample = codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))] if n > SAMPLE else codes
+    sample = (
+        codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))]
+        if n > SAMPLE
+        else codes
+    )
     balances = _balances(sample, free)
     for usable in (free, free[balances >= LEAST_BALANCE]):
         plan = choose_blocks(n, bits, radius, free=len(usable), lookup_cost=lookup_cost)
@@ -277,7 +296,10 @@ def _choose_masks(
 
 
 def _orders(
-    plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
+    plan: HammingPlan,
+    free: Int64Array,
+    by_balance: Int64Array,
+    rng: np.random.Generator,
 ) -> Iterator[list[Int64Array]]:
     """Yield the bits of each block, for one order of the bits after the other."""
     used_bits = sum(plan.block_bits)
@@ -305,10 +327,14 @@ def _orders(
         yield [np.array(block, np.int64) for block in dealt]
 
 
-def _masks(blocks: list[Int64Array], block_bits: tuple[int, ...], words: int) -> UInt64Array:
+def _masks(
+    blocks: list[Int64Array], block_bits: tuple[int, ...], words: int
+) -> UInt64Array:
     masks = np.zeros((len(block_bits), words), np.uint64)
     for mask, positions in zip(masks, blocks, strict=True):
-        np.bitwise_or.at(mask, positions // 64, np.uint64(1) << (positions % 64).astype(np.uint64))
+        np.bitwise_or.at(
+            mask, positions // 64, np.uint64(1) << (positions % 64).astype(np.uint64)
+        )
     return masks
 
 
@@ -316,5 +342,7 @@ def share_of(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
     """Return the share of the pairs of a sample with fewer than `level` different bits."""
     values = kernels.select(sample, mask).astype(np.uint64)[:, None]
     queries = values[:SAMPLE_QUERIES]
-    close_pairs = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(queries)
+    close_pairs = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(
+        queries
+    )
     return close_pairs / max(len(queries) * (len(values) - 1), 1)

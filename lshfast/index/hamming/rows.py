@@ -88,7 +88,9 @@ class CodeRows(Generic[ASegment]):
 
     gate: Gate
 
-    def __init__(self, bits: int, make: Callable[[UInt64Array, int], ASegment | None]) -> None:
+    def __init__(
+        self, bits: int, make: Callable[[UInt64Array, int], ASegment | None]
+    ) -> None:
         self.gate = Gate()
         # Without readers. With a Lock, a forked child would wait for a writer of its parent.
         self._writer = Gate()
@@ -115,7 +117,9 @@ class CodeRows(Generic[ASegment]):
         """Return the row of each key, -1 where it has none."""
         if isinstance(self._keys, IntKeys) and not isinstance(keys, np.ndarray):
             ints = [equal_int(key) for key in keys]
-            rows = self._keys.find(np.array([0 if key is None else key for key in ints], np.int64))
+            rows = self._keys.find(
+                np.array([0 if key is None else key for key in ints], np.int64)
+            )
             rows[[key is None for key in ints]] = -1
             return rows
         return self._keys.find(keys)
@@ -131,7 +135,9 @@ class CodeRows(Generic[ASegment]):
 
     def columns(self, rows: Int64Array) -> list[UInt64Array]:
         """Return the codes of some rows; they are a view of all rows if there are no others."""
-        return [self._codes[: self._used] if len(rows) == self._used else self._codes[rows]]
+        return [
+            self._codes[: self._used] if len(rows) == self._used else self._codes[rows]
+        ]
 
     def figures(self) -> dict[str, int]:
         """Return figures by name; sizes are in bytes, without key objects."""
@@ -147,12 +153,16 @@ class CodeRows(Generic[ASegment]):
     def unsound(self) -> str:
         """Return a description of the first disagreement with the live rows, or ""."""
         ends = [0, *(segment.end for segment in self._segments)]
-        same = [segment.first for segment in self._segments] == ends[:-1] and ends[-1] <= self._used
+        same = [segment.first for segment in self._segments] == ends[:-1] and ends[
+            -1
+        ] <= self._used
         return "" if same else "blocks: they do not hold each row once"
 
     # For writers:
 
-    def insert(self, keys: Column, codes: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert(
+        self, keys: Column, codes: UInt64Array, on_duplicate: OnDuplicate
+    ) -> int:
         """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
             old_rows = self.find(keys)
@@ -180,7 +190,9 @@ class CodeRows(Generic[ASegment]):
         with self._writer.writing():
             found_rows = self.find(keys)
             if (found_rows < 0).any():
-                raise KeyError(listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0])
+                raise KeyError(
+                    listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0]
+                )
             with self.gate.writing():
                 self._keys.drop(np.unique(found_rows), self._live)
             self._tidy()
@@ -188,7 +200,9 @@ class CodeRows(Generic[ASegment]):
     def _reserve(self, rows: int) -> None:
         """Allocate memory for a number of rows."""
         if rows >= MAX_ROWS:
-            raise OverflowError(f"an index can have at most {MAX_ROWS - 1} rows, not {rows}")
+            raise OverflowError(
+                f"an index can have at most {MAX_ROWS - 1} rows, not {rows}"
+            )
         if rows <= len(self._live):
             return
         room = max(rows, self._used + self._used // 2)
@@ -223,19 +237,25 @@ class CodeRows(Generic[ASegment]):
         first = segments[-1].end if segments else 0
         if self._used - first <= max(TAIL_ROWS, 2 * self._tried):
             return
-        while segments and segments[-1].end - segments[-1].first < RATIO * (self._used - first):
+        while segments and segments[-1].end - segments[-1].first < RATIO * (
+            self._used - first
+        ):
             first = segments.pop().first
         segment = self._make(self._codes[first : self._used], first)
         with self.gate.writing():
             if segment is None:
-                self._tried = self._used - (self._segments[-1].end if self._segments else 0)
+                self._tried = self._used - (
+                    self._segments[-1].end if self._segments else 0
+                )
             else:
                 vars(self).update(_segments=[*segments, segment], _tried=0)
 
     def _compact(self) -> None:
         """Number the rows with entries from 0, in arrays of the least possible length."""
         rows = self.rows()
-        keys: IntKeys | KeyTable = IntKeys() if isinstance(self._keys, IntKeys) else KeyTable()
+        keys: IntKeys | KeyTable = (
+            IntKeys() if isinstance(self._keys, IntKeys) else KeyTable()
+        )
         names = self.names(rows)
         codes = self._codes[rows]
         live = np.zeros(len(rows), np.uint8)
@@ -243,5 +263,10 @@ class CodeRows(Generic[ASegment]):
         keys.put(names, numbers, np.full(len(rows), -1, np.int64), live)
         with self.gate.writing():
             vars(self).update(
-                _keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0
+                _keys=keys,
+                _codes=codes,
+                _live=live,
+                _used=len(rows),
+                _segments=[],
+                _tried=0,
             )

@@ -74,7 +74,8 @@ def missed(bits: int, radius: int, width: int, tables: int) -> Fraction:
     """
     all_sets = comb(bits, radius)
     terms = (
-        (-1) ** j * comb(tables, j) * comb(bits - j * width, radius) for j in range(tables + 1)
+        (-1) ** j * comb(tables, j) * comb(bits - j * width, radius)
+        for j in range(tables + 1)
     )
     return Fraction(sum(terms), all_sets)
 
@@ -88,12 +89,18 @@ def plan_tables(n: int, bits: int, radius: int, recall: float) -> TablePlan | No
     width = min(max(n.bit_length() - 1, 1), kernels.MAX_BLOCK_BITS, bits)
     most = min(bits // width, kernels.MAX_BLOCKS)
     remaining_misses = 1 - Fraction(recall)
-    each = [_rounded_up(missed(bits, radius, width, tables)) for tables in range(most + 1)]
+    each = [
+        _rounded_up(missed(bits, radius, width, tables)) for tables in range(most + 1)
+    ]
     tables: list[int] = []
     kept_share = Fraction(1)
     while kept_share > remaining_misses:
         enough = next(
-            (count for count in range(1, most) if kept_share * each[count] <= remaining_misses),
+            (
+                count
+                for count in range(1, most)
+                if kept_share * each[count] <= remaining_misses
+            ),
             most,
         )
         tables.append(enough)
@@ -109,16 +116,22 @@ def _rounded_up(probability: Fraction) -> Fraction:
     return Fraction(-(-probability.numerator * scale // probability.denominator), scale)
 
 
-def masks_of(plan: TablePlan, free: Int64Array, words: int, seed: int) -> Iterator[UInt64Array]:
+def masks_of(
+    plan: TablePlan, free: Int64Array, words: int, seed: int
+) -> Iterator[UInt64Array]:
     """Yield the bits of the tables of one permutation after the other, (tables, words)."""
     for i, tables in enumerate(plan.tables):
         keys = draw(seed, SAMPLED_TABLES, (i + 1) * len(free))[i * len(free) :]
         order = free[np.argsort(keys, kind="stable")]
         masks = np.zeros((tables, words), np.uint64)
-        for mask, place in zip(masks, range(0, tables * plan.width, plan.width), strict=True):
+        for mask, place in zip(
+            masks, range(0, tables * plan.width, plan.width), strict=True
+        ):
             bits_of_table = order[place : place + plan.width]
             np.bitwise_or.at(
-                mask, bits_of_table // 64, np.uint64(1) << (bits_of_table % 64).astype(np.uint64)
+                mask,
+                bits_of_table // 64,
+                np.uint64(1) << (bits_of_table % 64).astype(np.uint64),
             )
         yield masks
 
@@ -142,9 +155,15 @@ def choose_tables(
     plan = plan_tables(n, len(free), radius, recall) if len(free) else None
     if plan is None:
         return None
-    sample = codes[np.unique(scaled(draw(seed, SAMPLED_ROWS, SAMPLE), n))] if n > SAMPLE else codes
+    sample = (
+        codes[np.unique(scaled(draw(seed, SAMPLED_ROWS, SAMPLE), n))]
+        if n > SAMPLE
+        else codes
+    )
     masks = np.concatenate([*islice(masks_of(plan, free, words, seed), 1)])[:TRIED]
-    share = max(2.0**-plan.width, sum(share_of(sample, mask, 1) for mask in masks) / len(masks))
+    share = max(
+        2.0**-plan.width, sum(share_of(sample, mask, 1) for mask in masks) / len(masks)
+    )
     cost = sum(plan.tables) * (BUILD_COST + READ_COST * share * n / 2)
     return (
         (plan, free)

@@ -8,7 +8,14 @@ from functools import lru_cache
 import numpy as np
 
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.index.hamming.plan import LEAST_GAIN, HammingPlan, Method, fit_blocks, plan_of, scan_of
+from lshfast.index.hamming.plan import (
+    LEAST_GAIN,
+    HammingPlan,
+    Method,
+    fit_blocks,
+    plan_of,
+    scan_of,
+)
 from lshfast.index.hamming.rows import CodeView
 from lshfast.kernels.hamming import Best, Blocks, scan_within
 
@@ -38,7 +45,9 @@ class BlockSegment:
 
     def plan(self, bits: int, radius: int) -> HammingPlan:
         """Return the method of a search within a radius."""
-        return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
+        return _plan(
+            self.end - self.first, bits, radius, self.block_bits, self.crowding
+        )
 
 
 @lru_cache(1024)
@@ -53,7 +62,9 @@ def _plan(
 
 def method_of(view: CodeView[BlockSegment], bits: int, radius: int) -> Method:
     """Return "blocks" if a segment is searched by blocks within a radius, else "scan"."""
-    has_blocks = any(segment.plan(bits, radius).method == "blocks" for segment in view.segments)
+    has_blocks = any(
+        segment.plan(bits, radius).method == "blocks" for segment in view.segments
+    )
     return "blocks" if has_blocks else "scan"
 
 
@@ -69,7 +80,9 @@ def within(
         live = view.alive(first, end)
         if plan.method == "blocks":
             levels = np.minimum(plan.levels, 255).astype(np.uint8)
-            hits_of_segments.append(segment.blocks.within(queries, radius, levels, live, first)[0])
+            hits_of_segments.append(
+                segment.blocks.within(queries, radius, levels, live, first)[0]
+            )
         else:
             hits_of_segments.append(
                 scan_within(view.codes[first:end], queries, radius, live, first)
@@ -77,7 +90,9 @@ def within(
     first = view.tail
     end = view.used
     hits_of_segments.append(
-        scan_within(view.codes[first:end], queries, radius, view.alive(first, end), first)
+        scan_within(
+            view.codes[first:end], queries, radius, view.alive(first, end), first
+        )
     )
     return np.sort(np.concatenate(hits_of_segments))
 
@@ -104,7 +119,9 @@ def nearest(
     return *best.hits(), by_scan or SCANNED * scanned > searched
 
 
-def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> BlockSegment | None:
+def make_segment(
+    codes: UInt64Array, first: int, bits: int, radius: int
+) -> BlockSegment | None:
     """Return a segment over codes, or None if a scan of them is better."""
     plan, masks = fit_blocks(codes, bits, radius)
     if plan.method == "scan":
@@ -114,5 +131,9 @@ def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Bloc
         blocks.fill(i)
     independent = plan_of(len(codes), bits, radius, plan.block_bits)
     return BlockSegment(
-        first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates
+        first,
+        first + len(codes),
+        blocks,
+        plan.block_bits,
+        plan.candidates / independent.candidates,
     )

@@ -62,7 +62,9 @@ class CountedSegment:
 
 def counted_segment(codes: UInt64Array, first: int) -> CountedSegment:
     """Return a segment over codes."""
-    return CountedSegment(first, first + len(codes), kernels.Counted(codes, ordered=True))
+    return CountedSegment(
+        first, first + len(codes), kernels.Counted(codes, ordered=True)
+    )
 
 
 def _parts(view: CodeView[CountedSegment]) -> list[CountedSegment]:
@@ -83,7 +85,9 @@ def searcher(
 
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
         found = [
-            part.counted.within(queries, least, view.alive(part.first, part.end), part.first)
+            part.counted.within(
+                queries, least, view.alive(part.first, part.end), part.first
+            )
             for part in parts
         ]
         hits = np.concatenate(found)
@@ -104,7 +108,9 @@ def ranker(
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
         best = kernels.Best(len(queries), k)
         for part in parts:
-            best.similar(part.counted, queries, view.alive(part.first, part.end), part.first)
+            best.similar(
+                part.counted, queries, view.alive(part.first, part.end), part.first
+            )
         counts, hits = best.hits()
         query = np.repeat(np.arange(len(queries), dtype=np.uint64), counts)
         pairs = query << np.uint64(32) | hits & LOW32
@@ -211,7 +217,9 @@ def pairs_similar(
     `piece` codes are compared with the others at a time.
     """
     if len(codes) >= kernels.MAX_ROWS:
-        raise OverflowError(f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}")
+        raise OverflowError(
+            f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}"
+        )
     counts = kernels.ones(codes)
     order = np.argsort(counts, kind="stable")[np.count_nonzero(counts == 0) :]
     ordered = codes[order]

@@ -88,7 +88,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     >>> import numpy as np
     >>> from lshfast import TanimotoIndex
     >>> index = TanimotoIndex(64)
-    >>> index.insert(["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64))
+    >>> index.insert(
+    ...     ["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64)
+    ... )
     3
     >>> index.within(np.array([0b1110], np.uint64), 0.5)
     [Match(key='a', similarity=0.75), Match(key='b', similarity=0.5)]
@@ -104,7 +106,11 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     _bound = "threshold"
 
     def __init__(
-        self, bits: int = 2048, *, threshold: float = 0.7, on_duplicate: OnDuplicate = "error"
+        self,
+        bits: int = 2048,
+        *,
+        threshold: float = 0.7,
+        on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.bits = check_int("bits", bits, 1, MAX_BITS)
         self.threshold = check_least_similarity(threshold)
@@ -188,7 +194,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         return self._answers(
             codes,
             threads,
-            lambda queries, threads: answers_apart(self._within(queries, bound, threads), is_apart),
+            lambda queries, threads: answers_apart(
+                self._within(queries, bound, threads), is_apart
+            ),
         )
 
     @overload
@@ -278,10 +286,16 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     def _checked(self, bound: float) -> float:
         return check_least_similarity(bound)
 
-    def _within(self, queries: UInt64Array, bound: float, threads: int) -> Matches[Match]:
-        return self._found(queries, searcher(self._entries.view(), bound), PIECE_QUERIES, threads)
+    def _within(
+        self, queries: UInt64Array, bound: float, threads: int
+    ) -> Matches[Match]:
+        return self._found(
+            queries, searcher(self._entries.view(), bound), PIECE_QUERIES, threads
+        )
 
-    def _nearest(self, queries: UInt64Array, k: int, piece: int, threads: int) -> Matches[Match]:
+    def _nearest(
+        self, queries: UInt64Array, k: int, piece: int, threads: int
+    ) -> Matches[Match]:
         return self._found(queries, ranker(self._entries.view(), k), piece, threads)
 
     def _found(
@@ -294,15 +308,23 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         """Return the results of `search` for pieces of the queries, ordered by numbers of ones."""
         order = np.argsort(ones(queries), kind="stable").astype(np.int64, copy=False)
         starts = range(0, max(len(queries), 1), piece)
-        parts = [*ordered_map(lambda at: search(queries[order[at : at + piece]]), starts, threads)]
+        parts = [
+            *ordered_map(
+                lambda at: search(queries[order[at : at + piece]]), starts, threads
+            )
+        ]
         places, rows = rows_of(np.concatenate([pairs for pairs, _ in parts]))
         first = np.repeat(np.array(starts), [len(pairs) for pairs, _ in parts])
         query = order[first + places]
         back = np.argsort(query, kind="stable")
-        offsets = np.searchsorted(query[back], np.arange(len(queries) + 1, dtype=np.int64))
+        offsets = np.searchsorted(
+            query[back], np.arange(len(queries) + 1, dtype=np.int64)
+        )
         similarity = np.concatenate([similarity for _, similarity in parts])[back]
         return Matches(
-            offsets.astype(np.int64, copy=False), self._entries.names(rows[back]), similarity
+            offsets.astype(np.int64, copy=False),
+            self._entries.names(rows[back]),
+            similarity,
         )
 
     def pairs(
@@ -378,7 +400,9 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> import numpy as np
         >>> from lshfast import TanimotoIndex
         >>> index, rng = TanimotoIndex(256), np.random.default_rng(1)
-        >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 4), np.uint64))
+        >>> index.insert(
+        ...     range(100_000), rng.integers(0, 2**64, (100_000, 4), np.uint64)
+        ... )
         100000
         >>> print(index.describe(0.95))
         order of 100,000 codes of 256 bits: about 43,701 are compared with a query for a similarity
@@ -394,11 +418,18 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
                 for part in view.segments
             ]
             if view.used > view.tail or not lines:
-                lines.append(f"scan of {view.used - view.tail:,} codes of {self.bits} bits")
+                lines.append(
+                    f"scan of {view.used - view.tail:,} codes of {self.bits} bits"
+                )
         return "\n".join(lines)
 
     # ---- files ----
 
     _file = EntryFile(
-        b"LSHFTAN\0", "Id", "a Tanimoto index of lshfast", ("codes",), MAX_ROWS - 1, noted=True
+        b"LSHFTAN\0",
+        "Id",
+        "a Tanimoto index of lshfast",
+        ("codes",),
+        MAX_ROWS - 1,
+        noted=True,
     )

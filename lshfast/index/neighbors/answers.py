@@ -77,7 +77,11 @@ class NeighborLists(AnswerLists[Neighbor]):
     _of_queries = ("examined",)
 
     def __init__(
-        self, offsets: Int64Array, keys: Column, distance: Float64Array, examined: Int64Array
+        self,
+        offsets: Int64Array,
+        keys: Column,
+        distance: Float64Array,
+        examined: Int64Array,
     ) -> None:
         super().__init__(offsets, keys, distance)
         self.examined = examined
@@ -125,5 +129,7 @@ class NeighborStats(IndexStats):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
-        yield Figure("probes", f"{self.probes:,}", "buckets of each table that a query searches")
+        yield Figure(
+            "probes", f"{self.probes:,}", "buckets of each table that a query searches"
+        )
         yield from super().figures()

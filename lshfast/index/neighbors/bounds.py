@@ -16,7 +16,9 @@ from lshfast.index.neighbors.points import (
     check_radius,
 )
 
-Metric: TypeAlias = Literal["angle", "cosine", "euclidean", "l2", "manhattan", "l1", "hamming"]
+Metric: TypeAlias = Literal[
+    "angle", "cosine", "euclidean", "l2", "manhattan", "l1", "hamming"
+]
 
 # Names of the inner product in other libraries, in small letters.
 INNER_PRODUCTS = (
@@ -92,7 +94,9 @@ def check_bound(
         )
     if threshold is not None:
         return Bound(angle_of(threshold), float(threshold))
-    return None if radius is None else Bound(check_radius("radius", radius, points), None)
+    return (
+        None if radius is None else Bound(check_radius("radius", radius, points), None)
+    )
 
 
 def check_apart(
@@ -120,7 +124,9 @@ def check_apart(
         lowest = -1.0 if bound is None or bound.threshold is None else bound.threshold
         cosine = check_most(most, lowest)
         return None if cosine is None else lambda distances: 1 - distances <= cosine
-    return distant_at_least(check_least(least, points.longest if bound is None else bound.radius))
+    return distant_at_least(
+        check_least(least, points.longest if bound is None else bound.radius)
+    )
 
 
 def cosine_at(angle: float) -> float:
@@ -128,5 +134,10 @@ def cosine_at(angle: float) -> float:
     value = math.cos(angle)
     rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
     return next(
-        (number for number in rounded if abs(number) <= 1 and math.acos(number) == angle), value
+        (
+            number
+            for number in rounded
+            if abs(number) <= 1 and math.acos(number) == angle
+        ),
+        value,
     )

@@ -117,7 +117,9 @@ class CodesPlan(NeighborsPlan):
         """
         angles = np.asarray(distance, np.float64)
         head_reach = int(self.near[-1])
-        probabilities = found_within(angles.reshape(-1) / np.pi, self.bits, head_reach, self.reach)
+        probabilities = found_within(
+            angles.reshape(-1) / np.pi, self.bits, head_reach, self.reach
+        )
         return np.asarray(probabilities.reshape(angles.shape))
 
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
@@ -157,7 +159,9 @@ def binomial(n: int, p: npt.ArrayLike) -> Float64Array:
     p = np.clip(np.asarray(p, np.float64)[:, np.newaxis], 1e-300, 1 - 1e-16)
     successes = np.arange(n + 1, dtype=np.int64)
     log_ways = logs[n] - logs - logs[::-1]
-    return np.asarray(np.exp(log_ways + successes * np.log(p) + (n - successes) * np.log1p(-p)))
+    return np.asarray(
+        np.exp(log_ways + successes * np.log(p) + (n - successes) * np.log1p(-p))
+    )
 
 
 def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Array:
@@ -165,7 +169,9 @@ def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Ar
     near = min(near, HEAD_BITS, reach)
     heads = binomial(HEAD_BITS, p)[:, : near + 1]
     tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
-    tail_reach = np.minimum(reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS)
+    tail_reach = np.minimum(
+        reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS
+    )
     return np.asarray(np.minimum((heads * tails[:, tail_reach]).sum(axis=1), 1.0))
 
 
@@ -179,7 +185,10 @@ def reach_for(bits: int, recall: float, p: float) -> tuple[int, int]:
     """Return (near, reach) that find an entry whose bits differ with probability p often enough."""
     near = quantile(HEAD_BITS, p, 1 - (1 - recall) * HEAD_MISSES)
     reach = quantile(bits, p, recall)
-    while reach < bits and found_within(np.array([p], np.float64), bits, near, reach)[0] < recall:
+    while (
+        reach < bits
+        and found_within(np.array([p], np.float64), bits, near, reach)[0] < recall
+    ):
         reach += 1
     return near, reach
 
@@ -193,8 +202,12 @@ def levels_of(bits: int, recall: float) -> tuple[UInt8Array, Float64Array]:
     totals = np.cumsum(binomial(bits, p), axis=1, dtype=np.float64)
     # Angles of the levels if the heads had no misses, and the bits of heads at these angles.
     last = (totals >= 1 - (1 - recall) * (1 - HEAD_MISSES)).sum(axis=0) - 1
-    head_reach = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[np.maximum(last, 0)]
-    head_reach = np.minimum(np.maximum.accumulate(head_reach), np.arange(bits + 1, dtype=np.int64))
+    head_reach = (heads < 1 - (1 - recall) * HEAD_MISSES).sum(axis=1)[
+        np.maximum(last, 0)
+    ]
+    head_reach = np.minimum(
+        np.maximum.accumulate(head_reach), np.arange(bits + 1, dtype=np.int64)
+    )
     chance = np.diff(heads, axis=1, prepend=0)
     angles = np.full(bits + 1, -1, np.float64)
     for level in range(bits + 1):
@@ -204,7 +217,10 @@ def levels_of(bits: int, recall: float) -> tuple[UInt8Array, Float64Array]:
         count = int((probabilities >= recall).sum())
         if count:
             angles[level] = np.pi * p[count - 1]
-    levels = np.minimum(head_reach, HEAD_BITS).astype(np.uint8), np.maximum.accumulate(angles)
+    levels = (
+        np.minimum(head_reach, HEAD_BITS).astype(np.uint8),
+        np.maximum.accumulate(angles),
+    )
     for array in levels:
         array.flags.writeable = False
     return levels

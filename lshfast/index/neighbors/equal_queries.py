@@ -42,7 +42,9 @@ def find_equal_queries(words: UInt64Array) -> EqualQueries | None:
     if n < 2:
         return None
     ends = 8 * width * np.arange(n + 1, dtype=np.int64)
-    texts = Texts.of_buffer(np.ascontiguousarray(words).reshape(-1).view(np.uint8), ends)
+    texts = Texts.of_buffer(
+        np.ascontiguousarray(words).reshape(-1).view(np.uint8), ends
+    )
     hashes = tokens_of_texts(texts, draw_hash_key())
     _, places, numbers = np.unique(hashes, return_index=True, return_inverse=True)
     if len(places) == n:
@@ -53,4 +55,8 @@ def find_equal_queries(words: UInt64Array) -> EqualQueries | None:
     rank[order] = np.arange(len(order), dtype=np.int64)
     group = rank[numbers.reshape(-1)]
     # Different points with equal hashes: never seen, and then all points are searched.
-    return EqualQueries(first, group) if np.array_equal(words[first[group]], words) else None
+    return (
+        EqualQueries(first, group)
+        if np.array_equal(words[first[group]], words)
+        else None
+    )

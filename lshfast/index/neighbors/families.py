@@ -20,7 +20,9 @@ WIDTHS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 CELLS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
 
-def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Family[Any]]]:
+def families_of(
+    points: PointFormat, radius: float, seed: int
+) -> list[list[Family[Any]]]:
     """Return the families for a metric in groups, whose members differ in one parameter."""
     if points.metric == "hamming":
         return [[BitSampling(points.dim, seed)]]
@@ -31,4 +33,9 @@ def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Fami
     # Most coordinates of sparse vectors are equal, so that one says little.
     if points.nonzeros is not None:
         return [[CauchyLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
-    return [[CoordinateCells(points.dim, factor * radius / points.dim, seed) for factor in CELLS]]
+    return [
+        [
+            CoordinateCells(points.dim, factor * radius / points.dim, seed)
+            for factor in CELLS
+        ]
+    ]

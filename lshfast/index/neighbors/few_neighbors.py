@@ -126,7 +126,9 @@ class NeighborCounts:
         self.queries += count
         self.outside += count - inside
         if count > MEASURED_QUERIES:
-            sampled_queries = np.linspace(0, count - 1, MEASURED_QUERIES).astype(np.int64)
+            sampled_queries = np.linspace(0, count - 1, MEASURED_QUERIES).astype(
+                np.int64
+            )
             offsets, places = places_of_rows(offsets, sampled_queries)
             words = words[sampled_queries]
             distances = distances[places]
@@ -140,7 +142,9 @@ class NeighborCounts:
         """Return the last queries, and the distances of their answers."""
         rows = []
         for _, offsets, distances in self.recent:
-            for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            for start, stop in zip(
+                offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
+            ):
                 row = np.full(self.k, np.inf)
                 row[: stop - start] = distances[start:stop]
                 rows.append(row)
@@ -166,12 +170,10 @@ class NeighborCounts:
             if plan.threshold is not None:
                 argument = f"threshold={-_rounded_up(-math.cos(radius)):g}"
             count = len(measured.recalls)
-            remedy = (
-                f"With {argument}, {INSIDE:.0%} of {count} queries have k entries within the bound"
-            )
-            recall = (
-                f"{count} queries found {measured.recalls.mean():.0%} of their k nearest entries: "
-            )
+            share = f"{INSIDE:.0%} of {count} queries"
+            remedy = f"With {argument}, {share} have k entries within the bound"
+            mean = f"{measured.recalls.mean():.0%}"
+            recall = f"{count} queries found {mean} of their k nearest entries: "
         return (
             f"{self.outside} of {self.queries} queries found fewer than k={self.k} entries within "
             f"the {bound}. {recall}the recall of {plan.recall:.4g} is promised within it only, and "
@@ -198,7 +200,9 @@ class MeasuredRecall(NamedTuple):
         return float(self.recalls.mean()) + error < promised
 
 
-def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Array) -> bool:
+def is_clearly_kept(
+    promised: float, plan: NeighborsPlan, distances: Float64Array
+) -> bool:
     """Return whether queries with answers at these distances keep the promise by the plan.
 
     Missing answers are at infinity.
@@ -210,7 +214,10 @@ def is_clearly_kept(promised: float, plan: NeighborsPlan, distances: Float64Arra
     if not len(finite_distances):
         return False
     curve = np.linspace(0, float(finite_distances.max()), CURVE_POINTS)
-    recall = float(np.interp(finite_distances, curve, plan.recall_at(curve)).sum()) / distances.size
+    recall = (
+        float(np.interp(finite_distances, curve, plan.recall_at(curve)).sum())
+        / distances.size
+    )
     return 1 - recall <= CLEAR_MISSES * (1 - promised)
 
 

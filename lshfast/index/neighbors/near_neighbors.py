@@ -15,13 +15,25 @@ from lshfast._common.checks import Seed, check_int, check_number, check_seed
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.display import counted
 from lshfast._common.threads import thread_count
-from lshfast._common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast._common.types import (
+    AnyShape,
+    Float64Array,
+    Int64Array,
+    Matrix,
+    UInt64Array,
+    Vector,
+)
 from lshfast.families.family import family_of
 from lshfast.index.apart import IsApart, answers_apart, nearest_apart, pairs_apart
 from lshfast.index.index_stats import stats_of
 from lshfast.index.key_pairs import pairs_once, pairs_with_others
 from lshfast.index.keys import Column, as_column, column_for, listed
-from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+from lshfast.index.neighbors.answers import (
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    NeighborStats,
+)
 from lshfast.index.neighbors.bounds import (
     Bound,
     Metric,
@@ -75,7 +87,9 @@ BLOCK_WORDS = 1 << 21
 BEYOND = 1e-7
 
 # The types of queries of unknown number, of one query, and of several queries.
-SomePoints: TypeAlias = AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
+SomePoints: TypeAlias = (
+    AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
+)
 OnePoint: TypeAlias = Vector[np.float32] | Vector[np.float64] | Vector[np.uint64]
 NearMode: TypeAlias = Literal["first", "closest"]
 ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint64]
@@ -498,7 +512,11 @@ class NearNeighbors(StoredIndex):
             `examine`.
         """
         k = check_int("k", k, 1)
-        limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
+        limit = (
+            None
+            if examine is None
+            else Limit("closest", check_int("examine", examine, 1))
+        )
         is_apart = self._apart(most, least)
         items, words, single = self._points.check(points)
         count = thread_count(threads)
@@ -507,7 +525,9 @@ class NearNeighbors(StoredIndex):
             return answers[0] if single else answers
         answers = self._found(items, words, count, most=k, limit=limit)
         may_warn = self.warns and limit is None
-        if may_warn and self._counts.are_outside(words, answers, k, self._limit, self.__len__):
+        if may_warn and self._counts.are_outside(
+            words, answers, k, self._limit, self.__len__
+        ):
             advice = self._advice(k)
             if advice:
                 warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
@@ -592,13 +612,19 @@ class NearNeighbors(StoredIndex):
         def nearest(words: UInt64Array, k: int) -> NeighborLists:
             neighbors = scan(self.store, self.parameters, measure, words, k, count)
             distances = self._distances(neighbors.distances)
-            return NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
+            return NeighborLists(
+                neighbors.offsets, neighbors.keys, distances, neighbors.examined
+            )
 
         if is_apart is None:
             lists = nearest(words, k)
         else:
             lists = nearest_apart(
-                lambda queries, k: nearest(words[queries], k), len(words), k, len(self), is_apart
+                lambda queries, k: nearest(words[queries], k),
+                len(words),
+                k,
+                len(self),
+                is_apart,
             )
         return lists[0] if single else lists
 
@@ -771,7 +797,9 @@ class NearNeighbors(StoredIndex):
         if mode not in ("first", "closest"):
             raise ValueError(f"mode must be 'first' or 'closest', not {mode!r}")
         limit = Limit(mode, (2 if mode == "first" else 3) * self.plan.searched)
-        within = self._points.value_at(min(factor * self.plan.radius, self._points.longest))
+        within = self._points.value_at(
+            min(factor * self.plan.radius, self._points.longest)
+        )
         items, words, single = self._points.check(points)
         answers = self._found(
             items, words, thread_count(threads), most=1, within=within, limit=limit
@@ -825,11 +853,17 @@ class NearNeighbors(StoredIndex):
         self, most: float | None, least: float | None, bound: Bound | None = None
     ) -> IsApart | None:
         """Return which distances of answers are those of entries that are no copies."""
-        return check_apart(self.plan.threshold is not None, most, least, bound, self._points)
+        return check_apart(
+            self.plan.threshold is not None, most, least, bound, self._points
+        )
 
     def _distances(self, values: Float64Array) -> Float64Array:
         """Return the distances of answers that values of the measure stand for."""
-        return values if self.plan.threshold is not None else self._points.distances(values)
+        return (
+            values
+            if self.plan.threshold is not None
+            else self._points.distances(values)
+        )
 
     def _greatest_distance(self) -> float:
         """Return the greatest distance in answers that is within the bound of the index."""
@@ -850,7 +884,9 @@ class NearNeighbors(StoredIndex):
         counts = self._counts
         answered = counts.answered()
         distances = answered.distances
-        if self.plan.threshold is not None:  # then the distances of answers are no angles
+        if (
+            self.plan.threshold is not None
+        ):  # then the distances of answers are no angles
             missing = np.isinf(distances)
             angles = self._points.distances(np.where(missing, 0.0, distances))
             distances = np.where(missing, np.inf, angles)
@@ -865,7 +901,10 @@ class NearNeighbors(StoredIndex):
             if measured is None:
                 is_low = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
             else:
-                is_low = measured.is_low(self._promised) and measured.radius > self.plan.radius
+                is_low = (
+                    measured.is_low(self._promised)
+                    and measured.radius > self.plan.radius
+                )
             if is_low:
                 advice = counts.advice(self.plan, measured)
         counts.done = bool(advice)
@@ -875,7 +914,9 @@ class NearNeighbors(StoredIndex):
     def _nearest(self, words: UInt64Array, k: int) -> Float64Array | None:
         """Return the distances of the k nearest entries of m points, (m, k), or None."""
         measure = self._points.measure
-        neighbors = scan(self.store, self.parameters, measure, words, k, thread_count(None))
+        neighbors = scan(
+            self.store, self.parameters, measure, words, k, thread_count(None)
+        )
         if len(neighbors.distances) != k * len(words):
             return None
         return self._points.distances(neighbors.distances).reshape(len(words), k)
@@ -912,7 +953,9 @@ class NearNeighbors(StoredIndex):
         if equal is not None:
             words = words[equal.first]
             points = self._points.points_of(words)
-            answers = self._found(points, words, threads, most=most, within=within, limit=limit)
+            answers = self._found(
+                points, words, threads, most=most, within=within, limit=limit
+            )
             return equal.repeat(answers)
         plan = self.plan
         parts = list[Neighbors]()
@@ -925,14 +968,18 @@ class NearNeighbors(StoredIndex):
             block = slice(start, start + step)
             if isinstance(plan, CodesPlan):
                 codes = plan.row_slots(items[block], threads=threads)
-                part = self.store.search_codes(codes, words[block], plan.near, plan.enough, **ends)
+                part = self.store.search_codes(
+                    codes, words[block], plan.near, plan.enough, **ends
+                )
             else:
                 buckets = plan.probe(items[block], threads)
                 part = self.store.search(buckets, words[block], **ends)
             parts.append(part)
         neighbors = joined(parts)
         distances = self._distances(neighbors.distances)
-        return NeighborLists(neighbors.offsets, neighbors.keys, distances, neighbors.examined)
+        return NeighborLists(
+            neighbors.offsets, neighbors.keys, distances, neighbors.examined
+        )
 
     # ---- for runs: see `IndexOfPoints` ----
 
@@ -1009,7 +1056,12 @@ class NearNeighbors(StoredIndex):
         return answers
 
     def search_nearest(
-        self, points: Any, k: int, is_apart: IsApart | None, unbounded: bool, threads: int
+        self,
+        points: Any,
+        k: int,
+        is_apart: IsApart | None,
+        unbounded: bool,
+        threads: int,
     ) -> NeighborLists:
         """Return the k nearest entries, of those that are apart; see `IndexOfPoints`."""
         index = self.by_angle()
@@ -1028,7 +1080,8 @@ class NearNeighbors(StoredIndex):
         """Return the figures of the index, such as bucket sizes and memory."""
         plan = self.plan
         return NeighborStats(
-            **vars(stats_of(self.store, plan.bands, plan.rows_per_band)), probes=plan.probes
+            **vars(stats_of(self.store, plan.bands, plan.rows_per_band)),
+            probes=plan.probes,
         )
 
     def __repr__(self) -> str:

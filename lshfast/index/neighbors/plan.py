@@ -71,7 +71,9 @@ class NeighborsPlan(Family[Any]):
 
     name: ClassVar[str] = "near-neighbors"
     stored_names: ClassVar[Mapping[str, str]] = {"rows_per_band": "rows"}
-    stored_values: ClassVar[Mapping[str, Mapping[str, str]]] = {"metric": {"angle": "cosine"}}
+    stored_values: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "metric": {"angle": "cosine"}
+    }
 
     metric: str
     dim: int
@@ -93,9 +95,14 @@ class NeighborsPlan(Family[Any]):
         if not isinstance(self.base, Family):
             raise TypeError(f"base must be a Family, not {self.base!r}")
         for name in ("bands", "rows_per_band", "probes", "n"):
-            object.__setattr__(self, name, check_int(name, getattr(self, name), 1, 2**62))
+            object.__setattr__(
+                self, name, check_int(name, getattr(self, name), 1, 2**62)
+            )
         check_radius("radius", self.radius, self.points)
-        if self.threshold is not None and abs(self.radius - angle_of(self.threshold)) > ROUNDING:
+        if (
+            self.threshold is not None
+            and abs(self.radius - angle_of(self.threshold)) > ROUNDING
+        ):
             raise ValueError(
                 f"radius must be the angle of threshold {self.threshold}, not {self.radius}"
             )
@@ -120,7 +127,9 @@ class NeighborsPlan(Family[Any]):
         """Buckets that a query searches: bands * probes."""
         return self.bands * self.probes
 
-    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+    def hash(
+        self, items: Any, count: int, *, threads: int | None = None
+    ) -> UInt64Array:
         return self.base.buckets(items, count, self.rows_per_band, threads=threads)
 
     def row_slots(self, items: Any, *, threads: int | None = None) -> UInt64Array:
@@ -131,17 +140,23 @@ class NeighborsPlan(Family[Any]):
         return self.base.distance(a, b)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        return np.asarray(self.base.collision_probability(distance) ** self.rows_per_band)
+        return np.asarray(
+            self.base.collision_probability(distance) ** self.rows_per_band
+        )
 
     def probe(self, items: Any, threads: int | None = None) -> UInt64Array:
         """Return the buckets that queries search, uint64 (m, bands, probes)."""
         if self.probes == 1 or not isinstance(self.base, Probing):
             return self.hash(items, self.bands, threads=threads)[:, :, np.newaxis]
-        return self.base.probe(items, self.bands, self.rows_per_band, self.probes, threads=threads)
+        return self.base.probe(
+            items, self.bands, self.rows_per_band, self.probes, threads=threads
+        )
 
     def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
         """Return the probability that a query finds an entry at these distances or angles."""
-        meeting = probabilities_of_meeting(self.base, distance, self.rows_per_band, self.probes)
+        meeting = probabilities_of_meeting(
+            self.base, distance, self.rows_per_band, self.probes
+        )
         return found_in(meeting, self.bands)
 
     def success(self, mode: str) -> float:
@@ -162,7 +177,9 @@ class NeighborsPlan(Family[Any]):
         --------
         >>> import math
         >>> from lshfast import NearNeighbors
-        >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
+        >>> index = NearNeighbors(
+        ...     "hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2
+        ... )
         >>> (
         ...     index.plan.success("first") >= 1 / 2 - 1 / math.e,
         ...     index.plan.success("closest") >= 2 / 3 - 1 / math.e,
@@ -208,10 +225,17 @@ class NeighborsPlan(Family[Any]):
         shown_radius = max(3.0, 1.2 * (self.c or 0)) * self.radius or 1.0
         longest = min(self.points.longest, shown_radius)
         distances = np.linspace(0, longest, 101)
-        curve = list(zip(distances.tolist(), self.recall_at(distances).tolist(), strict=True))
+        curve = list(
+            zip(distances.tolist(), self.recall_at(distances).tolist(), strict=True)
+        )
         title = f"Recall by distance: {self.recall:.4f} at the radius, {self.radius:g}"
         picture = histogram(
-            [], title, axis=(0.0, longest), x_label="distance", curve=curve, mark=self.radius
+            [],
+            title,
+            axis=(0.0, longest),
+            x_label="distance",
+            curve=curve,
+            mark=self.radius,
         )
         return Drawing([Panel(title, picture, HEIGHT)])
 

@@ -16,7 +16,12 @@ from lshfast._common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.families.vectors import Hyperplanes
-from lshfast.index.neighbors.codes import CodesPlan, bytes_of_codes, found_within, reach_for
+from lshfast.index.neighbors.codes import (
+    CodesPlan,
+    bytes_of_codes,
+    found_within,
+    reach_for,
+)
 from lshfast.index.neighbors.plan import (
     NeighborsPlan,
     entry_bytes_of,
@@ -117,10 +122,17 @@ class PlanRequest:
             object.__setattr__(self, "c", check_number("c", self.c))
             if not 1 < self.c < math.inf:
                 raise ValueError(f"c must be a finite number above 1, not {self.c}")
-        limits = {"memory": 2**62, "bands": 2**15, "rows_per_band": 2**10, "probes": 2**12}
+        limits = {
+            "memory": 2**62,
+            "bands": 2**15,
+            "rows_per_band": 2**10,
+            "probes": 2**12,
+        }
         for name, most in limits.items():
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
+                object.__setattr__(
+                    self, name, check_int(name, getattr(self, name), 1, most)
+                )
         self._check_method()
 
     def _check_method(self) -> None:
@@ -160,7 +172,9 @@ class PlanRequest:
         if sample.dtype.kind not in "iuf":
             raise TypeError(f"sample must be numbers, not {sample.dtype}")
         ordered = np.sort(sample.astype(np.float64).reshape(-1))
-        in_range = (ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)
+        in_range = (
+            (ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)
+        )
         if not len(ordered) or not in_range.all():
             raise ValueError(
                 f"sample must be at least one distance, and all in [0, {self.points.longest:g}]"
@@ -188,7 +202,9 @@ class PlanRequest:
         return int((self.memory // self.n - entry_bytes_of(0, self.points)) // one)
 
 
-def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) -> NeighborsPlan:
+def plan_neighbors(
+    request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
+) -> NeighborsPlan:
     """Choose family, bands, rows and probes.
 
     Parameters
@@ -227,7 +243,9 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     return min(allowed_plans, key=cost_of)
 
 
-def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) -> CodesPlan | None:
+def plan_codes(
+    request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
+) -> CodesPlan | None:
     """Return the plan by codes that costs least, or None if all need too much memory.
 
     Raises
@@ -237,7 +255,12 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
     """
     points = request.points
     p = request.radius / math.pi
-    base = next(family for group in groups for family in group if isinstance(family, Hyperplanes))
+    base = next(
+        family
+        for group in groups
+        for family in group
+        if isinstance(family, Hyperplanes)
+    )
     distances, shares = request.others
     plans: list[CodesPlan] = []
     for bits in CODE_BITS:
@@ -246,9 +269,13 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
             continue
         near, reach = reach_for(bits, request.recall, p)
         passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
-        found_share = float(shares @ found_within(distances / math.pi, bits, near, reach))
+        found_share = float(
+            shares @ found_within(distances / math.pi, bits, near, reach)
+        )
         candidates = request.n * found_share
-        work = bits * HASH_BIT_NS + request.n * (SCAN_NS + passing * (PASS_NS + bits * PASS_BIT_NS))
+        work = bits * HASH_BIT_NS + request.n * (
+            SCAN_NS + passing * (PASS_NS + bits * PASS_BIT_NS)
+        )
         work += candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
         plans.append(
             CodesPlan(
@@ -276,7 +303,11 @@ def plan_codes(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) ->
             f"memory must be at least {least:,} bytes for codes of {request.n:,} entries"
         )
     plan = min(plans, key=cost_of, default=None)
-    while plan is not None and plan.reach < plan.bits and plan.recall_at(plan.radius) < plan.recall:
+    while (
+        plan is not None
+        and plan.reach < plan.bits
+        and plan.recall_at(plan.radius) < plan.recall
+    ):
         plan = replace(plan, reach=plan.reach + 1)
     return plan
 
@@ -306,7 +337,11 @@ class NeighborsPlanner:
         """Return the best choice with the fewest probes, and its cost."""
         fixed = self.request.rows_per_band
         rows = range(1, MOST_ROWS + 1) if fixed is None else (fixed,)
-        choices = [Choice(family, row, 0) for family in range(len(self.families)) for row in rows]
+        choices = [
+            Choice(family, row, 0)
+            for family in range(len(self.families))
+            for row in rows
+        ]
         if self.probes[0] > 1:  # simulations take a while
             choices = choices[:: max(1, len(choices) // 16)]
         best = min(choices, key=self.cost)
@@ -354,7 +389,11 @@ class NeighborsPlanner:
             rows = choice.rows + scale * step[1]
             probes = choice.probes + step[2]
             allowed = 1 <= rows <= MOST_ROWS if fixed is None else rows == fixed
-            if allowed and 0 <= family < len(self.families) and 0 <= probes < len(self.probes):
+            if (
+                allowed
+                and 0 <= family < len(self.families)
+                and 0 <= probes < len(self.probes)
+            ):
                 yield Choice(family, rows, probes)
 
     def cost(self, choice: Choice) -> float:
@@ -375,10 +414,14 @@ class NeighborsPlanner:
         probes = self.probes[choice.probes]
         if choice in self._costs or probes == 1:
             return self.cost(choice)
-        meeting = probes * float(family.collision_probability(self.request.radius)) ** rows
+        meeting = (
+            probes * float(family.collision_probability(self.request.radius)) ** rows
+        )
         for (other, fewer, place), known_meeting in self._met.items():
             if other == choice.family and fewer <= rows:
-                meeting = min(meeting, known_meeting * max(1.0, probes / self.probes[place]))
+                meeting = min(
+                    meeting, known_meeting * max(1.0, probes / self.probes[place])
+                )
         bands = self.request.bands or bands_for(min(meeting, 1.0), self.misses)
         distances, shares = self.request.others
         first = usual_probability(family, distances) ** rows
@@ -410,7 +453,8 @@ class NeighborsPlanner:
         self._met[choice] = meeting
         if probes > 1:
             meeting = max(
-                meeting - MARGIN, float(family.collision_probability(request.radius)) ** rows
+                meeting - MARGIN,
+                float(family.collision_probability(request.radius)) ** rows,
             )
         bands = request.bands or bands_for(meeting, self.misses)
         candidates = self._candidates(family, bands, rows, probes)
@@ -442,17 +486,23 @@ class NeighborsPlanner:
         examining = candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
         return bands * rows * hash_ns(family, points) + searching + examining
 
-    def _candidates(self, family: Family[Any], bands: int, rows: int, probes: int) -> float:
+    def _candidates(
+        self, family: Family[Any], bands: int, rows: int, probes: int
+    ) -> float:
         distances, shares = self.request.others
         first = np.maximum(usual_probability(family, distances) ** rows, 1e-300)
         meeting = first
         if probes > 1:
             places = np.linspace(0, 1, len(distances))
             knots = np.unique(np.interp(np.linspace(0, 1, KNOTS), places, distances))
-            first_at_knots = np.maximum(family.collision_probability(knots) ** rows, 1e-300)
+            first_at_knots = np.maximum(
+                family.collision_probability(knots) ** rows, 1e-300
+            )
             at_knots = probabilities_of_meeting(family, knots, rows, probes)
             log_gains = np.log(np.maximum(at_knots, first_at_knots) / first_at_knots)
-            meeting = np.minimum(first * np.exp(np.interp(distances, knots, log_gains)), 1)
+            meeting = np.minimum(
+                first * np.exp(np.interp(distances, knots, log_gains)), 1
+            )
         return self.request.n * float(shares @ found_in(meeting, bands))
 
 

@@ -56,14 +56,22 @@ class PointFormat:
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {self.metric!r}")
+            raise ValueError(
+                f"metric must be one of {', '.join(METRICS)}, not {self.metric!r}"
+            )
         if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
+            raise ValueError(
+                f"dtype must be 'float32' or 'float64', not {self.dtype!r}"
+            )
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, 2**31 - 1))
         if self.nonzeros is not None:
             if self.metric == "hamming":
-                raise ValueError("nonzeros is for vectors, not for the metric 'hamming'")
-            object.__setattr__(self, "nonzeros", check_int("nonzeros", self.nonzeros, 1, self.dim))
+                raise ValueError(
+                    "nonzeros is for vectors, not for the metric 'hamming'"
+                )
+            object.__setattr__(
+                self, "nonzeros", check_int("nonzeros", self.nonzeros, 1, self.dim)
+            )
 
     @cached_property
     def measure(self) -> Measure:
@@ -138,7 +146,9 @@ class PointFormat:
         single = False
         if not isinstance(checked, SparsePoints) and len(checked) == 1:
             array = np.asarray(items)
-            single = array.ndim == 1 and array.dtype != object  # not a column of one list
+            single = (
+                array.ndim == 1 and array.dtype != object
+            )  # not a column of one list
         if self.nonzeros is None:
             points: Any = self._as_dense(checked, name)
             return points, self._words_of_dense(points, name), single
@@ -169,7 +179,9 @@ class PointFormat:
     def _as_dense(self, points: Any, name: str) -> npt.NDArray[Any]:
         dense = points.dense() if isinstance(points, SparsePoints) else points
         return self._rounded(
-            dense, name, lambda place: f"row {place // self.dim}, column {place % self.dim}"
+            dense,
+            name,
+            lambda place: f"row {place // self.dim}, column {place % self.dim}",
         )
 
     def _as_sparse(self, points: Any, name: str) -> SparsePoints:
@@ -184,7 +196,9 @@ class PointFormat:
             counts = np.diff(points.offsets)
             rows = np.repeat(np.arange(n, dtype=np.int64), counts)
             columns = points.columns[first:last]
-            places, inverse = np.unique(rows * np.int64(self.dim) + columns, return_inverse=True)
+            places, inverse = np.unique(
+                rows * np.int64(self.dim) + columns, return_inverse=True
+            )
             values = np.zeros(len(places), points.values.dtype)
             with np.errstate(over="ignore"):
                 np.add.at(values, inverse.reshape(-1), points.values[first:last])
@@ -229,13 +243,17 @@ class PointFormat:
         words.view(self.dtype)[:, start : start + self.dim] = points
         return self._with_norms(words, name)
 
-    def _words_of_sparse(self, points: SparsePoints, nonzeros: int, name: str) -> UInt64Array:
+    def _words_of_sparse(
+        self, points: SparsePoints, nonzeros: int, name: str
+    ) -> UInt64Array:
         words = np.zeros((len(points), self.measure.words), np.uint64)
         counts = np.diff(points.offsets)
         half = -(-nonzeros // 2)
         start = 1 + self._norms
         rows = np.repeat(np.arange(len(points), dtype=np.int64), counts)
-        places = np.arange(len(rows), dtype=np.int64) - np.repeat(points.offsets[:-1], counts)
+        places = np.arange(len(rows), dtype=np.int64) - np.repeat(
+            points.offsets[:-1], counts
+        )
         words[:, start - 1] = counts
         words.view(np.uint32)[rows, 2 * start + places] = points.columns
         first_value = 8 // points.values.itemsize * (start + half)
@@ -250,12 +268,18 @@ class PointFormat:
         norms = np.empty(len(words))
         origin = np.zeros((1, measure.words), np.uint64)
         distances(origin, np.ascontiguousarray(words[:, 1:]), *measure.kernel, norms)
-        least = MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny
+        least = (
+            MOST_COORDINATE**-2
+            if self.dtype == "float64"
+            else np.finfo(np.float64).tiny
+        )
         is_small = norms < least
         if is_small.any():
             row = int(np.argmax(is_small))
             if norms[row] == 0:
-                raise ValueError(f"{name} must have a direction, and row {row} is a zero vector")
+                raise ValueError(
+                    f"{name} must have a direction, and row {row} is a zero vector"
+                )
             raise ValueError(
                 f"{name} must have a length of at least {1 / MOST_COORDINATE:g}, unlike row {row}"
             )
@@ -263,12 +287,16 @@ class PointFormat:
         return words
 
 
-def check_radius(name: str, radius: float, points: PointFormat, least: float = 0.0) -> float:
+def check_radius(
+    name: str, radius: float, points: PointFormat, least: float = 0.0
+) -> float:
     """Return a radius as a float, or raise an error that names its range."""
     value = check_number(name, radius)
     if not least <= value <= points.longest or value == np.inf:
         end = "" if points.longest == np.inf else f" and at most {points.longest:g}"
-        raise ValueError(f"{name} must be a finite number of at least {least:g}{end}, not {radius}")
+        raise ValueError(
+            f"{name} must be a finite number of at least {least:g}{end}, not {radius}"
+        )
     return value
 
 
@@ -276,5 +304,7 @@ def angle_of(cosine: float) -> float:
     """Return the angle in radians of a cosine, or raise an error that names its range."""
     value = check_number("threshold", cosine)
     if not -1 <= value < 1:
-        raise ValueError(f"threshold must be a cosine of at least -1 and below 1, not {cosine}")
+        raise ValueError(
+            f"threshold must be a cosine of at least -1 and below 1, not {cosine}"
+        )
     return math.acos(value)

@@ -107,7 +107,9 @@ class PointSample:
                 "radius"
             )
         nearest = self.nearest_others(self.order[:RADIUS_POINTS], self.order, rank)
-        return self.usable_radius(float(np.quantile(nearest.distances[:, -1], RADIUS_SHARE)))
+        return self.usable_radius(
+            float(np.quantile(nearest.distances[:, -1], RADIUS_SHARE))
+        )
 
     def usable_radius(self, radius: float) -> float:
         """Return the radius, or the nearest one that an index can have."""
@@ -120,24 +122,42 @@ class PointSample:
         values = points.values if isinstance(points, SparsePoints) else points
         return max(radius, LEAST_RADIUS * float(np.abs(values).max(initial=0)))
 
-    def nearest_others(self, queries: Int64Array, places: Int64Array, count: int) -> Nearest:
+    def nearest_others(
+        self, queries: Int64Array, places: Int64Array, count: int
+    ) -> Nearest:
         """Return the nearest other points at `places` for each query, which is one of them."""
         measure = self.format.measure
         parameters = Parameters(
-            1, 1, 1, "", 0, None, family="sample", payload=measure.words, measure=measure.text
+            1,
+            1,
+            1,
+            "",
+            0,
+            None,
+            family="sample",
+            payload=measure.words,
+            measure=measure.text,
         )
         entries = np.zeros((len(places), 1 + measure.words), np.uint64)
         entries[:, 1:] = self.words[places]
         buckets = np.zeros((len(queries), 1, 1), np.uint64)
         request = SearchRequest(
-            buckets, self.words[queries], measure, count + 1, None, None, thread_count(None)
+            buckets,
+            self.words[queries],
+            measure,
+            count + 1,
+            None,
+            None,
+            thread_count(None),
         )
         answers = search_entries(parameters, places, entries, request)
         neighbors = np.asarray(answers.keys, np.int64).reshape(len(queries), count + 1)
         distances = self.format.distances(answers.distances).reshape(neighbors.shape)
         is_other = without_own(neighbors, queries)
         shape = (len(queries), count)
-        return Nearest(neighbors[is_other].reshape(shape), distances[is_other].reshape(shape))
+        return Nearest(
+            neighbors[is_other].reshape(shape), distances[is_other].reshape(shape)
+        )
 
     def pairs_at(self, radius: float) -> PointPairs | None:
         """Return pairs of points at the radius, in the directions of neighbors, or None.
@@ -155,7 +175,9 @@ class PointSample:
         # directions of the nearest ones.
         is_apart = nearest.distances > 0
         first = np.maximum(is_apart.argmax(axis=1), within // 2)
-        last = np.minimum(np.maximum(within, first + DIRECTIONS), nearest.places.shape[1])
+        last = np.minimum(
+            np.maximum(within, first + DIRECTIONS), nearest.places.shape[1]
+        )
         rng = np.random.default_rng(self.seed)
         column = rng.integers(first, last)
         rows = np.flatnonzero(is_apart.any(axis=1))
@@ -178,7 +200,11 @@ def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
 
 
 def points_towards(
-    format: PointFormat, left: Any, towards: Any, radius: float, rng: np.random.Generator
+    format: PointFormat,
+    left: Any,
+    towards: Any,
+    radius: float,
+    rng: np.random.Generator,
 ) -> tuple[npt.NDArray[Any], BoolArray]:
     """Return a point at the radius on the way to another one, and whether there is one."""
     if format.metric == "hamming":
@@ -231,7 +257,9 @@ def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
     """
     slots = plan.row_slots(pairs.right)
     if isinstance(plan, CodesPlan):
-        differing = np.unpackbits((plan.row_slots(pairs.left) ^ slots).view(np.uint8), axis=1)
+        differing = np.unpackbits(
+            (plan.row_slots(pairs.left) ^ slots).view(np.uint8), axis=1
+        )
         is_near = differing[:, : plan.head_bits].sum(axis=1) <= plan.near[-1]
         is_found = is_near & (differing.sum(axis=1) <= plan.reach)
     else:

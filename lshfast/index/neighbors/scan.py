@@ -43,12 +43,18 @@ def scan(
             # Equally near entries are in the order of their keys within a batch, and of the batches
             # otherwise.
             candidates = [
-                (distances[i], examined + i - start, names[i]) for i in range(start, stop)
+                (distances[i], examined + i - start, names[i])
+                for i in range(start, stop)
             ]
             best[query] = _nearest(best[query] + candidates, k)
         examined += len(keys)
     offsets = np.concatenate(
-        [[0], np.cumsum([len(entries_of_query) for entries_of_query in best], dtype=np.int64)]
+        [
+            [0],
+            np.cumsum(
+                [len(entries_of_query) for entries_of_query in best], dtype=np.int64
+            ),
+        ]
     )
     flat = [entry for entries_of_query in best for entry in entries_of_query]
     keys = as_column([key for _, _, key in flat])
@@ -60,7 +66,9 @@ def scan(
     )
 
 
-def _nearest(entries: list[tuple[float, int, Any]], k: int) -> list[tuple[float, int, Any]]:
+def _nearest(
+    entries: list[tuple[float, int, Any]], k: int
+) -> list[tuple[float, int, Any]]:
     try:
         return sorted(entries, key=lambda entry: (entry[0], entry[2]))[:k]
     except TypeError:  # keys that cannot be compared

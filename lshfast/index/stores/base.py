@@ -10,7 +10,13 @@ import numpy as np
 
 from lshfast._common.checks import check_int, check_number
 from lshfast._common.progress import Progress
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt8Array, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    UInt8Array,
+    UInt64Array,
+)
 from lshfast.index.keys import Column, as_column, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores.searching import search_all_codes, search_candidates
@@ -67,7 +73,12 @@ class Store(ABC):
 
     @abstractmethod
     def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool = True,
     ) -> int:
         """Store entries, all of the batch or none.
 
@@ -109,7 +120,12 @@ class Store(ABC):
 
     @abstractmethod
     def query(
-        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+        self,
+        signatures: UInt64Array,
+        *,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
     ) -> Found:
         """Find the candidates of each query.
 
@@ -158,7 +174,9 @@ class Store(ABC):
             At least 1; the result does not depend on it.
         """
         p = self._searched(points, len(buckets))
-        has_shape = buckets.ndim == 3 and buckets.shape[1] == p.bands and buckets.shape[2] > 0
+        has_shape = (
+            buckets.ndim == 3 and buckets.shape[1] == p.bands and buckets.shape[2] > 0
+        )
         if not has_shape or buckets.dtype != np.uint64:
             raise ValueError(
                 f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} "
@@ -194,7 +212,11 @@ class Store(ABC):
             As for `search`.
         """
         p = self._searched(points, len(codes))
-        if not p.head or codes.shape != (len(codes), p.num_perm) or codes.dtype != np.uint64:
+        if (
+            not p.head
+            or codes.shape != (len(codes), p.num_perm)
+            or codes.dtype != np.uint64
+        ):
             raise ValueError(
                 f"codes must be uint64 (m, {p.num_perm}) of an index of codes, not {codes.shape}"
             )
@@ -202,7 +224,9 @@ class Store(ABC):
         codes = np.ascontiguousarray(codes)
         points = np.ascontiguousarray(points)
         measure = measure_of(p.measure)
-        request = CodesRequest(codes, points, near, enough, measure, most, within, limit, threads)
+        request = CodesRequest(
+            codes, points, near, enough, measure, most, within, limit, threads
+        )
         return self._search_codes(request)
 
     def _searched(self, points: UInt64Array, m: int) -> Parameters:
@@ -254,7 +278,9 @@ class Store(ABC):
     def close(self) -> None:
         """Close files and connections; afterwards, only this method may be called."""
 
-    def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert_one(
+        self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate
+    ) -> int:
         """Store one entry, with a signature (num_perm,)."""
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 

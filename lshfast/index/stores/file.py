@@ -72,17 +72,25 @@ class FileStore(LockedStore):
     parameters: Parameters | None
 
     def __init__(
-        self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode = "r",
+        *,
+        verify: bool | None = None,
     ) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         if sys.byteorder != "little":
-            raise OSError("files of an index are little-endian, and this machine is not")
+            raise OSError(
+                "files of an index are little-endian, and this machine is not"
+            )
         super().__init__()
         # absolute, as the process may change its folder
         self.path = os.path.abspath(path)
         self.mode = mode
-        self._pid = os.getpid()  # a forked child shares the lock, but must neither write nor unlock
+        self._pid = (
+            os.getpid()
+        )  # a forked child shares the lock, but must neither write nor unlock
         self._open(verify)
         if verify:
             try:
@@ -100,8 +108,12 @@ class FileStore(LockedStore):
                 lock_file(file, self.path)
             with named_format(self.path):
                 self._map, self._directory = newest(file)
-                check = len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
-                fixed = [self._segment(record, check) for record in self._directory.segments]
+                check = (
+                    len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
+                )
+                fixed = [
+                    self._segment(record, check) for record in self._directory.segments
+                ]
         except BaseException:
             self._release_file()
             raise
@@ -114,7 +126,9 @@ class FileStore(LockedStore):
     def check_writable(self) -> None:
         super().check_writable()
         if self.mode == "r":
-            raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
+            raise ValueError(
+                f"{self.path} is open for reading only: open it with mode='r+'"
+            )
         if self.mode == "r+" and not self._is_owner():
             raise ValueError(
                 f"{self.path} was opened before this process was forked: only the parent may "
@@ -135,12 +149,18 @@ class FileStore(LockedStore):
 
     def _alone_for_writing(self) -> Segment | None:
         growing = super()._alone_for_writing()
-        return None if growing is None or (self.mode == "r+" and not self._is_owner()) else growing
+        return (
+            None
+            if growing is None or (self.mode == "r+" and not self._is_owner())
+            else growing
+        )
 
     def query_one(
         self, signature: UInt64Array, least: int | None
     ) -> tuple[list[Any], list[int] | None]:
-        with self.gate.reading():  # `commit` may be moving the growing segment to the file
+        with (
+            self.gate.reading()
+        ):  # `commit` may be moving the growing segment to the file
             return self.segments.query_one(signature, least)
 
     def commit(self, progress: Progress | None = None) -> None:
@@ -166,7 +186,11 @@ class FileStore(LockedStore):
         fixed = self.segments.fixed
         unchanged, new = self.segments.merged(tell=tell)
         self.check_sums([segment for segment in fixed if segment not in unchanged])
-        if new is None and len(unchanged) == len(fixed) and all(map(_is_written, unchanged)):
+        if (
+            new is None
+            and len(unchanged) == len(fixed)
+            and all(map(_is_written, unchanged))
+        ):
             return
         added = [] if new is None else [new]
         tell.expect(added)
@@ -191,7 +215,10 @@ class FileStore(LockedStore):
                     container.write_all(file, header)
                     file_sections.sync(file)
             data = mapped(file)
-            fixed = [segment_of(directory, record, data, False) for record in directory.segments]
+            fixed = [
+                segment_of(directory, record, data, False)
+                for record in directory.segments
+            ]
             all_segments = Segments(self.parameters, fixed)
         except BaseException:
             with suppress(OSError, FormatError):
@@ -283,7 +310,10 @@ class FileStore(LockedStore):
         fixed = self.segments.fixed
         growing = self.segments.growing
         pending = growing is not None and len(growing)
-        is_full = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
+        is_full = (
+            all(len(segment) == segment.tables.limit for segment in fixed)
+            and len(fixed) <= 1
+        )
         return (
             state == 1
             and headers[0] == headers[1]
@@ -301,7 +331,9 @@ class FileStore(LockedStore):
         with self.gate.reading(), named_format(self.path):
             data, _ = newest(self._check_open())
             check_headers(headers_of(data))
-            segments = [self._segment(record, True) for record in self._directory.segments]
+            segments = [
+                self._segment(record, True) for record in self._directory.segments
+            ]
             check_segments(segments, self._directory.parameters)
 
     def check_sums(self, segments: list[Segment]) -> None:
@@ -317,7 +349,9 @@ class FileStore(LockedStore):
     def _figures(self) -> dict[str, int]:
         figures = self.segments.figures()
         used_bytes = sum(
-            section.nbytes for record in self._directory.segments for section in record.sections
+            section.nbytes
+            for record in self._directory.segments
+            for section in record.sections
         )
         return {
             **figures,
@@ -351,7 +385,9 @@ class FileStore(LockedStore):
         if self._file is not None and not self._file.closed:
             if self.mode == "r+" and self._is_owner():
                 with suppress(OSError):  # Windows: another process holds the lock
-                    unlock(self._file)  # otherwise existing maps of the file would keep the lock
+                    unlock(
+                        self._file
+                    )  # otherwise existing maps of the file would keep the lock
             self._file.close()
         self._file = None
 
@@ -409,7 +445,9 @@ def check_target(
     """
     name = os.fspath(path)
     if name in ("-", b"-"):
-        raise OSError(errno.EINVAL, "an index is written to a file, not to standard output", name)
+        raise OSError(
+            errno.EINVAL, "an index is written to a file, not to standard output", name
+        )
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -426,7 +464,9 @@ def check_target(
         with open(path, "rb") as file:
             if file.read(len(HEADER.magic)) not in (magic, b""):
                 raise FileExistsError(
-                    errno.EEXIST, "this file is not an index; overwrite replaces it", name
+                    errno.EEXIST,
+                    "this file is not an index; overwrite replaces it",
+                    name,
                 )
 
 
@@ -444,7 +484,13 @@ def save_store(
         with store.gate.reading():
             if isinstance(store, FileStore):
                 store.check_sums(store.segments.fixed)
-            write_file(path, parameters, store.kind or "int", store.segments.all, progress=progress)
+            write_file(
+                path,
+                parameters,
+                store.kind or "int",
+                store.segments.all,
+                progress=progress,
+            )
         return
     all_entries: Segment | None = None
     for keys, signatures in store.items():
@@ -475,7 +521,9 @@ def write_file(
     modified. See `built` for `batch`.
     """
     if kind == "object":  # entries with keys of other types may have been removed
-        keys = concatenate([segment.names_of(segment.tables.rows_in_use()) for segment in segments])
+        keys = concatenate(
+            [segment.names_of(segment.tables.rows_in_use()) for segment in segments]
+        )
         kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
         raise TypeError(
@@ -486,7 +534,9 @@ def write_file(
     # In place, as the caller refers to the list, and memory must be released.
     segments[:] = filter(len, segments)
     tell = Meter(progress)
-    if segments[1:] or any(each.kind != kind or len(each) < each.tables.limit for each in segments):
+    if segments[1:] or any(
+        each.kind != kind or len(each) < each.tables.limit for each in segments
+    ):
         tell.expect(segments)
         segments[:] = [built(parameters, kind, segments, tell, batch)]
     # Without records of where they are stored.
@@ -515,5 +565,6 @@ def _room(segment: Segment) -> int:
 def _is_written(segment: Segment) -> bool:
     """Return whether a fixed segment has no deletions that are not stored yet."""
     return (
-        segment.deleted is not None and int(segment.deleted.sum()) == segment.deleted_when_written
+        segment.deleted is not None
+        and int(segment.deleted.sum()) == segment.deleted_when_written
     )

@@ -37,7 +37,16 @@ _MAGIC = b"LSHFDIR\0"
 # The sections of a segment, in order, and their dtypes.
 SECTIONS = {
     "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
-    "str": ("deleted", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
+    "str": (
+        "deleted",
+        "shape",
+        "tables",
+        "pool",
+        "signatures",
+        "starts",
+        "lengths",
+        "bytes",
+    ),
 }
 DTYPES = {
     "deleted": "u1",
@@ -102,7 +111,11 @@ class Directory:
         if p.family:
             family = p.family.encode()
             measure = p.measure.encode("ascii")
-            body += [_FAMILY.pack(p.payload, len(family), len(measure)), family, measure]
+            body += [
+                _FAMILY.pack(p.payload, len(family), len(measure)),
+                family,
+                measure,
+            ]
         for segment in self.segments:
             body.append(struct.pack("<Q", segment.rows))
             body += [_SECTION.pack(*section) for section in segment.sections]
@@ -119,14 +132,20 @@ class Directory:
         """
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
-        _, version, count, num_perm, bands, rows, seed, threshold, *names = _HEAD.unpack_from(data)
+        _, version, count, num_perm, bands, rows, seed, threshold, *names = (
+            _HEAD.unpack_from(data)
+        )
         check_version(version, VERSIONS, "directory")
         if not is_sealed(data):
             raise FormatError("directory: its checksum is wrong")
         try:
-            scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in names)
+            scheme, kind, shingles = (
+                name.rstrip(b"\0").decode("ascii") for name in names
+            )
         except UnicodeDecodeError:
-            raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
+            raise FormatError(
+                "directory: scheme, kind of keys or shingles is no ASCII"
+            ) from None
         if version == 1 and scheme not in get_args(Scheme):
             raise FormatError(
                 f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}"
@@ -138,10 +157,14 @@ class Directory:
         if not (math.isnan(threshold) or 0 < threshold <= 1):
             raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
         if kind not in SECTIONS:
-            raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
+            raise FormatError(
+                f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}"
+            )
         are_bands = bands >= 1 and rows >= 1 and bands <= num_perm // rows
         if not are_bands or num_perm > 65536:
-            raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
+            raise FormatError(
+                f"directory: {bands} bands of {rows} rows over {num_perm} slots"
+            )
         body = _HEAD.size
         family = ""
         payload = 0
@@ -168,17 +191,23 @@ class Directory:
         return cls(parameters, kind, records)
 
 
-def _unpack_segments(data: bytes, body: int, count: int, kind: str) -> tuple[SegmentRecord, ...]:
+def _unpack_segments(
+    data: bytes, body: int, count: int, kind: str
+) -> tuple[SegmentRecord, ...]:
     """Return the records of the segments in a directory, which begin at `body`."""
     record_bytes = 8 + _SECTION.size * len(SECTIONS[kind])
     end = body + record_bytes * count
     if len(data) != end + 8:
-        raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
+        raise FormatError(
+            f"directory: {len(data)} bytes, not those of {count} segments"
+        )
     records = []
     for start in range(body, end, record_bytes):
         fields = _SECTION.iter_unpack(data[start + 8 : start + record_bytes])
         sections = tuple(Section(*values) for values in fields)
-        records.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
+        records.append(
+            SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections)
+        )
     return tuple(records)
 
 
@@ -189,10 +218,20 @@ def _unpack_family(data: bytes) -> tuple[int, str, int, str]:
         raise FormatError(f"directory: {len(data)} bytes, which do not hold a family")
     payload, family, measure = _FAMILY.unpack_from(data, _HEAD.size)
     if not 1 <= family <= MOST_FAMILY or start + family + measure > len(data) - 8:
-        raise FormatError(f"directory: a family of {family} bytes and a measure of {measure}")
-    texts = data[start : start + family], data[start + family : start + family + measure]
+        raise FormatError(
+            f"directory: a family of {family} bytes and a measure of {measure}"
+        )
+    texts = (
+        data[start : start + family],
+        data[start + family : start + family + measure],
+    )
     try:
-        return start + family + measure, texts[0].decode(), payload, texts[1].decode("ascii")
+        return (
+            start + family + measure,
+            texts[0].decode(),
+            payload,
+            texts[1].decode("ascii"),
+        )
     except UnicodeDecodeError as error:
         raise FormatError(
             f"directory: the family is no UTF-8, or the measure no ASCII: {error}"
@@ -205,7 +244,10 @@ Put = Callable[["list[npt.NDArray[Any]]"], Section]
 def write_segment(segment: Segment, put: Put) -> SegmentRecord:
     """Write the sections of a segment that are not stored yet, each with a call of `put`."""
     if isinstance(segment.where, SegmentRecord):
-        if segment.deleted is None or int(segment.deleted.sum()) == segment.deleted_when_written:
+        if (
+            segment.deleted is None
+            or int(segment.deleted.sum()) == segment.deleted_when_written
+        ):
             return segment.where
         return SegmentRecord(
             segment.where.rows, (put(_deleted(segment)), *segment.where.sections[1:])
@@ -214,7 +256,12 @@ def write_segment(segment: Segment, put: Put) -> SegmentRecord:
     stored_sections = [put(_deleted(segment))]
     for name in SECTIONS[segment.kind][1:]:
         stored_sections.append(
-            put([np.ascontiguousarray(array, DTYPES[name]) for array in table_sections[name]])
+            put(
+                [
+                    np.ascontiguousarray(array, DTYPES[name])
+                    for array in table_sections[name]
+                ]
+            )
         )
     return SegmentRecord(segment.tables.limit, tuple(stored_sections))
 
@@ -222,7 +269,11 @@ def write_segment(segment: Segment, put: Put) -> SegmentRecord:
 def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
     """Return the content of the section of deleted rows: nothing, or one bit per row."""
     deleted = segment.deleted
-    return [] if deleted is None or not deleted.any() else [np.packbits(deleted, bitorder="little")]
+    return (
+        []
+        if deleted is None or not deleted.any()
+        else [np.packbits(deleted, bitorder="little")]
+    )
 
 
 def open_segment(
@@ -247,11 +298,15 @@ def open_segment(
         if verify and checksum(data) != section.checksum:
             raise FormatError(f"{name}: its checksum is wrong")
         if section.nbytes % np.dtype(DTYPES[name]).itemsize:
-            raise FormatError(f"{name}: {section.nbytes} bytes are not a whole number of values")
+            raise FormatError(
+                f"{name}: {section.nbytes} bytes are not a whole number of values"
+            )
         arrays[name] = data.view(DTYPES[name])
     n = record.rows
     if n > 2**31 or arrays["signatures"].size != n * p.words:
-        raise FormatError(f"signatures: {arrays['signatures'].size} slots, not {n} x {p.words}")
+        raise FormatError(
+            f"signatures: {arrays['signatures'].size} slots, not {n} x {p.words}"
+        )
     if arrays["shape"].size % 3:
         raise FormatError(f"shape: {arrays['shape'].size} values, not three a table")
     arrays["signatures"] = arrays["signatures"].reshape(n, p.words)
@@ -260,7 +315,9 @@ def open_segment(
     if bits.size not in (0, (n + 7) // 8):
         raise FormatError(f"deleted: {bits.size} bytes for {n} rows")
     deleted = (
-        np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+        np.unpackbits(bits, count=n, bitorder="little")
+        if bits.size
+        else np.zeros(n, np.uint8)
     )
     try:
         tables = BandTables.over(
@@ -341,7 +398,9 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
     """
     expected_sums = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
-        rows = np.arange(start, min(start + PIECE_ROWS, segment.tables.limit), dtype=np.int64)
+        rows = np.arange(
+            start, min(start + PIECE_ROWS, segment.tables.limit), dtype=np.int64
+        )
         try:
             tags = segment.tables.tags_of(rows).astype(np.uint64)
         except ValueError as error:
@@ -379,7 +438,9 @@ _NO_ROW = np.uint32(2**32 - 1)
 
 def _sums(records: UInt64Array) -> UInt64Array:
     """Return the number of records, and the sum of their hashes."""
-    return np.array([len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64)
+    return np.array(
+        [len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64
+    )
 
 
 def _entries(table: UInt64Array, pool: UInt32Array) -> Iterator[UInt64Array]:
@@ -401,7 +462,9 @@ def _entries(table: UInt64Array, pool: UInt32Array) -> Iterator[UInt64Array]:
         for block in np.flatnonzero(~small).tolist():
             for low in range(0, int(slots[block]), PIECE_ROWS):
                 high = min(low + PIECE_ROWS, int(slots[block]))
-                yield _rows_of(tags[block], pool[first[block] + low : first[block] + high])
+                yield _rows_of(
+                    tags[block], pool[first[block] + low : first[block] + high]
+                )
 
 
 def _rows_of(tags: Any, slots: UInt32Array) -> UInt64Array:

@@ -70,7 +70,9 @@ class Meter:
 
     def expect(self, segments: list[Segment]) -> None:
         """Expect the bytes of these segments, from now on."""
-        self._total = self._done + sum(sum(segment.tables.nbytes()) for segment in segments)
+        self._total = self._done + sum(
+            sum(segment.tables.nbytes()) for segment in segments
+        )
 
     def end(self) -> None:
         """Report that all bytes are done."""
@@ -95,7 +97,9 @@ def write_sections(
         append(file, arrays, tell)
         return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
 
-    return Directory(parameters, kind, tuple(write_segment(segment, put) for segment in segments))
+    return Directory(
+        parameters, kind, tuple(write_segment(segment, put) for segment in segments)
+    )
 
 
 def write_directory(file: Any, directory: Directory, state: int) -> bytes:
@@ -135,7 +139,9 @@ def read_headers(data: Bytes) -> State:
     if not headers:
         has_magic = bytes(data[:8]) == HEADER.magic
         raise FormatError(
-            "header: both copies are damaged" if has_magic else f"header: not {HEADER.name}"
+            "header: both copies are damaged"
+            if has_magic
+            else f"header: not {HEADER.name}"
         )
     version, _, state, *directory = HEADER.unpack(max(headers, key=_state_of))
     if state == 2**64 - 1:
@@ -153,11 +159,17 @@ def check_headers(headers: list[bytes]) -> None:
     """Check both headers: the second is a copy of the first, or of an earlier state."""
     for place, header in zip(HEADERS, headers, strict=True):
         if not _is_whole(header):
-            raise FormatError(f"header: the one at byte {place} is damaged (compact repairs it)")
+            raise FormatError(
+                f"header: the one at byte {place} is damaged (compact repairs it)"
+            )
     (*kind, _, first), (*other, _, second) = (
         HEADER.struct.unpack_from(header)[:4] for header in headers
     )
-    if kind != other or second > first or (second == first and headers[0] != headers[1]):
+    if (
+        kind != other
+        or second > first
+        or (second == first and headers[0] != headers[1])
+    ):
         raise FormatError(
             f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)"
         )
@@ -172,7 +184,9 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
     version, _, start, nbytes, expected_sum = read_headers(mapped(file))
     data = mapped(file)
     if start < FIRST_SECTION:
-        raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
+        raise FormatError(
+            f"directory: it begins at byte {start}, before {FIRST_SECTION}"
+        )
     if start + nbytes > len(data):
         raise FormatError(
             f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}"
@@ -210,16 +224,22 @@ def _check_places(directory: Directory, start: int, nbytes: int) -> None:
         before = name
 
 
-def segment_of(directory: Directory, record: SegmentRecord, data: Bytes, verify: bool) -> Segment:
+def segment_of(
+    directory: Directory, record: SegmentRecord, data: Bytes, verify: bool
+) -> Segment:
     """Return a segment over the bytes of a file."""
-    return open_segment(directory, record, lambda section: section_bytes(data, section), verify)
+    return open_segment(
+        directory, record, lambda section: section_bytes(data, section), verify
+    )
 
 
 def section_bytes(data: Bytes, section: Section) -> Bytes:
     """Return the bytes of a section, or raise FormatError if it is not inside the file."""
     if section.where % ALIGNMENT or section.where + section.nbytes > len(data):
         place = f"bytes {section.where} to {section.where + section.nbytes}"
-        raise FormatError(f"a section lies at {place}, and the file ends at {len(data)}")
+        raise FormatError(
+            f"a section lies at {place}, and the file ends at {len(data)}"
+        )
     return data[section.where : section.where + section.nbytes]
 
 
@@ -248,7 +268,9 @@ def lock_file(file: IO[bytes], path: Any) -> None:
     try:
         lock(file)
     except OSError:
-        raise BlockingIOError(f"{os.fspath(path)} is open for writing elsewhere") from None
+        raise BlockingIOError(
+            f"{os.fspath(path)} is open for writing elsewhere"
+        ) from None
     if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
         raise BlockingIOError(f"{os.fspath(path)} has just been replaced elsewhere")
 

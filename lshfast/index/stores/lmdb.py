@@ -126,7 +126,11 @@ class LmdbStore(Store):
     scans = True
 
     def __init__(
-        self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True
+        self,
+        path: str | os.PathLike[str],
+        *,
+        map_size: int = 1 << 40,
+        sync: bool = True,
     ) -> None:
         self._lmdb = optional("lmdb", "lmdb")
         self.path = os.fspath(path)
@@ -203,7 +207,10 @@ class LmdbStore(Store):
                 f"{self.path}: data.mdb is truncated: its last {missing()} bytes are missing"
             )
         if missing() > 0:
-            with self._errors(), self._begin(write=True):  # so that no other process writes now
+            with (
+                self._errors(),
+                self._begin(write=True),
+            ):  # so that no other process writes now
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
     def _state(self, txn: Any) -> tuple[Directory | None, list[Segment]]:
@@ -216,7 +223,8 @@ class LmdbStore(Store):
                 opened_state = self._opened
                 records = self._directory.segments
                 self._opened = {
-                    record: opened_state.get(record) or self._segment(txn, record, False)
+                    record: opened_state.get(record)
+                    or self._segment(txn, record, False)
                     for record in records
                 }
                 self._seen = bytes(data)
@@ -252,7 +260,9 @@ class LmdbStore(Store):
             data = txn.get(_name(section.where)) if section.nbytes else b""
             if data is None or len(data) != section.nbytes:
                 raise FormatError(f"section {section.where} is missing or truncated")
-            return np.frombuffer(data if len(data) > self._page else bytes(data), np.uint8)
+            return np.frombuffer(
+                data if len(data) > self._page else bytes(data), np.uint8
+            )
 
         try:
             return open_segment(self._unpacked(txn), record, read, verify)
@@ -274,10 +284,17 @@ class LmdbStore(Store):
         return self._read(lambda _, segments: sum(map(len, segments)))
 
     def contains(self, keys: Column) -> BoolArray:
-        return self._read(lambda directory, segments: _as_one(directory, segments).contains(keys))
+        return self._read(
+            lambda directory, segments: _as_one(directory, segments).contains(keys)
+        )
 
     def query(
-        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+        self,
+        signatures: UInt64Array,
+        *,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
     ) -> Found:
         return self._read(
             lambda directory, segments: _as_one(directory, segments).query(
@@ -286,23 +303,33 @@ class LmdbStore(Store):
         )
 
     def _search(self, search: SearchRequest) -> Neighbors:
-        return self._read(lambda directory, segments: _as_one(directory, segments).search(search))
+        return self._read(
+            lambda directory, segments: _as_one(directory, segments).search(search)
+        )
 
     def _search_codes(self, search: CodesRequest) -> Neighbors:
         return self._read(
-            lambda directory, segments: _as_one(directory, segments).search_codes(search)
+            lambda directory, segments: _as_one(directory, segments).search_codes(
+                search
+            )
         )
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        return self._read(lambda directory, segments: _as_one(directory, segments).entries_of(keys))
+        return self._read(
+            lambda directory, segments: _as_one(directory, segments).entries_of(keys)
+        )
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         return self._each(Segment.items)
 
     def all_keys(self) -> Iterator[Column]:
-        return self._each(lambda segment: iter([segment.names_of(segment.tables.rows_in_use())]))
+        return self._each(
+            lambda segment: iter([segment.names_of(segment.tables.rows_in_use())])
+        )
 
-    def _each(self, batches_of: Callable[[Segment], Iterator[Answer]]) -> Iterator[Answer]:
+    def _each(
+        self, batches_of: Callable[[Segment], Iterator[Answer]]
+    ) -> Iterator[Answer]:
         """Yield the batches of all segments of one state; the store may be closed in between."""
         txn = None
         try:
@@ -322,7 +349,9 @@ class LmdbStore(Store):
                     txn.abort()
 
     def stats(self) -> dict[str, int]:
-        def figures(directory: Directory | None, segments: list[Segment]) -> dict[str, int]:
+        def figures(
+            directory: Directory | None, segments: list[Segment]
+        ) -> dict[str, int]:
             sections = [
                 section
                 for record in (directory.segments if directory else ())
@@ -339,21 +368,32 @@ class LmdbStore(Store):
     def verify(self) -> None:
         with self._gate.reading(), self._errors(), self._begin() as txn:
             directory = self._unpacked(txn)
-            segments = [self._segment(txn, record, True) for record in directory.segments]
+            segments = [
+                self._segment(txn, record, True) for record in directory.segments
+            ]
             try:
                 check_segments(segments, directory.parameters)
             except FormatError as error:
                 raise FormatError(f"{self.path}: {error}") from None
             last = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
             if any(
-                section.where > last for record in directory.segments for section in record.sections
+                section.where > last
+                for record in directory.segments
+                for section in record.sections
             ):
-                raise FormatError(f"{self.path}: next: a section has a number above {last}")
+                raise FormatError(
+                    f"{self.path}: next: a section has a number above {last}"
+                )
 
     # ---- writing ----
 
     def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool = True,
     ) -> int:
         # copy=False, as the signatures are written before this returns
         return self._write_through(
@@ -374,12 +414,17 @@ class LmdbStore(Store):
             p = directory.parameters
             done = 0
             groups = _together(
-                [self._segment(txn, record, False) for record in directory.segments], _most_rows(p)
+                [self._segment(txn, record, False) for record in directory.segments],
+                _most_rows(p),
             )
             again = [
-                group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit
+                group
+                for group in groups
+                if len(group) > 1 or len(group[0]) < group[0].tables.limit
             ]
-            total = 8 * p.words * sum(len(segment) for group in again for segment in group)
+            total = (
+                8 * p.words * sum(len(segment) for group in again for segment in group)
+            )
 
             def tell(more: int) -> None:
                 nonlocal done
@@ -410,7 +455,11 @@ class LmdbStore(Store):
         def put(arrays: list[npt.NDArray[Any]]) -> Section:
             nonlocal number
             data = [array.reshape(-1).view(np.uint8) for array in arrays]
-            whole = data[0] if len(data) == 1 else np.concatenate([np.empty(0, np.uint8), *data])
+            whole = (
+                data[0]
+                if len(data) == 1
+                else np.concatenate([np.empty(0, np.uint8), *data])
+            )
             number += 1
             if len(whole):
                 txn.put(_name(number), whole.data, append=True)
@@ -420,7 +469,9 @@ class LmdbStore(Store):
         if kind == "object":
             raise TypeError("keys in LMDB must be all ints of 64 bits, or all strs")
         records = tuple(write_segment(segment, put) for segment in segments)
-        used_places = {section.where for record in records for section in record.sections}
+        used_places = {
+            section.where for record in records for section in record.sections
+        }
         for record in directory.segments:
             for section in record.sections:
                 if section.where not in used_places and section.nbytes:
@@ -435,7 +486,9 @@ class LmdbStore(Store):
             yield
         except self._lmdb.MapFullError:
             raise OSError(
-                errno.ENOSPC, "map_size is too small for what is to be stored", self.path
+                errno.ENOSPC,
+                "map_size is too small for what is to be stored",
+                self.path,
             ) from None
         except (
             self._lmdb.InvalidError,

@@ -70,7 +70,9 @@ class LockedStore(Store):
 
     def _size(self) -> str:
         segments = self._segments
-        return "closed" if segments is None else counted(len(segments), "entry", "entries")
+        return (
+            "closed" if segments is None else counted(len(segments), "entry", "entries")
+        )
 
     @property
     def kind(self) -> str | None:
@@ -86,15 +88,26 @@ class LockedStore(Store):
 
     def contains_one(self, key: Any) -> bool:
         with self.gate.reading():
-            segments = self._segments  # read here, as a method call adds a tenth to the time
-            if segments is not None and not segments.fixed and segments.growing is not None:
+            segments = (
+                self._segments
+            )  # read here, as a method call adds a tenth to the time
+            if (
+                segments is not None
+                and not segments.fixed
+                and segments.growing is not None
+            ):
                 row = segments.growing.tables.find_one(key)
                 if row is not None:
                     return row >= 0
         return super().contains_one(key)
 
     def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool = True,
     ) -> int:
         with self.gate.writing():
             self.check_writable()
@@ -103,11 +116,15 @@ class LockedStore(Store):
             count = self.segments.insert(keys, signatures, on_duplicate, copy=copy)
         return count
 
-    def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert_one(
+        self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate
+    ) -> int:
         with self.gate.writing():
             growing = self._alone_for_writing()
             if growing is not None:
-                inserted = growing.tables.insert_one(key, signature)  # None: no key of this kind
+                inserted = growing.tables.insert_one(
+                    key, signature
+                )  # None: no key of this kind
                 if inserted:
                     return 1
                 if inserted is False and on_duplicate == "error":
@@ -129,7 +146,12 @@ class LockedStore(Store):
         super().remove_one(key)
 
     def query(
-        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+        self,
+        signatures: UInt64Array,
+        *,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
     ) -> Found:
         with self.gate.reading():
             return self.segments.query(signatures, least, threads, most)
@@ -159,7 +181,9 @@ class LockedStore(Store):
         for each in present_rows:
             for keys, rows in each.batches():
                 with self.gate.reading():
-                    present_keys, signatures = self.segments.still_held(keys, each, rows)
+                    present_keys, signatures = self.segments.still_held(
+                        keys, each, rows
+                    )
                 if len(present_keys):
                     yield present_keys, signatures
 

@@ -114,7 +114,9 @@ class RedisStore(Store):
     Examples
     --------
     >>> from lshfast import LSHIndex, RedisStore
-    >>> index = LSHIndex(store=RedisStore("redis://localhost", name="articles"))  # doctest: +SKIP
+    >>> index = LSHIndex(
+    ...     store=RedisStore("redis://localhost", name="articles")
+    ... )  # doctest: +SKIP
     """
 
     def __init__(self, server: Any, name: str = "lshfast") -> None:
@@ -131,7 +133,8 @@ class RedisStore(Store):
         self._address = _address(self._client)
         self._prefix = f"{{{name}}}"
         self._keys = [
-            f"{self._prefix}:{section}".encode() for section in ("parameters", "entries", "refused")
+            f"{self._prefix}:{section}".encode()
+            for section in ("parameters", "entries", "refused")
         ]
         try:
             with self._calling("open"):
@@ -152,7 +155,9 @@ class RedisStore(Store):
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):
             stored = self._parse(
-                self._eval(scripts.OPEN, *chain.from_iterable(_fields(parameters).items()))
+                self._eval(
+                    scripts.OPEN, *chain.from_iterable(_fields(parameters).items())
+                )
             )
         if stored is None:  # another client has just removed all keys
             raise FormatError(f"{self._place('parameters')}: not stored")
@@ -170,7 +175,12 @@ class RedisStore(Store):
         )
 
     def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool = True,
     ) -> int:
         if on_duplicate not in get_args(OnDuplicate):
             raise ValueError(
@@ -179,19 +189,25 @@ class RedisStore(Store):
         encoded = _encode(keys)
         entries = self._with_band_keys(signatures)
         if len(encoded) != len(entries):
-            raise ValueError(f"there are {len(encoded)} keys for {len(entries)} signatures")
+            raise ValueError(
+                f"there are {len(encoded)} keys for {len(entries)} signatures"
+            )
         rows = dict(zip(encoded, range(len(encoded)), strict=True))
         if len(rows) < len(encoded):
             if on_duplicate == "error":
                 raise self._repeated(encoded)
             if on_duplicate == "skip":
-                rows = dict(zip(reversed(encoded), reversed(range(len(encoded))), strict=True))
+                rows = dict(
+                    zip(reversed(encoded), reversed(range(len(encoded))), strict=True)
+                )
             encoded = list(rows)
             entries = entries[list(rows.values())]
         refuse = "1?" if on_duplicate == "error" else "?"
         letters, count = self._write("insert", on_duplicate, refuse, encoded, entries)
         if on_duplicate == "error" and b"1" in letters:
-            raise duplicate([_decode(member) for member in encoded], letters.index(b"1"))
+            raise duplicate(
+                [_decode(member) for member in encoded], letters.index(b"1")
+            )
         return count
 
     def remove(self, keys: Column) -> None:
@@ -203,7 +219,12 @@ class RedisStore(Store):
             raise KeyError(_decode(encoded[letters.index(b"0")]))
 
     def query(
-        self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None
+        self,
+        signatures: UInt64Array,
+        *,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
     ) -> Found:
         """Find the candidates of each query; a later query may see later batches."""
         queries = self._with_band_keys(signatures)
@@ -218,25 +239,33 @@ class RedisStore(Store):
                 good &= equal >= least
             left = left[good]
             right = right[good]
-            names = {place: self._key(members[place]) for place in np.unique(right).tolist()}
+            names = {
+                place: self._key(members[place]) for place in np.unique(right).tolist()
+            }
             keys += [names[place] for place in right.tolist()]
             counts[row : row + numbers] = np.bincount(left - row, minlength=numbers)
             agreements.append(equal[good])
             row += numbers
         offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-        return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
+        return Found(
+            offsets,
+            _column(keys),
+            None if least is None else np.concatenate(agreements),
+        )
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         encoded = list(dict.fromkeys(_encode(keys)))
         answers = []
         with self._calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
-                answers += self._client.hmget(self._keys[1], encoded[low : low + self._step()])
+                answers += self._client.hmget(
+                    self._keys[1], encoded[low : low + self._step()]
+                )
         letters = self._letters(answers)
         self._refuse_damage(encoded, letters)
-        entries = self._array(b"".join(entry for entry in answers if entry is not None))[
-            :, : self._bound().words
-        ]
+        entries = self._array(
+            b"".join(entry for entry in answers if entry is not None)
+        )[:, : self._bound().words]
         there = [
             self._key(member)
             for member, entry in zip(encoded, answers, strict=True)
@@ -267,7 +296,9 @@ class RedisStore(Store):
         """
         for keys, entries in self._scan("verify", "buckets"):
             signatures = entries[:, : self._bound().words].astype(np.uint64)
-            wrong = np.flatnonzero((self._with_band_keys(signatures) != entries).any(axis=1))
+            wrong = np.flatnonzero(
+                (self._with_band_keys(signatures) != entries).any(axis=1)
+            )
             if len(wrong):
                 key = listed(keys)[wrong[0]]
                 raise FormatError(
@@ -282,7 +313,10 @@ class RedisStore(Store):
     def clear(self) -> None:
         """Remove everything that is stored under the name; no other client may use it now."""
         pattern = (
-            "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix)
+            "".join(
+                f"\\{letter}" if letter in "*?[]^\\" else letter
+                for letter in self._prefix
+            )
             + "/*"
         )
         with self._calling("clear"):
@@ -308,7 +342,9 @@ class RedisStore(Store):
             yield
         except (self._errors.RedisError, self._errors.RedisClusterException) as error:
             raise self._translated(error, operation) from error
-        except BaseException:  # after an interrupt, the next call would read the answer of this one
+        except (
+            BaseException
+        ):  # after an interrupt, the next call would read the answer of this one
             self._disconnect()
             raise
 
@@ -316,7 +352,9 @@ class RedisStore(Store):
         """Close the connections that no call uses; the client opens new ones when it needs them."""
         nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
         for client in [node.redis_connection for node in nodes] or [self._client]:
-            if getattr(client, "connection", None) is not None:  # a client with a single connection
+            if (
+                getattr(client, "connection", None) is not None
+            ):  # a client with a single connection
                 client.connection.disconnect()
             if client is not None:
                 try:
@@ -339,7 +377,9 @@ class RedisStore(Store):
         reason = str(error).rpartition("caused error: ")[2]
         if isinstance(error, self._errors.TimeoutError):
             return TimeoutError(text + reason)
-        if isinstance(error, (self._errors.ConnectionError, self._errors.RedisClusterException)):
+        if isinstance(
+            error, (self._errors.ConnectionError, self._errors.RedisClusterException)
+        ):
             return ConnectionError(text + reason)
         if isinstance(error, self._errors.WatchError) or reason.startswith("LSHFAST"):
             return FormatError(
@@ -358,13 +398,16 @@ class RedisStore(Store):
         if not isinstance(self._client, optional("redis", "redis").RedisCluster):
             return self._client
         self._client.exists(self._keys[0])  # follows a slot that has moved
-        return self._client.get_redis_connection(self._client.get_node_from_key(self._keys[0]))
+        return self._client.get_redis_connection(
+            self._client.get_node_from_key(self._keys[0])
+        )
 
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
         fields = _fields(self._bound())
         known_settings = "".join(
-            f" {fields.get(name, '')}" for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS)
+            f" {fields.get(name, '')}"
+            for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS)
         )
         return known_settings, self._width(), self._bound().bands, f"{self._prefix}/"
 
@@ -374,11 +417,15 @@ class RedisStore(Store):
         cursor = b"" if self.parameters is None else b"0"
         while cursor:
             with self._calling(operation):
-                answer = self._eval(scripts.SCAN, *self._settings(), cursor, self._step(), part)
+                answer = self._eval(
+                    scripts.SCAN, *self._settings(), cursor, self._step(), part
+                )
             cursor, members, letters, data = answer
             self._refuse_damage(members, letters.replace(b"0", b"?"))
             entries = self._array(data)
-            fresh = [place for place, member in enumerate(members) if member not in yielded]
+            fresh = [
+                place for place, member in enumerate(members) if member not in yielded
+            ]
             if fresh:
                 yielded.update(members)
                 yield (
@@ -392,7 +439,8 @@ class RedisStore(Store):
         pieces = _pieces(encoded, 0)
         with self._calling(operation):
             letters = b"".join(
-                self._eval(scripts.CHECK, *settings, "", *encoded[piece]) for piece in pieces
+                self._eval(scripts.CHECK, *settings, "", *encoded[piece])
+                for piece in pieces
             )
         self._refuse_damage(encoded, letters)
         return letters
@@ -423,7 +471,12 @@ class RedisStore(Store):
             pipe.delete(self._keys[2])
             for piece in pieces:
                 pipe.eval(
-                    scripts.CHECK, len(self._keys), *self._keys, *settings, refuse, *encoded[piece]
+                    scripts.CHECK,
+                    len(self._keys),
+                    *self._keys,
+                    *settings,
+                    refuse,
+                    *encoded[piece],
                 )
             for piece in pieces:
                 data = b"" if entries is None else entries[piece].tobytes()
@@ -486,15 +539,21 @@ class RedisStore(Store):
             limits = max(1, MOST_ANSWER // self._width()), MOST_CANDIDATES
             answer = self._eval(scripts.QUERY, *self._settings(), *limits, band_keys)
             if len(answer) == 1:
-                raise FormatError(f"Redis at {self._address}: {answer[0]!r} is not a set")
+                raise FormatError(
+                    f"Redis at {self._address}: {answer[0]!r} is not a set"
+                )
             counts, found, members, letters, data = answer
             # For a query with very many candidates.
             for low in range(len(letters), len(members), self._step()):
-                entries = self._client.hmget(self._keys[1], members[low : low + self._step()])
+                entries = self._client.hmget(
+                    self._keys[1], members[low : low + self._step()]
+                )
                 more = self._letters(entries)
                 letters += more
                 data += b"".join(
-                    entry for entry, letter in zip(entries, more, strict=True) if letter == ord("1")
+                    entry
+                    for entry, letter in zip(entries, more, strict=True)
+                    if letter == ord("1")
                 )
         self._refuse_damage(members, letters)
         there = _present(letters)
@@ -504,12 +563,18 @@ class RedisStore(Store):
         left = left[there[right]]
         right = (np.cumsum(there, dtype=np.int64) - 1)[right[there[right]]]
         members = [
-            member for member, present in zip(members, there.tolist(), strict=True) if present
+            member
+            for member, present in zip(members, there.tolist(), strict=True)
+            if present
         ]
         return len(numbers), members, self._array(data), left, right
 
     def _compare(
-        self, queries: UInt64Array, entries: UInt64Array, left: Int64Array, right: Int64Array
+        self,
+        queries: UInt64Array,
+        entries: UInt64Array,
+        left: Int64Array,
+        right: Int64Array,
     ) -> tuple[BoolArray, Int64Array]:
         """Return whether pairs share a band, and the number of equal slots of each pair."""
         p = self._bound()
@@ -522,7 +587,9 @@ class RedisStore(Store):
             same = a[:, : p.num_perm] == b[:, : p.num_perm]
             if p.apart:
                 same &= a[:, : p.num_perm] != EMPTY
-            equal[piece] = _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
+            equal[piece] = (
+                _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
+            )
             good[piece] = (
                 same[:, : p.bands * p.rows_per_band]
                 .reshape(-1, p.bands, p.rows_per_band)
@@ -573,7 +640,8 @@ class RedisStore(Store):
         """Return a letter for each entry, as the scripts do."""
         width = self._width()
         return b"".join(
-            b"0" if entry is None else b"1" if len(entry) == width else b"?" for entry in entries
+            b"0" if entry is None else b"1" if len(entry) == width else b"?"
+            for entry in entries
         )
 
     def _refuse_damage(self, members: Sequence[bytes], letters: bytes) -> None:
@@ -630,9 +698,15 @@ class RedisStore(Store):
                 measure,
             )
         except (KeyError, ValueError) as error:
-            raise FormatError(f"{place}: a field is missing or not a number: {error}") from None
-        in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
-        in_range &= stored["scheme"] in ([""] if parameters.family else get_args(Scheme))
+            raise FormatError(
+                f"{place}: a field is missing or not a number: {error}"
+            ) from None
+        in_range = (
+            1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
+        )
+        in_range &= stored["scheme"] in (
+            [""] if parameters.family else get_args(Scheme)
+        )
         in_range &= threshold is None or 0 < threshold <= 1
         if not in_range or _fields(parameters) != stored:
             raise FormatError(
@@ -655,19 +729,26 @@ def _connect(url: str) -> Any:
             socket_connect_timeout=CONNECT_TIMEOUT,
             socket_timeout=TIMEOUT,
             retry=redis.retry.Retry(
-                redis.backoff.ExponentialBackoff(), RETRIES, (redis.exceptions.ConnectionError,)
+                redis.backoff.ExponentialBackoff(),
+                RETRIES,
+                (redis.exceptions.ConnectionError,),
             ),
         )
     except ValueError:  # its message may contain a part of the password
         form = "redis://[[user]:password@]host[:port][/database]"
-        raise ValueError(f"the URL of a Redis server must have the form {form}") from None
+        raise ValueError(
+            f"the URL of a Redis server must have the form {form}"
+        ) from None
 
 
 def _check_client(client: Any) -> Any:
     if not isinstance(
-        client, (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster)
+        client,
+        (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster),
     ):
-        raise TypeError(f"server must be a URL, redis.Redis or redis.RedisCluster, not {client!r}")
+        raise TypeError(
+            f"server must be a URL, redis.Redis or redis.RedisCluster, not {client!r}"
+        )
     if client.get_encoder().decode_responses:
         raise ValueError(
             "the client must not decode responses: make it with decode_responses=False"
@@ -682,7 +763,10 @@ def _address(client: Any) -> str:
         node = client.get_default_node()
         return f"{node.host}:{node.port} (cluster)"
     options = pool.connection_kwargs
-    place = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    place = (
+        options.get("path")
+        or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    )
     return f"{place}/{options.get('db') or 0}"
 
 
@@ -691,8 +775,14 @@ def _address(client: Any) -> str:
 
 def _fields(parameters: Parameters) -> dict[str, str]:
     """Return parameters as they are stored, in the order of FIELDS."""
-    threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
-    numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows_per_band))
+    threshold = (
+        "" if parameters.threshold is None else repr(float(parameters.threshold))
+    )
+    numbers = (
+        int(parameters.num_perm),
+        int(parameters.bands),
+        int(parameters.rows_per_band),
+    )
     form = FORMATS[bool(parameters.family)]
     texts = (
         form,
@@ -747,7 +837,9 @@ def _decode(member: bytes) -> int | str:
 
 def _column(keys: list[int | str]) -> Column:
     """Return keys as an array if all are ints, otherwise as a list."""
-    return keys if any(isinstance(key, str) for key in keys) else np.array(keys, np.int64)
+    return (
+        keys if any(isinstance(key, str) for key in keys) else np.array(keys, np.int64)
+    )
 
 
 def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:

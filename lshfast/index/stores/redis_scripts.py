@@ -7,7 +7,16 @@ the client knows.
 
 from __future__ import annotations
 
-FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold", "shingles")
+FIELDS = (
+    "format",
+    "num_perm",
+    "bands",
+    "rows",
+    "scheme",
+    "seed",
+    "threshold",
+    "shingles",
+)
 
 # Further fields of format 2.
 FAMILY_FIELDS = ("family", "payload", "measure")

@@ -10,7 +10,13 @@ from lshfast._common.types import UInt64Array
 from lshfast.index.keys import Column, as_column, kind_of, listed
 from lshfast.index.stores.segment import empty_segment
 from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import CodesRequest, Found, Neighbors, Parameters, SearchRequest
+from lshfast.index.stores.values import (
+    CodesRequest,
+    Found,
+    Neighbors,
+    Parameters,
+    SearchRequest,
+)
 
 
 def search_candidates(

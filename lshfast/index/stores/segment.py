@@ -8,7 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt8Array, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    UInt8Array,
+    UInt64Array,
+)
 from lshfast.index.keys import Column, equal_int
 from lshfast.index.stores.values import OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
@@ -58,7 +64,11 @@ class Segment:
             return self.names.find(keys)
         if self.kind == "int" and isinstance(keys, np.ndarray):
             return self.tables.find(keys)
-        if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
+        if (
+            self.kind == "str"
+            and isinstance(keys, list)
+            and all(type(key) is str for key in keys)
+        ):
             return self.tables.find(keys)
         # A key that cannot equal a name of this kind has no row.
         rows = np.full(len(keys), -1, np.int64)
@@ -68,7 +78,9 @@ class Segment:
                 if self.kind == "str"
                 else map(equal_int, keys)
             )
-            key_of_place = {place: key for place, key in enumerate(mine) if key is not None}
+            key_of_place = {
+                place: key for place, key in enumerate(mine) if key is not None
+            }
             names = list(key_of_place.values())
             rows[list(key_of_place)] = self.tables.find(
                 np.array(names, np.int64) if self.kind == "int" else names
@@ -91,10 +103,18 @@ class Segment:
         """Insert entries and mark rows of fixed segments as deleted, all or nothing."""
         self.reuses += on_duplicate == "replace"
         return self.tables.insert(
-            keys, signatures, on_duplicate, known, copy, marks_of(fixed_rows), self._table
+            keys,
+            signatures,
+            on_duplicate,
+            known,
+            copy,
+            marks_of(fixed_rows),
+            self._table,
         )
 
-    def discard(self, rows: Int64Array, fixed_rows: list[tuple[Segment, Int64Array]]) -> None:
+    def discard(
+        self, rows: Int64Array, fixed_rows: list[tuple[Segment, Int64Array]]
+    ) -> None:
         """Free rows, and mark rows of fixed segments as deleted, all or nothing."""
         self.reuses += 1
         self.tables.discard(rows, marks_of(fixed_rows), self._table)
@@ -106,7 +126,9 @@ class Segment:
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
         names: Column = (
-            self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+            self.names.take(rows)
+            if self.kind == "object"
+            else self.tables.names_of(rows)
         )
         return names
 
@@ -124,7 +146,9 @@ class Segment:
 
         `progress` and `room` are as for `BandTables.search`.
         """
-        limit = None if search.limit is None else (search.limit.kind, search.limit.count)
+        limit = (
+            None if search.limit is None else (search.limit.kind, search.limit.count)
+        )
         return self.tables.search(
             search.buckets[part],
             search.points[part],
@@ -141,7 +165,11 @@ def marks_of(
     places: list[tuple[Segment, Int64Array]],
 ) -> list[tuple[UInt8Array, Int64Array]]:
     """Return, for each fixed segment and some of its rows, its deletion marks and these rows."""
-    return [(segment.deleted, rows) for segment, rows in places if segment.deleted is not None]
+    return [
+        (segment.deleted, rows)
+        for segment, rows in places
+        if segment.deleted is not None
+    ]
 
 
 def empty_segment(parameters: Parameters, kind: str) -> Segment:
@@ -187,7 +215,9 @@ def built(
             places, _ = new_segment.admit(segment.names_of(rows))
             for first in range(0, len(rows), batch):
                 new_segment.tables.write(
-                    places[first : first + batch], piece[first : first + batch], copy=False
+                    places[first : first + batch],
+                    piece[first : first + batch],
+                    copy=False,
                 )
             rows_done += len(rows)
             tell(piece.nbytes)

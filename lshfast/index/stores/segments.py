@@ -18,7 +18,14 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, take
 from lshfast.index.matches import best_first, nearest_first
 from lshfast.index.measure import measure_of
-from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
+from lshfast.index.stores.segment import (
+    PIECE_ROWS,
+    Segment,
+    Tell,
+    built,
+    empty_segment,
+    marks_of,
+)
 from lshfast.index.stores.values import (
     CodesRequest,
     Found,
@@ -101,7 +108,9 @@ class Segments:
     @property
     def _bound(self) -> Parameters:
         if self.parameters is None:
-            raise ValueError("the store is empty: give it to LSHIndex(..., store=store) first")
+            raise ValueError(
+                "the store is empty: give it to LSHIndex(..., store=store) first"
+            )
         return self.parameters
 
     @property
@@ -122,7 +131,12 @@ class Segments:
         return np.asarray(self.find(keys)[0] >= 0)
 
     def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool,
     ) -> int:
         """Store entries, all or none: see `Store.insert`."""
         if not len(keys):
@@ -153,7 +167,9 @@ class Segments:
                 f"the keys of this index are {stored_type}; not all given keys have this type"
             )
         growing = self.growing
-        if growing is None or (growing.kind not in (kind, "object") and not len(growing)):
+        if growing is None or (
+            growing.kind not in (kind, "object") and not len(growing)
+        ):
             self.growing = growing = empty_segment(self._bound, kind)
         elif growing.kind not in (kind, "object"):
             self.growing = growing = built(self._bound, "object", [growing])
@@ -170,7 +186,9 @@ class Segments:
         else:
             self.growing.discard(rows[where == len(self.fixed)], fixed_rows)
 
-    def _places(self, where: Int64Array, rows: Int64Array) -> list[tuple[Segment, Int64Array]]:
+    def _places(
+        self, where: Int64Array, rows: Int64Array
+    ) -> list[tuple[Segment, Int64Array]]:
         """Return the fixed segments that contain some of the rows, each with these rows."""
         places = []
         for number, segment in enumerate(self.fixed):
@@ -180,7 +198,11 @@ class Segments:
         return places
 
     def query(
-        self, signatures: UInt64Array, least: int | None, threads: int, most: int | None = None
+        self,
+        signatures: UInt64Array,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
     ) -> Found:
         """Query all segments, and join their answers: see `Store.query`."""
         m = len(signatures)
@@ -211,7 +233,9 @@ class Segments:
             progress = np.zeros((part.stop - part.start, 3), np.int64)
             for segment in segments:
                 answers.append(
-                    segment.search(search, part, progress, _room(search.threads, answers))
+                    segment.search(
+                        search, part, progress, _room(search.threads, answers)
+                    )
                 )
                 part = _answered(part, answers)
                 progress = progress[: part.stop - part.start]
@@ -220,13 +244,17 @@ class Segments:
             return Neighbors(*nearest, progress[:, 0].copy())
 
         step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
-        return joined(_in_pieces(answer, m, m if search.threads == 1 else step, search.threads))
+        return joined(
+            _in_pieces(answer, m, m if search.threads == 1 else step, search.threads)
+        )
 
     def search_codes(self, search: CodesRequest) -> Neighbors:
         """Search the codes of all segments together: see `Store.search_codes`."""
         m = len(search.codes)
         segments = self.all
-        limit = None if search.limit is None else (search.limit.kind, search.limit.count)
+        limit = (
+            None if search.limit is None else (search.limit.kind, search.limit.count)
+        )
 
         def answer(part: slice) -> Neighbors:
             if not segments:
@@ -245,7 +273,9 @@ class Segments:
                 max(1, ROOM // search.threads),
             )
             keys = _names_in(segments, rows)
-            return Neighbors(*nearest_first(offsets, keys, distances, search.most), examined)
+            return Neighbors(
+                *nearest_first(offsets, keys, distances, search.most), examined
+            )
 
         step = max(PIECE_SEARCHES, -(-m // search.threads))
         return joined(_in_pieces(answer, m, step, search.threads))
@@ -269,7 +299,10 @@ class Segments:
     def held(self) -> list[Held]:
         """Return the present rows of all segments; `still_held` finds their entries later."""
         # All rows are read before the first name.
-        present = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
+        present = [
+            (segment, segment.reuses, segment.tables.rows_in_use())
+            for segment in self.all
+        ]
         states = []
         for segment, reuses, rows in present:
             names = segment.names_of(rows) if segment.deleted is None else None
@@ -362,9 +395,13 @@ class Segments:
             other entries.
         """
         growing = self.growing
-        full = [segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit]
+        full = [
+            segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit
+        ]
         unchanged = sorted(full, key=len)
-        sources = [segment for segment in self.fixed if segment not in full and len(segment)]
+        sources = [
+            segment for segment in self.fixed if segment not in full and len(segment)
+        ]
         if growing is not None and len(growing):
             sources.append(growing)
         if not sources:
@@ -372,12 +409,21 @@ class Segments:
         while True:
             count = sum(map(len, sources))
             similar_size = [seg for seg in unchanged if _tier(len(seg)) <= _tier(count)]
-            if len(similar_size) + 1 < FAN or sum(map(len, similar_size)) + count > most:
+            if (
+                len(similar_size) + 1 < FAN
+                or sum(map(len, similar_size)) + count > most
+            ):
                 break
-            unchanged = [segment for segment in unchanged if segment not in similar_size]
+            unchanged = [
+                segment for segment in unchanged if segment not in similar_size
+            ]
             sources += similar_size
         only_growing = sources == [growing]
-        if only_growing and growing is not None and len(growing) == growing.tables.limit:
+        if (
+            only_growing
+            and growing is not None
+            and len(growing) == growing.tables.limit
+        ):
             return unchanged, growing
         return unchanged, built(self._bound, sources[0].kind, sources, tell)
 
@@ -417,18 +463,29 @@ def _joined(
 ) -> tuple[Int64Array, Column, npt.NDArray[Any]]:
     """Return (offsets, keys, values) of the queries that all segments answered."""
     m = part.stop - part.start
-    answers = [(offsets[: m + 1], rows[: offsets[m]], values) for offsets, rows, values in answers]
+    answers = [
+        (offsets[: m + 1], rows[: offsets[m]], values)
+        for offsets, rows, values in answers
+    ]
     keys = concatenate(
-        [segment.names_of(rows) for segment, (_, rows, _) in zip(segments, answers, strict=True)]
+        [
+            segment.names_of(rows)
+            for segment, (_, rows, _) in zip(segments, answers, strict=True)
+        ]
     )
     values = np.concatenate(
-        [np.empty(0, kind), *(each[: len(rows)] for _, rows, each in answers if each is not None)]
+        [
+            np.empty(0, kind),
+            *(each[: len(rows)] for _, rows, each in answers if each is not None),
+        ]
     )
     if len(answers) == 1:
         return answers[0][0], keys, values
     counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)]
     offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
-    query = np.concatenate([np.repeat(np.arange(m, dtype=np.int64), count) for count in counts])
+    query = np.concatenate(
+        [np.repeat(np.arange(m, dtype=np.int64), count) for count in counts]
+    )
     order = np.argsort(query, kind="stable")
     return offsets, take(keys, order), values[order] if len(values) else values
 
@@ -443,7 +500,10 @@ def _names_in(segments: list[Segment], rows: Int64Array) -> Column:
     places[order] = np.arange(len(rows), dtype=np.int64)
     ends = np.searchsorted(numbers[order], np.arange(len(segments) + 1, dtype=np.int64))
     rows = rows[order] & 0xFFFFFFFF
-    names = [segment.names_of(rows[ends[i] : ends[i + 1]]) for i, segment in enumerate(segments)]
+    names = [
+        segment.names_of(rows[ends[i] : ends[i + 1]])
+        for i, segment in enumerate(segments)
+    ]
     return take(concatenate(names), places)
 
 

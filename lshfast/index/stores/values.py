@@ -65,12 +65,16 @@ class Parameters:
     def __post_init__(self) -> None:
         if not isinstance(self.shingles, str):
             raise TypeError(f"shingles must be a str, not {self.shingles!r}")
-        if len(self.shingles) > 16 or not (self.shingles.isascii() and self.shingles.isprintable()):
+        if len(self.shingles) > 16 or not (
+            self.shingles.isascii() and self.shingles.isprintable()
+        ):
             raise ValueError(
                 f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}"
             )
         if len(self.family.encode()) > MOST_FAMILY:
-            raise ValueError(f"the description of a family must be at most {MOST_FAMILY} bytes")
+            raise ValueError(
+                f"the description of a family must be at most {MOST_FAMILY} bytes"
+            )
         if self.payload < 0 or (self.family and self.words > MOST_WORDS):
             raise ValueError(
                 f"a row has at most {MOST_WORDS} words, not {self.num_perm} and {self.payload} of "
@@ -97,7 +101,9 @@ class Parameters:
         """Words of the head of a code, if the slots of a row are a code."""
         return (
             HEAD_WORDS
-            if self.apart and self.measure and self.num_perm > max(self.bands, HEAD_WORDS)
+            if self.apart
+            and self.measure
+            and self.num_perm > max(self.bands, HEAD_WORDS)
             else 0
         )
 
@@ -140,7 +146,8 @@ def differing(family: str, other: str) -> tuple[str, Any, Any]:
     """Return the difference between two descriptions of families, and its two values.
 
     >>> differing(
-    ...     '{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}'
+    ...     '{"dim":8,"family":"hyperplanes","seed":1}',
+    ...     '{"dim":8,"family":"hyperplanes","seed":2}',
     ... )
     ('seed of hyperplanes', 1, 2)
     """
@@ -174,7 +181,9 @@ def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
     return on_duplicate
 
 
-def places_to_insert(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
+def places_to_insert(
+    keys: Column, known: Int64Array, on_duplicate: OnDuplicate
+) -> Int64Array:
     """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
 
     `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the

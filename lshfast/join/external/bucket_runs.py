@@ -87,9 +87,13 @@ class BucketRuns:
                     room = runs.room()
                     band_keys = part[at : at + len(room)]
                     stop = at + len(band_keys)
-                    key_marks = None if marks is None else marks[start + at : start + stop]
+                    key_marks = (
+                        None if marks is None else marks[start + at : start + stop]
+                    )
                     first_row = self.n + at
-                    count = kernels.records_of_band(band_keys, band, first_row, room, key_marks)
+                    count = kernels.records_of_band(
+                        band_keys, band, first_row, room, key_marks
+                    )
                     runs.take(count)
                     at = stop
             self.n += len(part)

@@ -68,25 +68,33 @@ def components_of_links(
         for left, right in pairs:
             graph.join(left, right)
         smallest_rows = np.asarray(graph.finished(), np.int64)
-        linked_rows = np.flatnonzero(np.bincount(smallest_rows, minlength=1)[smallest_rows] > 1)
+        linked_rows = np.flatnonzero(
+            np.bincount(smallest_rows, minlength=1)[smallest_rows] > 1
+        )
         return linked_rows, smallest_rows[linked_rows]
     members = GrowingArray(np.int64)
     labels = GrowingArray(np.int64)
-    with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="lshfast-", ignore_cleanup_errors=True
+    ) as folder:
         for nodes, of_nodes in contract_links(pairs, folder, "links", memory):
             members.extend(nodes)
             labels.extend(of_nodes)
     return members.finished(), labels.finished()
 
 
-def components_of_ends(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
+def components_of_ends(
+    left: Int64Array, right: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """Return the different ends of links, ascending, and the smallest end of each component."""
     nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
     left, right = places.reshape(2, -1).astype(np.int64)
     return nodes, nodes[components(left, right, len(nodes))]
 
 
-def spanning_links(pairs: Iterable[tuple[Int64Array, Int64Array]]) -> Iterator[Int64Array]:
+def spanning_links(
+    pairs: Iterable[tuple[Int64Array, Int64Array]],
+) -> Iterator[Int64Array]:
     """Yield links (m, 2) with the same components: a spanning forest of each portion.
 
     The links of a portion lead from its rows to the smallest row of their component.

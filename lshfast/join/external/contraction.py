@@ -94,7 +94,11 @@ def contract_links(
     >>> links = [(np.array([1, 7]), np.array([4, 9])), (np.array([4]), np.array([30]))]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = list(contract_links(links, folder, "links", 1 << 22))
-    >>> [pair for nodes, labels in found for pair in zip(nodes.tolist(), labels.tolist())]
+    >>> [
+    ...     pair
+    ...     for nodes, labels in found
+    ...     for pair in zip(nodes.tolist(), labels.tolist())
+    ... ]
     [(1, 1), (4, 1), (7, 7), (9, 7), (30, 1)]
     """
     memory = check_int("memory", memory, LEAST_CONTRACTION)
@@ -172,13 +176,19 @@ class StarContraction:
 
     def _new_graph(self) -> _Links:
         return _Links(
-            self._new_runs("links", self._for_links), self._links, self._ends, self._scratch
+            self._new_runs("links", self._for_links),
+            self._links,
+            self._ends,
+            self._scratch,
         )
 
     def _new_runs(self, kind: str, buffer: UInt64Array) -> SortedRuns:
         """Return empty runs; other runs with the same buffer must be spilled before."""
         runs = SortedRuns(
-            self._folder, f"{self._name}-{kind}-{len(self._every)}", buffer, self._scratch
+            self._folder,
+            f"{self._name}-{kind}-{len(self._every)}",
+            buffer,
+            self._scratch,
         )
         self._every.append(runs)
         return self._stack.enter_context(runs)
@@ -189,7 +199,9 @@ class StarContraction:
         """Yield all nodes and labels: the given ones and the nodes that were removed."""
         target = removed[-1]
         target.add(np.stack([nodes, labels], axis=1))
-        for runs, target in pairwise([*removed[::-1], self._new_runs("labels", self._for_nodes)]):
+        for runs, target in pairwise(
+            [*removed[::-1], self._new_runs("labels", self._for_nodes)]
+        ):
             runs.spill()
             _hand_down(runs.merged(self._memory), target)
             runs.close()
@@ -212,7 +224,11 @@ class _Links:
     """
 
     def __init__(
-        self, runs: SortedRuns, links: UInt64Array, ends: UInt64Array, scratch: UInt64Array
+        self,
+        runs: SortedRuns,
+        links: UInt64Array,
+        ends: UInt64Array,
+        scratch: UInt64Array,
     ) -> None:
         self._runs = runs
         self._links = links
@@ -256,7 +272,9 @@ class _Links:
         kernels.sort_records(ends, self._scratch)
         first = np.concatenate([[True], ends[1:, 0] != ends[:-1, 0]])[: 2 * m]
         nodes = ends[first, 0]
-        sorted_numbers, numbers = self._scratch.reshape(-1)[: 4 * m].view(np.int64).reshape(2, -1)
+        sorted_numbers, numbers = (
+            self._scratch.reshape(-1)[: 4 * m].view(np.int64).reshape(2, -1)
+        )
         np.cumsum(first, out=sorted_numbers)
         numbers[ends[:, 1]] = sorted_numbers
         numbers -= 1
@@ -269,7 +287,9 @@ class _Links:
         nodes, labels = self.components()
         sizes = np.bincount(labels, minlength=len(nodes))
         # A node without others is linked with itself, and must not be lost.
-        linked = np.flatnonzero((labels != np.arange(len(nodes), dtype=np.int64)) | (sizes == 1))
+        linked = np.flatnonzero(
+            (labels != np.arange(len(nodes), dtype=np.int64)) | (sizes == 1)
+        )
         self._filled = len(linked)
         self._links[: self._filled, 0] = nodes[linked]
         self._links[: self._filled, 1] = nodes[labels[linked]]
@@ -324,7 +344,9 @@ def _neighbours_of(records: UInt64Array, first_least: UInt64Array) -> _Neighbour
     """Return records as neighbours; `first_least` is `least` of the first one, if known."""
     node = records[:, 0]
     other = records[:, 1]
-    different = np.concatenate([[True], (node[1:] != node[:-1]) | (other[1:] != other[:-1])])
+    different = np.concatenate(
+        [[True], (node[1:] != node[:-1]) | (other[1:] != other[:-1])]
+    )
     node = node[different]
     other = other[different]
     borders = node[1:] != node[:-1]
@@ -332,10 +354,14 @@ def _neighbours_of(records: UInt64Array, first_least: UInt64Array) -> _Neighbour
     least = np.minimum(node[starts], other[starts])
     least[: len(first_least)] = first_least
     counts = np.diff(starts, append=len(node))
-    return _Neighbours(node, other, np.repeat(least, counts), np.concatenate([borders, [True]]))
+    return _Neighbours(
+        node, other, np.repeat(least, counts), np.concatenate([borders, [True]])
+    )
 
 
-def _small_star(records: Iterable[UInt64Array], graph: _Links, removed: SortedRuns) -> None:
+def _small_star(
+    records: Iterable[UInt64Array], graph: _Links, removed: SortedRuns
+) -> None:
     """Link each node and its smaller neighbours to the smallest of these.
 
     A node without larger neighbours is removed: (smallest neighbour, node) is added to `removed`.
@@ -385,4 +411,6 @@ def _not_links(description: str) -> str:
 
 
 def _pieces(array: UInt64Array) -> Iterator[UInt64Array]:
-    return (array[at : at + PIECE_RECORDS] for at in range(0, len(array), PIECE_RECORDS))
+    return (
+        array[at : at + PIECE_RECORDS] for at in range(0, len(array), PIECE_RECORDS)
+    )

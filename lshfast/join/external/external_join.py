@@ -73,13 +73,21 @@ class ExternalJoin:
     >>> from lshfast.join import ExternalJoin
     >>> with tempfile.TemporaryDirectory() as folder, ExternalJoin(2, folder) as join:
     ...     join.add(np.array([[7, 1], [7, 2], [8, 2], [7, 2]], np.uint64))
-    ...     [pair for part in join.pairs() for pair in zip(*(column.tolist() for column in part))]
+    ...     [
+    ...         pair
+    ...         for part in join.pairs()
+    ...         for pair in zip(*(column.tolist() for column in part))
+    ...     ]
     [(0, 1, 1), (0, 3, 1), (1, 2, 1), (1, 3, 2), (2, 3, 1)]
     """
 
-    def __init__(self, bands: int, folder: str | os.PathLike[str], *, memory: int = MEMORY) -> None:
+    def __init__(
+        self, bands: int, folder: str | os.PathLike[str], *, memory: int = MEMORY
+    ) -> None:
         self.bands: int = check_int("bands", bands, 1)
-        self._memory = min(check_int("memory", memory, least_memory(self.bands)), MOST_MEMORY)
+        self._memory = min(
+            check_int("memory", memory, least_memory(self.bands)), MOST_MEMORY
+        )
         import tempfile
 
         name = os.fsdecode(folder)
@@ -207,14 +215,18 @@ class ExternalJoin:
         most: int,
     ) -> None:
         """Add the pairs of one band to `pair_runs`."""
-        too_many = OverflowError(f"band {band} alone holds more than {most} candidate pairs")
+        too_many = OverflowError(
+            f"band {band} alone holds more than {most} candidate pairs"
+        )
         # A bucket of more rows has more pairs than `most`; screened, its rows must at least fit.
         rows = isqrt(2 * most) + 2
         if screen is not None:
             rows = max(rows, self._memory // (8 * RECORD_BYTES))
         piece = np.empty((0 if screen is None else PIECE_RECORDS, 2), np.uint64)
         pair_count = 0
-        for records in whole_buckets(self._runs.records(band, self._memory // 2), rows, too_many):
+        for records in whole_buckets(
+            self._runs.records(band, self._memory // 2), rows, too_many
+        ):
             i = 0
             j = 1
             while i < len(records):
@@ -326,7 +338,9 @@ def _parts(keys: UInt64Array | Iterable[UInt64Array]) -> Iterator[UInt64Array]:
     elif keys.ndim != 2 or len(keys) <= PIECE_RECORDS:
         yield keys
     else:
-        yield from (keys[at : at + PIECE_RECORDS] for at in range(0, len(keys), PIECE_RECORDS))
+        yield from (
+            keys[at : at + PIECE_RECORDS] for at in range(0, len(keys), PIECE_RECORDS)
+        )
 
 
 def _check_keys(keys: object) -> None:
@@ -335,11 +349,19 @@ def _check_keys(keys: object) -> None:
 
 
 def _are_marks(marks: object, n: int) -> bool:
-    return isinstance(marks, np.ndarray) and marks.dtype == np.bool_ and marks.shape == (n,)
+    return (
+        isinstance(marks, np.ndarray)
+        and marks.dtype == np.bool_
+        and marks.shape == (n,)
+    )
 
 
 def _kind_of(value: object) -> str:
-    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+    return (
+        f"{value.dtype} {value.shape}"
+        if isinstance(value, np.ndarray)
+        else type(value).__name__
+    )
 
 
 def _screened(
@@ -348,12 +370,17 @@ def _screened(
     """Return the pairs that `screen` keeps."""
     marks = screen(*_rows_of(pairs))
     if not _are_marks(marks, len(pairs)):
-        raise TypeError(f"screen must return an array of {len(pairs)} bools, not {_kind_of(marks)}")
+        raise TypeError(
+            f"screen must return an array of {len(pairs)} bools, not {_kind_of(marks)}"
+        )
     return pairs[marks]
 
 
 def _add_first_copies(
-    join: ExternalJoin, first: UInt64Array, parts: Iterable[UInt64Array], copies: Int64Array
+    join: ExternalJoin,
+    first: UInt64Array,
+    parts: Iterable[UInt64Array],
+    copies: Int64Array,
 ) -> None:
     copies = check_copies(len(copies), copies)
     for part in (first, *parts):
@@ -394,7 +421,9 @@ def whole_buckets(
     yield open_bucket
 
 
-def counted(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
+def counted(
+    batches: Iterable[UInt64Array],
+) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """Yield each of some sorted pairs once, with the number of times that it occurs."""
     last_pair = np.empty((0, 2), np.uint64)
     times = 0

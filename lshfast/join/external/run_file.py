@@ -25,7 +25,9 @@ from lshfast._common.types import UInt64Array
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
 
-_HEAD = Header(b"LSHFRUN\0", (1,), "IQQQ", "a file of sorted records, or not written to its end")
+_HEAD = Header(
+    b"LSHFRUN\0", (1,), "IQQQ", "a file of sorted records, or not written to its end"
+)
 HEADER_BYTES = _HEAD.size
 RECORD_BYTES = 16
 BLOCK_RECORDS = 4096
@@ -151,7 +153,9 @@ class RunReader:
     def _checked(self, stamp: int) -> UInt64Array:
         """Check the header and the table, and return the table."""
         with named_format(self.path):
-            _, block, count, own_stamp, own_sum = _HEAD.unpack(self._file.read(HEADER_BYTES))
+            _, block, count, own_stamp, own_sum = _HEAD.unpack(
+                self._file.read(HEADER_BYTES)
+            )
         if block != BLOCK_RECORDS or count > MOST_RECORDS:
             raise self._fault("header: values out of range")
         if own_stamp != stamp:
@@ -201,7 +205,9 @@ class RunReader:
             first = records[0, 0], records[0, 1]
             follows = self._last is None or first >= self._last
             if not follows or not kernels.are_sorted(records):
-                raise self._fault(f"block {self._block - 1}: its records are not sorted")
+                raise self._fault(
+                    f"block {self._block - 1}: its records are not sorted"
+                )
             self._last = records[-1, 0], records[-1, 1]
             self.left -= count
         return count

@@ -57,7 +57,9 @@ class SlotFile:
     least: int
     slots: int
 
-    def __init__(self, path: str, k: int, least: int, block_bytes: int | None = None) -> None:
+    def __init__(
+        self, path: str, k: int, least: int, block_bytes: int | None = None
+    ) -> None:
         self.k = k
         self.least = least
         self.slots = slots_held(k, least)
@@ -93,7 +95,9 @@ class SlotFile:
 
     def hashes(self, signatures: UInt64Array, of: Int64Array) -> UInt32Array:
         """Return the hashes of the signatures at the places `of`, uint32 (slots, m)."""
-        return kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
+        return kernels.slot_hashes(
+            signatures, of, 0, max(1, self._step), max(1, self.slots)
+        )
 
     def add(self, rows: Int64Array, hashes: UInt32Array) -> None:
         """Add rows with their hashes."""
@@ -102,7 +106,9 @@ class SlotFile:
         while self.slots and at < len(rows):
             block_hashes = hashes[:, at : at + self._rows - self._filled]
             at += block_hashes.shape[1]
-            self._block[:, self._filled : self._filled + block_hashes.shape[1]] = block_hashes
+            self._block[:, self._filled : self._filled + block_hashes.shape[1]] = (
+                block_hashes
+            )
             self._filled += block_hashes.shape[1]
             if self._filled == self._rows:
                 self._file.write(self._block.data.cast("B"))
@@ -132,11 +138,16 @@ class SlotFile:
         groups = -(-self.slots // kernels.SLOTS_AT_ONCE)
         for first in range(groups):
             slots = range(first, self.slots, groups)
-            yield shared_slots((self._column(slot, chosen) for slot in slots), n), len(slots)
+            yield (
+                shared_slots((self._column(slot, chosen) for slot in slots), n),
+                len(slots),
+            )
 
     def _column(self, slot: int, chosen: BoolArray) -> UInt32Array:
         """Return the hashes of a slot of the chosen rows."""
-        block_marks = [chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)]
+        block_marks = [
+            chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)
+        ]
         blocks = [block for block in range(self._blocks) if block_marks[block].any()]
         pieces: Iterator[bytes] = iter(())
         if blocks:

@@ -15,7 +15,12 @@ from types import TracebackType
 import numpy as np
 
 from lshfast._common.types import UInt64Array
-from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES, RunReader, write_run
+from lshfast.join.external.run_file import (
+    BLOCK_RECORDS,
+    RECORD_BYTES,
+    RunReader,
+    write_run,
+)
 from lshfast.kernels import runs as kernels
 
 # Arrays of the size of the input buffers that a merge takes: the buffers, what a round takes from
@@ -61,7 +66,10 @@ class SortedRuns:
     >>> import numpy as np
     >>> from lshfast.join import SortedRuns
     >>> memory = np.empty((2, 4, 2), np.uint64)
-    >>> with tempfile.TemporaryDirectory() as folder, SortedRuns(folder, "pairs", *memory) as runs:
+    >>> with (
+    ...     tempfile.TemporaryDirectory() as folder,
+    ...     SortedRuns(folder, "pairs", *memory) as runs,
+    ... ):
     ...     for first in (7, 3, 5, 1, 4, 6):
     ...         runs.add(np.array([[first, 0]], np.uint64))
     ...     [first for records in runs.merged(1 << 20) for first, _ in records.tolist()]
@@ -69,7 +77,12 @@ class SortedRuns:
     """
 
     def __init__(
-        self, folder: str, name: str, buffer: UInt64Array, scratch: UInt64Array, stamp: int = 0
+        self,
+        folder: str,
+        name: str,
+        buffer: UInt64Array,
+        scratch: UInt64Array,
+        stamp: int = 0,
     ) -> None:
         self._folder = folder
         self._name = name
@@ -185,10 +198,14 @@ class SortedRuns:
 
 def most_files(memory: int) -> int:
     """Return the number of files that can be merged at once in this memory."""
-    return min(MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS)))
+    return min(
+        MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS))
+    )
 
 
-def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UInt64Array]:
+def merge_runs(
+    paths: Sequence[str], memory: int, stamp: int = 0
+) -> Iterator[UInt64Array]:
     """Yield the records of sorted files in order, in arrays that are valid until the next one.
 
     There may be at most `most_files(memory)` files.
@@ -196,14 +213,18 @@ def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UI
     blocks = memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))
     share = max(1, blocks) * BLOCK_RECORDS
     with ExitStack() as stack:
-        inputs = [_Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths]
+        inputs = [
+            _Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths
+        ]
         work = np.empty((2, sum(len(source.buffer) for source in inputs), 2), np.uint64)
         while True:
             inputs = [source for source in inputs if source.fill()]
             if not inputs:
                 return
             # Records of a source that has been read to its end limit nothing.
-            last = min((source.last for source in inputs if source.reader.left), default=None)
+            last = min(
+                (source.last for source in inputs if source.reader.left), default=None
+            )
             at = 0
             for source in inputs:
                 records = source.taken(last)
@@ -237,7 +258,9 @@ class _Input:
             self.buffer[:record_count] = self.buffer[self.start : self.stop]
             self.start = 0
             self.stop = record_count
-            while self.reader.left and (got := self.reader.read(self.buffer[self.stop :])):
+            while self.reader.left and (
+                got := self.reader.read(self.buffer[self.stop :])
+            ):
                 self.stop += got
         return self.start < self.stop
 

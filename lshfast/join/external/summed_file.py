@@ -97,7 +97,11 @@ class SummedFile:
                     raise FormatError(
                         f"{printable(self.path)}: damaged: it has not the size that was written"
                     )
-                data = np.memmap(stream, np.uint8, "r") if self.nbytes else np.empty(0, np.uint8)
+                data = (
+                    np.memmap(stream, np.uint8, "r")
+                    if self.nbytes
+                    else np.empty(0, np.uint8)
+                )
         except OSError as error:
             raise OSError(error.errno, error.strerror, printable(self.path)) from error
         for piece in range(len(self.sums)):
@@ -119,4 +123,6 @@ class SummedFile:
 
     def _check(self, piece: int, data: UInt8Array | bytes) -> None:
         if checksum(data) != self.sums[piece]:
-            raise FormatError(f"{printable(self.path)}: damaged at byte {piece * self.piece_bytes}")
+            raise FormatError(
+                f"{printable(self.path)}: damaged at byte {piece * self.piece_bytes}"
+            )

@@ -14,7 +14,9 @@ from lshfast.kernels.bands import sorted_numbers
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
 from lshfast.records.tables.record_table import CodedField
 
-MOST_PAIRS = 1 << 27  # pairs of one rule; each takes 8 bytes, and more while they are sorted
+MOST_PAIRS = (
+    1 << 27
+)  # pairs of one rule; each takes 8 bytes, and more while they are sorted
 SHOWN_BLOCKS = 3  # of the blocks that are left out, the largest are named
 NO_KEY = 2**64 - 1  # the key of a record that is in no block
 
@@ -45,7 +47,11 @@ def combined_keys(coded: list[CodedField]) -> tuple[UInt64Array, UInt64Array]:
 def distinct_places(parts: list[UInt64Array]) -> UInt64Array:
     """Return the places of several arrays, ascending, each once."""
     places = sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))
-    return places[np.concatenate([[True], places[1:] != places[:-1]])] if len(places) else places
+    return (
+        places[np.concatenate([[True], places[1:] != places[:-1]])]
+        if len(places)
+        else places
+    )
 
 
 def check_total(pairs: int) -> None:
@@ -92,7 +98,9 @@ class KeyGroups:
         counts = np.diff(self.starts)
         if self.single:
             return np.asarray(counts * (counts - 1) // 2)
-        return np.asarray(counts * np.bincount(self.codes[self.codes >= 0], minlength=len(counts)))
+        return np.asarray(
+            counts * np.bincount(self.codes[self.codes >= 0], minlength=len(counts))
+        )
 
     def places(self, chosen: BoolArray, columns: int) -> UInt64Array:
         """Return the places i * columns + j of all pairs of the chosen keys, ascending."""
@@ -106,7 +114,9 @@ class KeyGroups:
             begin = place_of[i] + 1
         return _places_of_runs(i * columns, begin, end - begin, self.rows)
 
-    def skipped(self, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
+    def skipped(
+        self, chosen: BoolArray, label: Callable[[int], str]
+    ) -> list[SkippedBlock]:
         """Return the blocks of keys that are left out; `label` names the key of a row."""
         codes = np.flatnonzero(chosen)
         if not len(codes):
@@ -177,7 +187,9 @@ def pairs_of_values(
             single,
         )
         fits = blocks.pairs <= max_block
-        check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in pairs_of_rows))
+        check_total(
+            int(blocks.pairs[fits].sum()) + sum(len(part) for part in pairs_of_rows)
+        )
         row_pairs = pairs_of_blocks(blocks, fits, linkage.sizes[1])
         if linkage.b is None and not same:  # rows of one table, the smaller one first
             i, j = linkage.rows_of(row_pairs)
@@ -188,7 +200,9 @@ def pairs_of_values(
     return with_skipped(RulePairs(distinct_places(pairs_of_rows)), skipped)
 
 
-def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+def _rows_of_values(
+    place: Int64Array, values: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return the rows in the order of their values, and the run of each value."""
     rows, starts = kernels.rows_by_code(place, values)
     return rows, starts[:-1], np.diff(starts)
@@ -213,7 +227,10 @@ def with_skipped(pairs: RulePairs, blocks: list[SkippedBlock]) -> RulePairs:
     skipped.sort(key=lambda block: (-block.pairs, block.key))
     skipped_pairs = pairs.skipped_pairs + sum(block.pairs for block in blocks)
     return RulePairs(
-        pairs.places, pairs.skipped + len(blocks), skipped_pairs, tuple(skipped[:SHOWN_BLOCKS])
+        pairs.places,
+        pairs.skipped + len(blocks),
+        skipped_pairs,
+        tuple(skipped[:SHOWN_BLOCKS]),
     )
 
 

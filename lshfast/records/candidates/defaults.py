@@ -35,8 +35,12 @@ MOST_ROWS_BY_FIELD = 20_000
 # records with long texts.
 COMPARE_ALL_SINGLE = 1_000_000
 SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
-FIRST_STEP = 4  # each fourth row of the sample shows whether LSH brings far too many pairs
-PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
+FIRST_STEP = (
+    4  # each fourth row of the sample shows whether LSH brings far too many pairs
+)
+PAIRS_A_ROW = (
+    10.0  # all keys bring at most so many pairs for each record of both tables
+)
 FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
 MOST_FIELDS = 10
 MOST_KEY_FIELDS = 3
@@ -92,7 +96,9 @@ def default_rules(linkage: Linkage) -> ChosenRules:
     if linkage.all_pairs <= COMPARE_ALL:
         return ChosenRules([EveryPair()])
     names = [name for name, field in linkage.fields.items() if len(field.values)]
-    sample = [_sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)]
+    sample = [
+        _sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)
+    ]
     if linkage.b is None:
         sample[1] = sample[0]
     scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
@@ -110,14 +116,18 @@ def default_rules(linkage: Linkage) -> ChosenRules:
         ]
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
         rules = rules or [SortBlocks(name) for name in names]
-        return _reaching(linkage, [*rules, *(NearestBlocks(name) for name in texts if by_field)])
+        return _reaching(
+            linkage, [*rules, *(NearestBlocks(name) for name in texts if by_field)]
+        )
     rules += [LshBlocks(name) for name in names if _suits_lsh(linkage, name, sample)]
     rules = rules or [SortBlocks(name) for name in names]
     if _rows(linkage) > MOST_ROWS:
         return ChosenRules(rules)
     near = NearestBlocks().pairs(linkage)
     return ChosenRules(
-        [*rules, NearestBlocks()], [*(None for _ in rules), near], seed_places(linkage, near)
+        [*rules, NearestBlocks()],
+        [*(None for _ in rules), near],
+        seed_places(linkage, near),
     )
 
 
@@ -128,7 +138,9 @@ def mixture_rules(linkage: Linkage) -> ChosenRules:
     if linkage.all_pairs <= COMPARE_ALL_SINGLE:
         return ChosenRules([EveryPair()])
     names = [name for name, field in linkage.fields.items() if len(field.values)]
-    sample = [_sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)]
+    sample = [
+        _sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)
+    ]
     if linkage.b is None:
         sample[1] = sample[0]
     scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
@@ -161,7 +173,11 @@ def _reaching(linkage: Linkage, rules: list[BlockingRule]) -> ChosenRules:
     rules = [*rules, NearestBlocks()]
     found = list(ordered_map(lambda rule: rule.pairs(linkage), rules, linkage.threads))
     seeds = seed_places(linkage, found[-1])
-    kept = range(len(rules)) if seeds is None else [*worthwhile(found[:-1], seeds), len(rules) - 1]
+    kept = (
+        range(len(rules))
+        if seeds is None
+        else [*worthwhile(found[:-1], seeds), len(rules) - 1]
+    )
     return ChosenRules([rules[r] for r in kept], [found[r] for r in kept], seeds)
 
 
@@ -183,7 +199,9 @@ def _reached(
     seeds = seeds[similar]
     i = i[similar]
     j = j[similar]
-    reached = np.logical_or.reduce([among(seeds, key.pairs(small).places) for key in keys])
+    reached = np.logical_or.reduce(
+        [among(seeds, key.pairs(small).places) for key in keys]
+    )
     if len(seeds) < FEWEST_SAMPLED or reached.mean() < REACHED:
         return None
     return (sample[0][i] * linkage.sizes[1] + sample[1][j]).astype(np.uint64)
@@ -202,9 +220,13 @@ def _sampled(linkage: Linkage, sample: list[Int64Array]) -> Linkage:
     """Return a sample of the records; it has their fields only, and only the values that occur in
     it.
     """
-    fields = {name: _sampled_field(field, sample) for name, field in linkage.fields.items()}
+    fields = {
+        name: _sampled_field(field, sample) for name, field in linkage.fields.items()
+    }
     first, second = (RecordTable({"row": rows}) for rows in sample)
-    return replace(linkage, a=first, b=None if linkage.b is None else second, fields=fields)
+    return replace(
+        linkage, a=first, b=None if linkage.b is None else second, fields=fields
+    )
 
 
 def _sampled_field(field: CodedField, sample: list[Int64Array]) -> CodedField:
@@ -230,8 +252,12 @@ def _keys(
     too much.
     """
     small = _sampled(linkage, sample)
-    singles = [_Key((f,), _count(small, [name]) * scale) for f, name in enumerate(names)]
-    useful = sorted(range(len(names)), key=lambda f: (singles[f].pairs, f))[:MOST_FIELDS]
+    singles = [
+        _Key((f,), _count(small, [name]) * scale) for f, name in enumerate(names)
+    ]
+    useful = sorted(range(len(names)), key=lambda f: (singles[f].pairs, f))[
+        :MOST_FIELDS
+    ]
     keys = [singles[f] for f in useful]
     free = {key.fields for key in keys if key.pairs <= FREE_PAIRS * _rows(linkage)}
     for size in range(2, MOST_KEY_FIELDS + 1):
@@ -246,11 +272,17 @@ def _keys(
 
 
 def _chosen(
-    linkage: Linkage, names: list[str], useful: list[int], keys: list[_Key], limits: _KeyLimits
+    linkage: Linkage,
+    names: list[str],
+    useful: list[int],
+    keys: list[_Key],
+    limits: _KeyLimits,
 ) -> list[BlockingRule]:
     rows = _rows(linkage)
     agrees, chances = _patterns([_agreement(linkage, names[f]) for f in useful])
-    covers = [np.all(agrees[:, [useful.index(f) for f in key.fields]], axis=1) for key in keys]
+    covers = [
+        np.all(agrees[:, [useful.index(f) for f in key.fields]], axis=1) for key in keys
+    ]
     chosen: list[BlockingRule] = []
     left = np.ones(len(chances), bool)
     budget = limits.pairs_a_row * rows
@@ -258,11 +290,16 @@ def _chosen(
         gains = [float(chances[left & cover].sum()) for cover in covers]
         costs = [max(key.pairs, FREE_PAIRS * rows) for key in keys]
         allowed = [
-            k for k, key in enumerate(keys) if key.pairs <= budget and gains[k] >= limits.least_gain
+            k
+            for k, key in enumerate(keys)
+            if key.pairs <= budget and gains[k] >= limits.least_gain
         ]
         if not allowed:
             break
-        best = max(allowed, key=lambda k: (gains[k] / costs[k] ** 0.5, -len(keys[k].fields), -k))
+        best = max(
+            allowed,
+            key=lambda k: (gains[k] / costs[k] ** 0.5, -len(keys[k].fields), -k),
+        )
         chosen.append(KeyBlocks(*(names[f] for f in keys[best].fields)))
         budget -= keys[best].pairs
         left &= ~covers[best]
@@ -272,7 +309,9 @@ def _chosen(
 def _sample(size: int, seed: int, side: int) -> Int64Array:
     if size <= SAMPLE_ROWS:
         return np.arange(size, dtype=np.int64)
-    return np.sort(np.random.default_rng([seed, 3, side]).choice(size, SAMPLE_ROWS, replace=False))
+    return np.sort(
+        np.random.default_rng([seed, 3, side]).choice(size, SAMPLE_ROWS, replace=False)
+    )
 
 
 def _all_pairs(sample: list[Int64Array], single: bool) -> int:
@@ -283,7 +322,9 @@ def _all_pairs(sample: list[Int64Array], single: bool) -> int:
 def _count(linkage: Linkage, names: list[str]) -> float:
     """Return the number of pairs of a key; half a pair if there is none."""
     a, b = combined_keys([linkage.fields[name] for name in names])
-    return max(0.5, float(KeyGroups.of(a, None if linkage.b is None else b).pairs.sum()))
+    return max(
+        0.5, float(KeyGroups.of(a, None if linkage.b is None else b).pairs.sum())
+    )
 
 
 def _agreement(linkage: Linkage, name: str) -> float:
@@ -298,7 +339,11 @@ def _patterns(
     """Return all patterns of agreement of some fields, and their probabilities."""
     count = len(agreement)
     agrees = (
-        (np.arange(2**count, dtype=np.int64)[:, None] >> np.arange(count, dtype=np.int64)) & 1
+        (
+            np.arange(2**count, dtype=np.int64)[:, None]
+            >> np.arange(count, dtype=np.int64)
+        )
+        & 1
     ).astype(bool)
     chances = np.where(agrees, agreement, 1 - np.array(agreement)).prod(axis=1)
     return agrees, chances

@@ -40,7 +40,13 @@ MOST_VALUES = 2000  # of the sample
 CODE_LIKE = 0.9  # of the values of a code have a digit or an @
 # The kinds of fields that may have codes, and their least number of letters and digits: prices have
 # fewer.
-CODE_LENGTH: Mapping[Kind, int] = {"code": 1, "phone": 1, "text": 1, "name": 1, "number": 6}
+CODE_LENGTH: Mapping[Kind, int] = {
+    "code": 1,
+    "phone": 1,
+    "text": 1,
+    "name": 1,
+    "number": 6,
+}
 LEAST_CHANCE = 0.1  # of the pairs that agree in a key, for those that do by chance
 
 
@@ -64,7 +70,8 @@ def names_records(linkage: Linkage, rule: KeyBlocks) -> bool:
         if len(several) and several.mean() > MOST_RECORDS:
             return False
     return any(
-        has_codes(written_values(linkage, field), CODE_LENGTH.get(field.kind)) for field in coded
+        has_codes(written_values(linkage, field), CODE_LENGTH.get(field.kind))
+        for field in coded
     )
 
 
@@ -132,7 +139,9 @@ def weights_of_rules(
         weights = weights_of(comparer, m / m.sum(), u, 0.0, frequencies=False)
         bits = np.zeros(len(u))
         if is_key:
-            bits[EXACT_LEVEL] = min(-float(np.log2(LEAST_CHANCE * u[EXACT_LEVEL])), LARGEST_WEIGHT)
+            bits[EXACT_LEVEL] = min(
+                -float(np.log2(LEAST_CHANCE * u[EXACT_LEVEL])), LARGEST_WEIGHT
+            )
         fields.append(replace(weights, bits=bits))
     related = any(share >= RELATED for share in shares)
     if related and any(share < SAME for share in shares):
@@ -143,4 +152,8 @@ def weights_of_rules(
 def agreeing_share(comparer: FieldComparer, levels: npt.NDArray[np.uint8]) -> float:
     """Return the share of pairs with both values that agree in a field, 1 if none has both."""
     present = levels != MISSING_LEVEL
-    return float(comparer.field_levels.close[levels[present]].mean()) if present.any() else 1.0
+    return (
+        float(comparer.field_levels.close[levels[present]].mean())
+        if present.any()
+        else 1.0
+    )

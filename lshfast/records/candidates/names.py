@@ -67,7 +67,9 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     if kind == "lsh":
         return LshBlocks(*fields, max_block=max_block, **options)
     if kind == "nearest":
-        return NearestBlocks(*fields, max_block=max_block, **{"neighbors": NEIGHBORS, **options})
+        return NearestBlocks(
+            *fields, max_block=max_block, **{"neighbors": NEIGHBORS, **options}
+        )
     if len(fields) > 1:
         raise ValueError(f"rule {text!r}: a sort rule has one field")
     return SortBlocks(fields[0], options.get("window", 5))
@@ -84,9 +86,13 @@ def _options_of(rule: str, kind: str, texts: Iterable[str]) -> dict[str, Any]:
                 f"rule {rule!r}: no option {text!r}; options of {kind} rules are: {names}"
             )
         try:
-            options[name] = float(value) if name in ("threshold", "recall") else int(value)
+            options[name] = (
+                float(value) if name in ("threshold", "recall") else int(value)
+            )
         except ValueError:
-            raise ValueError(f"rule {rule!r}: {name} must be a number, not {value!r}") from None
+            raise ValueError(
+                f"rule {rule!r}: {name} must be a number, not {value!r}"
+            ) from None
     return options
 
 
@@ -97,7 +103,11 @@ def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
     --------
     >>> sorted(
     ...     named_fields(
-    ...         [parse_rule("key:surname+postcode"), parse_rule("sort:born"), parse_rule("all")]
+    ...         [
+    ...             parse_rule("key:surname+postcode"),
+    ...             parse_rule("sort:born"),
+    ...             parse_rule("all"),
+    ...         ]
     ...     )
     ... )
     ['born', 'postcode', 'surname']

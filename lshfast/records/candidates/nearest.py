@@ -10,7 +10,11 @@ import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.records.candidates.blocks import check_total, distinct_places, pairs_of_values
+from lshfast.records.candidates.blocks import (
+    check_total,
+    distinct_places,
+    pairs_of_values,
+)
 from lshfast.records.candidates.record_texts import RecordTexts
 from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
 from lshfast.records.linkage import Linkage, RulePairs
@@ -66,7 +70,11 @@ class NearestBlocks:
     def name(self) -> str:
         """The rule as the command line writes it."""
         shown = ":".join(["nearest", *(["+".join(self.fields)] if self.fields else [])])
-        return shown if self.neighbors == NEIGHBORS else f"{shown}:neighbors={self.neighbors}"
+        return (
+            shown
+            if self.neighbors == NEIGHBORS
+            else f"{shown}:neighbors={self.neighbors}"
+        )
 
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return the pairs of records with near texts, and of those with equal texts."""
@@ -92,4 +100,6 @@ class NearestBlocks:
         alike = np.intersect1d(sides[0], sides[-1])
         left = np.append(left, alike)
         right = np.append(right, alike)
-        return pairs_of_values(linkage, texts.places, (left, right), self.max_block, texts.texts)
+        return pairs_of_values(
+            linkage, texts.places, (left, right), self.max_block, texts.texts
+        )

@@ -21,7 +21,9 @@ from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.weights.calibration import FEWEST_SEEDS, MOST_ROWS
 from lshfast.records.weights.rivals import pairs_of_records
 
-SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
+SAMPLE_TEXTS = (
+    1_000  # of which seeds are sought if the nearest records are no blocking rule
+)
 LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
 COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
 
@@ -69,7 +71,9 @@ class ChosenRules:
         return cls(
             rules,
             found,
-            seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)),
+            seed_places(
+                linkage, next((pairs for pairs in found if pairs is not None), None)
+            ),
         )
 
 
@@ -97,7 +101,9 @@ def seed_places(
     if near is None:
         sample = texts.numbers[0]
         sample = sample[
-            np.linspace(0, len(sample) - 1, min(len(sample), sample_texts), dtype=np.int64)
+            np.linspace(
+                0, len(sample) - 1, min(len(sample), sample_texts), dtype=np.int64
+            )
         ]
         near = NearestBlocks().pairs_of(linkage, sample)
     i, j = linkage.rows_of(near.places)
@@ -106,7 +112,11 @@ def seed_places(
     )[0]
     if sample is not None:  # of other texts, some rivals are unknown
         sampled = np.isin(texts.places[0][i], sample)
-        by_far &= sampled | np.isin(texts.places[0][j], sample) if linkage.b is None else sampled
+        by_far &= (
+            sampled | np.isin(texts.places[0][j], sample)
+            if linkage.b is None
+            else sampled
+        )
     found = near.places[by_far]
     return found if len(found) >= FEWEST_SEEDS else None
 
@@ -114,7 +124,9 @@ def seed_places(
 def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
     """Return which seeds are among places, which are ascending."""
     at = np.minimum(np.searchsorted(places, seeds), max(0, len(places) - 1))
-    return np.asarray(places[at] == seeds) if len(places) else np.zeros(len(seeds), bool)
+    return (
+        np.asarray(places[at] == seeds) if len(places) else np.zeros(len(seeds), bool)
+    )
 
 
 def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
@@ -129,7 +141,9 @@ def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
     while True:
         gains = [int((own & remaining).sum()) for own in brings]
         enough = [
-            number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))
+            number
+            for number, gain in enumerate(gains)
+            if gain >= max(1, LEAST_GAIN * len(seeds))
         ]
         if not enough:
             return sorted(selected)
@@ -150,10 +164,14 @@ def with_reach(
         return candidates, None
     masks = np.zeros(len(seeds), np.uint32)
     is_candidate = among(seeds, candidates.places)
-    masks[is_candidate] = candidates.masks[np.searchsorted(candidates.places, seeds[is_candidate])]
+    masks[is_candidate] = candidates.masks[
+        np.searchsorted(candidates.places, seeds[is_candidate])
+    ]
     brings = {number: rules_of(masks, number) for number in measured}
     reports = [
-        replace(report, reach=float(brings[number].mean()) if number in brings else None)
+        replace(
+            report, reach=float(brings[number].mean()) if number in brings else None
+        )
         for number, report in enumerate(candidates.reports)
     ]
     share = float(np.logical_or.reduce([*brings.values()]).mean())

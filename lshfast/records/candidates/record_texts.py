@@ -15,7 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
-from lshfast.records.comparison.overlap import TermVectors, TextSimilarity, distinct_counts
+from lshfast.records.comparison.overlap import (
+    TermVectors,
+    TextSimilarity,
+    distinct_counts,
+)
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import CodedField, encoded
@@ -64,9 +68,13 @@ class RecordTexts:
     def similarity(self) -> TextSimilarity:
         """The similarities of the texts."""
         tables = self.places[:1] if self._single else self.places
-        return TextSimilarity(self.texts, distinct_counts(tables, len(self.texts)), self._threads)
+        return TextSimilarity(
+            self.texts, distinct_counts(tables, len(self.texts)), self._threads
+        )
 
-    def compared(self, i: Int64Array, j: Int64Array) -> tuple[Float64Array, Float64Array]:
+    def compared(
+        self, i: Int64Array, j: Int64Array
+    ) -> tuple[Float64Array, Float64Array]:
         """Return the cosines (pairs, 3) of pairs of rows, and their similarities in [0, 1].
 
         The cosines are those of trigrams, words and numbers; see `TextSimilarity`. All are 0 if a
@@ -131,7 +139,8 @@ class WrittenTexts:
         counts = distinct_counts(self.places, len(texts))
         # Lone surrogates, which no hash takes, become question marks.
         valid_texts = (
-            text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts
+            text if text.isascii() else text.encode("utf-8", "replace").decode()
+            for text in texts
         )
         words = [text.split() for text in valid_texts]
         spaced = [*map(" ".join, words)]
@@ -139,7 +148,9 @@ class WrittenTexts:
         offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
         tokens = TokenSets(offsets, numbers.astype(np.uint64))
         self._words = TermVectors(tokens, counts, threads)
-        self._trigrams = TermVectors(shingle(spaced, "char", 3, threads=threads), counts, threads)
+        self._trigrams = TermVectors(
+            shingle(spaced, "char", 3, threads=threads), counts, threads
+        )
 
     def cosines(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the cosines of words between white space, and of trigrams, of pairs of texts.
@@ -205,7 +216,9 @@ class RecordComparer:
         self._numbers = distinct
         first, second = np.split(codes, [len(texts.places[0])])
         values = [texts.texts[number] for number in distinct[:, 0].tolist()]
-        self.coded = CodedField(Field(name, kind="text"), (first, second), values, None, (0, 0))
+        self.coded = CodedField(
+            Field(name, kind="text"), (first, second), values, None, (0, 0)
+        )
         self._similarity = texts.similarity
         self._written = written
 
@@ -217,7 +230,12 @@ class RecordComparer:
     @property
     def terms(self) -> tuple[str, ...]:
         """What the cosines are those of."""
-        return ("trigrams", "words", "numbers", *([] if self._written is None else WRITTEN_TERMS))
+        return (
+            "trigrams",
+            "words",
+            "numbers",
+            *([] if self._written is None else WRITTEN_TERMS),
+        )
 
     def cosines(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the cosines of pairs of codes; float64 (pairs, terms)."""
@@ -227,14 +245,18 @@ class RecordComparer:
         cosines = np.stack(columns, axis=1).astype(np.float64)
         if self._written is None:
             return cosines
-        return np.column_stack([cosines, self._written.cosines(first[:, 1], second[:, 1])])
+        return np.column_stack(
+            [cosines, self._written.cosines(first[:, 1], second[:, 1])]
+        )
 
 
 def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
     """Return which terms have few enough products in all, rare terms first, by frequencies."""
     products = first.astype(np.float64) * second
     order = np.argsort(products, kind="stable")
-    few = np.cumsum(products[order], dtype=np.float64) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
+    few = np.cumsum(products[order], dtype=np.float64) <= max(
+        PRODUCTS, PRODUCTS_A_TEXT * texts
+    )
     affordable = np.zeros(len(products), bool)
     affordable[order[few & (products[order] > 0)]] = True
     return affordable

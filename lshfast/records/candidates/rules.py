@@ -80,11 +80,18 @@ class KeyBlocks:
     label: str | None
 
     def __init__(
-        self, *keys: str | KeyFunction, max_block: int = MAX_BLOCK, label: str | None = None
+        self,
+        *keys: str | KeyFunction,
+        max_block: int = MAX_BLOCK,
+        label: str | None = None,
     ) -> None:
         functions = [key for key in keys if callable(key)]
-        if not keys or not all(isinstance(key, str) for key in keys if not callable(key)):
-            raise TypeError(f"keys must be names of fields, or one function, not {keys!r}")
+        if not keys or not all(
+            isinstance(key, str) for key in keys if not callable(key)
+        ):
+            raise TypeError(
+                f"keys must be names of fields, or one function, not {keys!r}"
+            )
         if functions and len(keys) > 1:
             raise ValueError(
                 "a function must be the only key of its rule: it sees the whole record"
@@ -198,7 +205,9 @@ class SortBlocks:
         (first, second) = linkage.sizes
         count = len(coded.values)
         rank = np.empty(count + 1, np.int64)
-        rank[sorted(range(count), key=coded.values.__getitem__)] = np.arange(count, dtype=np.int64)
+        rank[sorted(range(count), key=coded.values.__getitem__)] = np.arange(
+            count, dtype=np.int64
+        )
         tables = (coded.codes[0],) if linkage.b is None else coded.codes
         codes = np.concatenate(tables)
         rows = np.flatnonzero(codes >= 0)
@@ -301,24 +310,38 @@ class LshBlocks:
         ).distinct()
         hasher = MinHasher(self.num_perm, seed=linkage.seed)
         keys = self.bands.keys(hasher.sketch(tokens, threads=linkage.threads))
-        counts = [np.bincount(place[place >= 0], minlength=len(texts)) for place in places]
-        sides = [np.where(count[:, None], keys, np.uint64(NO_KEY)).T.copy() for count in counts]
+        counts = [
+            np.bincount(place[place >= 0], minlength=len(texts)) for place in places
+        ]
+        sides = [
+            np.where(count[:, None], keys, np.uint64(NO_KEY)).T.copy()
+            for count in counts
+        ]
         found: list[UInt64Array] = []
         skipped: list[SkippedBlock] = []
         for band in range(self.bands.bands):
-            blocks = KeyGroups.of(sides[0][band], None if linkage.b is None else sides[1][band])
+            blocks = KeyGroups.of(
+                sides[0][band], None if linkage.b is None else sides[1][band]
+            )
             fits = blocks.pairs <= self.max_block
-            check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in found))
+            check_total(
+                int(blocks.pairs[fits].sum()) + sum(len(part) for part in found)
+            )
             skipped += blocks.skipped(~fits, lambda text: texts[text])
             found.append(blocks.places(fits, len(texts)))
         pairs = distinct_places(found)
         left, right = (
-            part.astype(np.int64) for part in np.divmod(pairs, np.uint64(max(1, len(texts))))
+            part.astype(np.int64)
+            for part in np.divmod(pairs, np.uint64(max(1, len(texts))))
         )
         similar = left != right
         similar[similar] = (
             similarities(
-                tokens.offsets, tokens.tokens, left[similar], right[similar], self.threshold
+                tokens.offsets,
+                tokens.tokens,
+                left[similar],
+                right[similar],
+                self.threshold,
             )
             > 0
         )
@@ -326,7 +349,8 @@ class LshBlocks:
         left = np.append(left[similar], alike)
         right = np.append(right[similar], alike)
         return with_skipped(
-            pairs_of_values(linkage, places, (left, right), self.max_block, texts), skipped
+            pairs_of_values(linkage, places, (left, right), self.max_block, texts),
+            skipped,
         )
 
 
@@ -337,12 +361,16 @@ def _function_keys(
     first table.
     """
     tables = [linkage.a] if linkage.b is None else [linkage.a, linkage.b]
-    given = [[function(table.record(row)) for row in range(len(table))] for table in tables]
+    given = [
+        [function(table.record(row)) for row in range(len(table))] for table in tables
+    ]
     try:
         codes, values = encoded(given)
     except TypeError as error:
         raise TypeError(f"keys of the function of a rule: {error}") from None
     number = np.arange(len(values) + 1, dtype=np.int64)
-    number[[*map(is_missing, values), True]] = MISSING  # the last is that of the code -1
+    number[[*map(is_missing, values), True]] = (
+        MISSING  # the last is that of the code -1
+    )
     keys = [number[part].astype(np.uint64) for part in codes]  # -1 becomes NO_KEY
     return (keys[0], keys[-1]), lambda row: str(values[codes[0][row]])

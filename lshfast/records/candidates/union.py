@@ -74,15 +74,21 @@ class CandidatePairs:
 
 
 def candidate_pairs(
-    linkage: Linkage, rules: Sequence[BlockingRule], known: Sequence[RulePairs | None] = ()
+    linkage: Linkage,
+    rules: Sequence[BlockingRule],
+    known: Sequence[RulePairs | None] = (),
 ) -> CandidatePairs:
     """Return the pairs of all rules, each once, in order; `known` are pairs found before."""
     if not 1 <= len(rules) <= MOST_RULES:
-        raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
+        raise ValueError(
+            f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}"
+        )
     given = [*known, *[None] * (len(rules) - len(known))]
     found = list(
         ordered_map(
-            lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads
+            lambda r: given[r] or rules[r].pairs(linkage),
+            range(len(rules)),
+            linkage.threads,
         )
     )
     lists = [
@@ -97,10 +103,14 @@ def candidate_pairs(
 
 
 def _reports(
-    rules: Sequence[BlockingRule], found: Sequence[RulePairs], masks: npt.NDArray[np.uint32]
+    rules: Sequence[BlockingRule],
+    found: Sequence[RulePairs],
+    masks: npt.NDArray[np.uint32],
 ) -> list[RuleReport]:
     kinds, counts = np.unique(masks, return_counts=True)
-    has = ((kinds[:, None] >> np.arange(len(rules), dtype=np.uint32)) & 1).astype(np.int64)
+    has = ((kinds[:, None] >> np.arange(len(rules), dtype=np.uint32)) & 1).astype(
+        np.int64
+    )
     shared = (has * counts[:, None]).T @ has
     alone = (has * counts[:, None])[has.sum(axis=1) == 1].sum(axis=0)
     return [

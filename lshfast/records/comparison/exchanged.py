@@ -65,7 +65,9 @@ class Exchange:
         """Return which values of this field are similar to values of the other one."""
         if not len(codes):
             return np.zeros(0, bool)
-        similarity = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
+        similarity = optional(
+            "rapidfuzz.distance", "records"
+        ).JaroWinkler.normalized_similarity
         values = [self.field.values[code][:LONG] for code in codes.tolist()]
         other_values = [self.other.values[code][:LONG] for code in others.tolist()]
         cpdist = optional("rapidfuzz.process", "records").cpdist

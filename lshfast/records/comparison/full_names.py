@@ -24,7 +24,9 @@ MOST_WORDS = 4
 SEVERAL_WORDS = 1.5  # on average
 LEAST_SHARE = 0.9  # of the values: two to four words of letters
 LEAST_DIFFERENT = 0.3  # of the rows: two equal tables have half
-MOST_NEW = 0.7  # different words among all words: names consist of names that others have, too
+MOST_NEW = (
+    0.7  # different words among all words: names consist of names that others have, too
+)
 # part of the values with a word, and with any such word, as of streets and schools
 FREQUENT = 0.1
 MOST_FREQUENT = 0.5
@@ -38,7 +40,9 @@ ONE_WORD = 0.75  # the most if one name is one of the words of the other
 _SIGNS = re.compile(r"[.'’\-]")  # within names, such as those of O'Neill and Anne-Marie
 
 
-def are_full_names(values: Sequence[str], shares: Float64Array, different: float) -> bool:
+def are_full_names(
+    values: Sequence[str], shares: Float64Array, different: float
+) -> bool:
     """Return whether most values are names of several words, such as those of persons.
 
     Parameters
@@ -53,13 +57,17 @@ def are_full_names(values: Sequence[str], shares: Float64Array, different: float
     if different < LEAST_DIFFERENT:
         return False
     words = [value.casefold().replace(",", ", ").split() for value in values]
-    shaped = [2 <= len(parts) <= MOST_WORDS and all(map(_is_name, parts)) for parts in words]
+    shaped = [
+        2 <= len(parts) <= MOST_WORDS and all(map(_is_name, parts)) for parts in words
+    ]
     if float(np.fromiter(shaped, float, len(words)) @ shares) < LEAST_SHARE:
         return False
     parts_of = [{part.strip(".,") for part in parts} for parts in words]
     counts = Counter(part for parts in parts_of for part in parts)
     frequent = {
-        part for part, count in counts.items() if len(part) > 1 and count > FREQUENT * len(words)
+        part
+        for part, count in counts.items()
+        if len(part) > 1 and count > FREQUENT * len(words)
     }
     grammar = {word for word in stop_words_of(None).words if len(word) > 1}
     return (
@@ -125,12 +133,18 @@ class FullNames:
         self._counts = (self._words >= 0).sum(axis=1)
         self._texts = np.fromiter(number, object, len(number))
         self._firsts = np.fromiter((word[0] for word in number), object, len(number))
-        self._single = np.fromiter((len(word) == 1 for word in number), bool, len(number))
-        short = np.fromiter((len(word) <= SHORTEST for word in number), bool, len(number))
+        self._single = np.fromiter(
+            (len(word) == 1 for word in number), bool, len(number)
+        )
+        short = np.fromiter(
+            (len(word) <= SHORTEST for word in number), bool, len(number)
+        )
         self._short = np.append(short, False)[self._words]
         self._initials = np.zeros(len(values), bool)
         for column in self._words.T:
-            self._initials |= (column >= 0) & self._single[column] if len(number) else False
+            self._initials |= (
+                (column >= 0) & self._single[column] if len(number) else False
+            )
 
     def comparable(self, a: Int64Array, b: Int64Array) -> BoolArray:
         """Return which pairs of names have words to compare, and not too many."""
@@ -143,10 +157,14 @@ class FullNames:
         may = self._letters.may_be_similar(a, b, least)
         places = np.flatnonzero(~may & (self._initials[a] | self._initials[b]))
         words = self._words[a[places], :, None]
-        may[places] = ((words >= 0) & (words == self._words[b[places], None, :])).any(axis=(1, 2))
+        may[places] = ((words >= 0) & (words == self._words[b[places], None, :])).any(
+            axis=(1, 2)
+        )
         return may
 
-    def similarities(self, a: Int64Array, b: Int64Array, least: float) -> npt.NDArray[np.float32]:
+    def similarities(
+        self, a: Int64Array, b: Int64Array, least: float
+    ) -> npt.NDArray[np.float32]:
         """Return the similarity of the least similar words of pairs of names, in [0, 1]; 0 below
         `least`.
 
@@ -164,7 +182,9 @@ class FullNames:
             if step > 1:  # "Jr." in one name and an initial in the other
                 short = self._short[a, left] | self._short[b, right]
                 value = np.where(short, np.maximum(value, LEFT_OUT), value)
-            similarity = np.where(step < fewer, np.minimum(similarity, value), similarity)
+            similarity = np.where(
+                step < fewer, np.minimum(similarity, value), similarity
+            )
             near[rows, left, :] = -1
             near[rows, :, right] = -1
         most = np.where(more > fewer, np.where(fewer > 1, LEFT_OUT, ONE_WORD), 1.0)
@@ -186,7 +206,9 @@ class FullNames:
         left, right = np.divmod(keys, count)
         similar = np.ones(len(keys), np.float32)
         unequal = np.flatnonzero(left != right)
-        scorer = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
+        scorer = optional(
+            "rapidfuzz.distance", "records"
+        ).JaroWinkler.normalized_similarity
         cpdist = optional("rapidfuzz.process", "records").cpdist
         left = left[unequal]
         right = right[unequal]

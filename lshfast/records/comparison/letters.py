@@ -45,7 +45,9 @@ class Letters:
             points = np.frombuffer(
                 "".join(values[piece]).encode("utf-32-le", "surrogatepass"), np.uint32
             )
-            starts = np.cumsum(self._lengths[piece], dtype=np.int64) - self._lengths[piece]
+            starts = (
+                np.cumsum(self._lengths[piece], dtype=np.int64) - self._lengths[piece]
+            )
             begun = np.flatnonzero(self._lengths[piece])
             self._firsts[piece][begun] = points[starts[begun]]
             self._masks[piece] = pairs.letters(points, np.append(starts, len(points)))
@@ -59,9 +61,13 @@ class Letters:
 
     def most_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return an upper bound of the Jaro-Winkler similarity of strings, in [0, 1]."""
-        return pairs.most_similar(self._masks, self._lengths, self._firsts, *_places(a, b))
+        return pairs.most_similar(
+            self._masks, self._lengths, self._firsts, *_places(a, b)
+        )
 
-    def may_be_similar(self, a: npt.NDArray[Any], b: npt.NDArray[Any], least: float) -> BoolArray:
+    def may_be_similar(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any], least: float
+    ) -> BoolArray:
         """Return which pairs of strings may have at least this Jaro-Winkler similarity."""
         return np.asarray(self.most_similar(a, b) >= least - ROUNDING)
 

@@ -19,7 +19,12 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.comparison.exchanged import Exchange
 from lshfast.records.comparison.full_names import FullNames, have_several_words
 from lshfast.records.comparison.letters import Letters
-from lshfast.records.comparison.nearness import EXACT_LEVEL, LEVELS, MISSING_LEVEL, FieldLevels
+from lshfast.records.comparison.nearness import (
+    EXACT_LEVEL,
+    LEVELS,
+    MISSING_LEVEL,
+    FieldLevels,
+)
 from lshfast.records.comparison.overlap import TextSimilarity, distinct_counts
 from lshfast.records.comparison.synonyms import Synonyms, words_of
 from lshfast.records.distinct import distinct_numbers
@@ -28,7 +33,11 @@ from lshfast.records.tables.record_table import CodedField
 from lshfast.records.values.dates import digits_of
 from lshfast.records.values.strings import LONG
 
-GRADED: tuple[Kind, ...] = ("name", "text", "number")  # kinds whose values have similarities
+GRADED: tuple[Kind, ...] = (
+    "name",
+    "text",
+    "number",
+)  # kinds whose values have similarities
 
 
 class Agreement(NamedTuple):
@@ -75,17 +84,23 @@ class FieldComparer:
             self._known = synonyms.known_among(words)
         if coded.kind == "text":
             counts = distinct_counts(coded.codes, len(values))
-            canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
+            canonical = (
+                synonyms.canonical_forms(values, words) if len(synonyms) else values
+            )
             self._texts = TextSimilarity(canonical, counts, threads)
         self._names: FullNames | None = None
         if coded.kind == "name" and have_several_words(values):
-            canonical = synonyms.canonical_forms(values, words) if len(synonyms) else values
+            canonical = (
+                synonyms.canonical_forms(values, words) if len(synonyms) else values
+            )
             self._names = FullNames(canonical, LONG, threads)
         self._values = np.fromiter(values, object, len(values))
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
         if self._long.any():
-            self._beginnings = np.fromiter((value[:LONG] for value in values), object, len(values))
+            self._beginnings = np.fromiter(
+                (value[:LONG] for value in values), object, len(values)
+            )
 
     @cached_property
     def _letters(self) -> Letters:
@@ -119,7 +134,9 @@ class FieldComparer:
         """Return the levels and similarities of pairs of codes; equal pairs are compared once."""
         return self._agreement(a, b, graded=self.coded.kind in GRADED)
 
-    def _agreement(self, a: npt.NDArray[Any], b: npt.NDArray[Any], graded: bool) -> Agreement:
+    def _agreement(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any], graded: bool
+    ) -> Agreement:
         levels = np.full(len(a), len(self.labels) - 1, np.uint8)
         similarities = np.zeros(len(a), np.float32) if graded else None
         levels[a == b] = EXACT_LEVEL
@@ -136,12 +153,16 @@ class FieldComparer:
                 similarities[open_pairs] = similar[place]
         return Agreement(levels, similarities)
 
-    def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def _may_be_near(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any]
+    ) -> npt.NDArray[np.bool_]:
         """Return which pairs of different names or codes may be close, by their letters."""
         if self.coded.kind == "name":
             least = LEVELS["name"][1][-1]
             if self._names is not None:
-                return self._names.may_be_similar(a, b, least) | ~self._names.comparable(a, b)
+                return self._names.may_be_similar(
+                    a, b, least
+                ) | ~self._names.comparable(a, b)
             may_be_near = self._letters.may_be_similar(a, b, least)
             return (
                 may_be_near
@@ -161,7 +182,11 @@ class FieldComparer:
         return self._similarities(first, second)[place].astype(np.float64)
 
     def edits(
-        self, a: npt.NDArray[Any], b: npt.NDArray[Any], unit: float | None, most: int | None = None
+        self,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        unit: float | None,
+        most: int | None = None,
     ) -> Float64Array:
         """Return the differences of pairs of codes in edits; 0 for equal codes, NaN if one is -1.
 
@@ -199,13 +224,19 @@ class FieldComparer:
         kind = self.coded.kind
         limits = self.field_levels.limits
         if kind in ("name", "text"):
-            similarity = self._similarities(a, b) if similarities is None else similarities
+            similarity = (
+                self._similarities(a, b) if similarities is None else similarities
+            )
             steps = np.array(limits[::-1], np.float32)
-            levels = len(self.labels) - 1 - np.searchsorted(steps, similarity, side="right")
+            levels = (
+                len(self.labels) - 1 - np.searchsorted(steps, similarity, side="right")
+            )
         elif kind in ("code", "phone"):
             levels = 1 + np.minimum(self._osa(a, b, 2), 3)
         elif kind == "number":
-            levels = 2 + np.searchsorted(limits, self._difference_in_units(a, b), side="left")
+            levels = 2 + np.searchsorted(
+                limits, self._difference_in_units(a, b), side="left"
+            )
         elif kind == "age":
             levels = 2 + np.searchsorted(limits, self._difference(a, b), side="left")
         else:
@@ -223,7 +254,9 @@ class FieldComparer:
         if self.coded.kind == "text":
             return self._texts.of(a, b)
         if self.coded.kind == "number":
-            return np.maximum(0.0, 1 - self._difference_in_units(a, b)).astype(np.float32)
+            return np.maximum(0.0, 1 - self._difference_in_units(a, b)).astype(
+                np.float32
+            )
         least = LEVELS["name"][1][-1]
         similarities = np.zeros(len(a), np.float32)
         rows = np.arange(len(a), dtype=np.int64)
@@ -231,14 +264,20 @@ class FieldComparer:
             worded = self._names.comparable(a, b)
             by_word = rows[worded]
             by_word = by_word[self._names.may_be_similar(a[by_word], b[by_word], least)]
-            similarities[by_word] = self._names.similarities(a[by_word], b[by_word], least)
+            similarities[by_word] = self._names.similarities(
+                a[by_word], b[by_word], least
+            )
             rows = rows[~worded]
         similarities[rows] = self._whole_similarities(a[rows], b[rows])
         return similarities
 
-    def _whole_similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
+    def _whole_similarities(
+        self, a: Int64Array, b: Int64Array
+    ) -> npt.NDArray[np.float32]:
         """Return similarities of whole names; of nicknames at least the first limit."""
-        scorer = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity
+        scorer = optional(
+            "rapidfuzz.distance", "records"
+        ).JaroWinkler.normalized_similarity
         limits = LEVELS["name"][1]
         similarities = np.zeros(len(a), np.float32)
         similar_places = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
@@ -250,7 +289,8 @@ class FieldComparer:
         )
         for at, first, second, _ in self._rewritten(a, b):
             similarities[at] = max(
-                similarities[at], limits[0] if first == second else scorer(first, second)
+                similarities[at],
+                limits[0] if first == second else scorer(first, second),
             )
         return similarities
 
@@ -266,16 +306,22 @@ class FieldComparer:
             if unit is None:
                 return 100 * self._relative(a, b)
             with np.errstate(over="ignore"):
-                return np.minimum(np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max)
+                return np.minimum(
+                    np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max
+                )
         if kind in ("date", "age"):
             return self._difference(a, b) / (1.0 if unit is None else unit)
         edits = self._osa(a, b, most).astype(np.float64)
         distance = optional("rapidfuzz.distance", "records").OSA.distance
         for at, first, second, replaced in self._rewritten(a, b):
-            edits[at] = min(edits[at], replaced + distance(first, second, score_cutoff=most))
+            edits[at] = min(
+                edits[at], replaced + distance(first, second, score_cutoff=most)
+            )
         return edits
 
-    def _rewritten(self, a: Int64Array, b: Int64Array) -> list[tuple[int, str, str, int]]:
+    def _rewritten(
+        self, a: Int64Array, b: Int64Array
+    ) -> list[tuple[int, str, str, int]]:
         """Return pairs in which synonyms replace words: place, both strings, replacements."""
         if self._known is None:
             return []
@@ -316,10 +362,16 @@ class FieldComparer:
         return edits
 
     def _batch(
-        self, scorer: Any, a: npt.NDArray[Any], b: npt.NDArray[Any], cutoff: float | None
+        self,
+        scorer: Any,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        cutoff: float | None,
     ) -> npt.NDArray[Any]:
         cpdist = optional("rapidfuzz.process", "records").cpdist
-        return np.asarray(cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads))
+        return np.asarray(
+            cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads)
+        )
 
     def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, of ages in years, or of dates in days."""
@@ -345,7 +397,9 @@ class FieldComparer:
     def _exchanged(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.bool_]:
         """Return whether dates differ by exchanged days and months."""
         year, month, day = self._digits
-        return np.asarray((year[a] == year[b]) & (month[a] == day[b]) & (day[a] == month[b]))
+        return np.asarray(
+            (year[a] == year[b]) & (month[a] == day[b]) & (day[a] == month[b])
+        )
 
 
 def connect_exchanged(comparers: Sequence[FieldComparer]) -> None:

@@ -24,11 +24,19 @@ EXACT_LEVEL = 1
 # For each kind, the meaning of the levels from 2 on, and their limits of similarity or difference.
 LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
     "name": (
-        ("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"),
+        (
+            "nickname or similarity ≥ 0.92",
+            "similarity ≥ 0.85",
+            "similarity ≥ 0.75",
+            "other",
+        ),
         (0.92, 0.85, 0.75),
     ),
     "text": (
-        (*(f"similarity ≥ {limit}" for limit in (0.9, 0.8, 0.6, 0.45, 0.3, 0.2)), "other"),
+        (
+            *(f"similarity ≥ {limit}" for limit in (0.9, 0.8, 0.6, 0.45, 0.3, 0.2)),
+            "other",
+        ),
         (0.9, 0.8, 0.6, 0.45, 0.3, 0.2),
     ),
     "code": (("1 edit", "2 edits", "other"), (1, 2)),
@@ -37,10 +45,18 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
         (0.01, 0.05, 0.1, 0.2, 0.4, 0.6),
     ),
     "date": (
-        ("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"),
+        (
+            "1 edit or day and month exchanged",
+            "within 31 days",
+            "within 366 days",
+            "other",
+        ),
         (31, 366),
     ),
-    "age": (("within 1 year", "within 3 years", "within 10 years", "other"), (1, 3, 10)),
+    "age": (
+        ("within 1 year", "within 3 years", "within 10 years", "other"),
+        (1, 3, 10),
+    ),
     "category": (("other",), ()),
 }
 LEVELS["phone"] = LEVELS["code"]  # an address is compared by its parts
@@ -101,7 +117,10 @@ class FieldLevels:
         place = EXACT_LEVEL + 1
         labels = (*self.labels[:place], EXCHANGED, *self.labels[place:])
         return replace(
-            self, labels=labels, close=np.insert(self.close, place, True), exchanged=True
+            self,
+            labels=labels,
+            close=np.insert(self.close, place, True),
+            exchanged=True,
         )
 
     @property
@@ -122,7 +141,9 @@ class FieldLevels:
     def of(cls, coded: CodedField) -> FieldLevels:
         """Return the levels of a field, from how near the values of random pairs are."""
         levels = cls.of_kind(coded.kind)
-        may_be_crowded = coded.kind in ("date", "number") and len(coded.values) >= FEWEST_VALUES
+        may_be_crowded = (
+            coded.kind in ("date", "number") and len(coded.values) >= FEWEST_VALUES
+        )
         if coded.numbers is None or not may_be_crowded:
             return levels
         first, second = random_numbers(coded)
@@ -181,6 +202,7 @@ def random_numbers(coded: CodedField) -> tuple[Float64Array, Float64Array]:
     if not all(map(len, sides)):
         return np.zeros(1), np.zeros(1)
     first, second = (
-        coded.numbers[codes[rng.integers(0, len(codes), RANDOM_PAIRS)]] for codes in sides
+        coded.numbers[codes[rng.integers(0, len(codes), RANDOM_PAIRS)]]
+        for codes in sides
     )
     return first, second

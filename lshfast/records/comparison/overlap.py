@@ -46,7 +46,10 @@ class TermVectors:
         for piece in pieces(sets.counts, max(count, PIECE_SORTED)):
             term_counts = sets.counts[piece]
             # The terms of each row, ascending, each once.
-            keys = np.repeat(np.arange(len(term_counts), dtype=np.int64), term_counts) * count
+            keys = (
+                np.repeat(np.arange(len(term_counts), dtype=np.int64), term_counts)
+                * count
+            )
             keys += places[sets.offsets[piece.start] : sets.offsets[piece.stop]]
             keys.sort()
             rows, terms = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count)
@@ -60,7 +63,9 @@ class TermVectors:
             part = weights[self._offsets[piece.start] : self._offsets[piece.stop]]
             term_counts = sizes[piece]
             rows = np.repeat(np.arange(len(term_counts), dtype=np.int64), term_counts)
-            part /= np.sqrt(np.bincount(rows, part**2, minlength=len(term_counts)))[rows]
+            part /= np.sqrt(np.bincount(rows, part**2, minlength=len(term_counts)))[
+                rows
+            ]
         self._rows = kernels.TermRows(self._offsets, self._terms, weights, count)
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
@@ -73,7 +78,9 @@ class TermVectors:
         def work(piece: slice) -> None:
             cosines[piece] = self._rows.products(a[piece], b[piece])
 
-        for _ in ordered_map(work, pieces(counts[a] + counts[b], PIECE_TERMS), self._threads):
+        for _ in ordered_map(
+            work, pieces(counts[a] + counts[b], PIECE_TERMS), self._threads
+        ):
             pass
         return cosines
 
@@ -154,13 +161,17 @@ class TextSimilarity:
         ]
 
         def vectors(kind: tuple[Sequence[str], Unit, int]) -> TermVectors:
-            return TermVectors(shingle(list(kind[0]), *kind[1:], threads=threads), counts, threads)
+            return TermVectors(
+                shingle(list(kind[0]), *kind[1:], threads=threads), counts, threads
+            )
 
         self.trigrams, self._words, self._numbers = ordered_map(vectors, terms, threads)
 
     def cosines(
         self, a: Int64Array, b: Int64Array
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    ) -> tuple[
+        npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]
+    ]:
         """Return the cosines of trigrams, words, and words with digits (0 without any)."""
         number_cosines = np.zeros(len(a), np.float32)
         numbered = np.flatnonzero(self.numbered[a] & self.numbered[b])
@@ -198,7 +209,9 @@ def numbers_in(text: str) -> list[str]:
     numbers = []
     for before, word in zip(["", *words], words, strict=False):
         if not word.isalpha() and DIGIT.search(word):
-            numbers += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
+            numbers += (
+                [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
+            )
     return numbers
 
 

@@ -114,7 +114,9 @@ def rows_with_words(values: TokenSets, words: Iterable[str]) -> BoolArray:
     sought = words_of(words)
     first = sought.tokens[sought.offsets[:-1][sought.counts > 0]]
     has = codes_of_keys(first, values.tokens, NO_WORD)[1] >= 0
-    has_word[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = True
+    has_word[np.repeat(np.arange(len(values), dtype=np.int64), values.counts)[has]] = (
+        True
+    )
     return has_word
 
 
@@ -144,7 +146,9 @@ class Synonyms:
     (True, False)
     """
 
-    def __init__(self, lines: Iterable[Sequence[str]] | Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, lines: Iterable[Sequence[str]] | Mapping[str, Sequence[str]]
+    ) -> None:
         if isinstance(lines, Mapping):
             lines = [(word, *words) for word, words in lines.items()]
         self._others: dict[str, set[str]] = {}
@@ -152,8 +156,12 @@ class Synonyms:
         for line in lines:
             is_list = isinstance(line, Sequence) and not isinstance(line, str)
             if not is_list or not all(isinstance(word, str) for word in line):
-                raise TypeError(f"a line of synonyms must be a sequence of words, not {line!r}")
-            first, *other_words = (normal_form(word) for word in line) if line else ("",)
+                raise TypeError(
+                    f"a line of synonyms must be a sequence of words, not {line!r}"
+                )
+            first, *other_words = (
+                (normal_form(word) for word in line) if line else ("",)
+            )
             for other in other_words:
                 if first and other:
                     self._others.setdefault(first, set()).add(other)
@@ -249,7 +257,9 @@ class Synonyms:
         """
         words = a.split()
         count = 0
-        unused: dict[str, deque[int]] = {}  # the places in b of each word that replaces none yet
+        unused: dict[
+            str, deque[int]
+        ] = {}  # the places in b of each word that replaces none yet
         for place, word in enumerate(b.split()):
             unused.setdefault(word, deque()).append(place)
         both = unused.keys() & set(words)

@@ -49,7 +49,9 @@ from lshfast.records.results.field_pairs import (
     text_of,
 )
 
-KIND = SheetKind(("id_a", "id_b", "score", "answer"), "labels of another review or other options")
+KIND = SheetKind(
+    ("id_a", "id_b", "score", "answer"), "labels of another review or other options"
+)
 
 # Labels that a threshold needs, and how many of them must be "same", and how many "different".
 LEAST_LABELS = 20
@@ -138,7 +140,9 @@ class Review:
         if self.probabilities is None:
             return None
         low, high = TELLING
-        telling = np.flatnonzero((self.probabilities >= low) & (self.probabilities <= high))
+        telling = np.flatnonzero(
+            (self.probabilities >= low) & (self.probabilities <= high)
+        )
         chances = self.probabilities[telling].tolist()
         scores = self.scores[telling].tolist()
         priors = [
@@ -149,7 +153,11 @@ class Review:
 
     def describe(self, seed: int) -> dict[str, Any]:
         """Return what labels of this review belong to."""
-        values = [self.ids, self.scores.tolist(), *(self._texts(field) for field in self.fields)]
+        values = [
+            self.ids,
+            self.scores.tolist(),
+            *(self._texts(field) for field in self.fields),
+        ]
         records = json.dumps(values, default=str).encode()
         return {
             "scoring": "points" if self.probabilities is None else "weights",
@@ -160,13 +168,17 @@ class Review:
         }
 
     def _texts(self, field: PairColumns) -> list[list[str | None]]:
-        return [list(map(text_of, self.columns[name])) for name in (field.left, field.right)]
+        return [
+            list(map(text_of, self.columns[name])) for name in (field.left, field.right)
+        ]
 
     def fields_of(self, row: int) -> list[FieldPair]:
         """Return the fields of a pair that are not missing in both records."""
         return field_pairs(self.fields, self.columns, row)
 
-    def labelled(self, rows: Sequence[int], answers: Sequence[str]) -> dict[str, list[Any]]:
+    def labelled(
+        self, rows: Sequence[int], answers: Sequence[str]
+    ) -> dict[str, list[Any]]:
         """Return some pairs with their answers, with the columns of the review."""
         columns = {
             name: [values[row] for row in rows]
@@ -268,7 +280,9 @@ def label_records(
     """
     check_resumable(path)
     if len(inputs.paths) != 1:
-        raise ValueError(f"records are labelled from one review, not {len(inputs.paths)} inputs")
+        raise ValueError(
+            f"records are labelled from one review, not {len(inputs.paths)} inputs"
+        )
     job = Job([path], "stop", True)
     table = job.add(
         read_whole(
@@ -295,7 +309,9 @@ def label_records(
         return review.labelled([int(pair["i"]) for pair in pairs], answers)
 
     output = Output(path, defuse=True)
-    sheet = LabelSheet(output, KIND, review.edges, sample.counts, strata, keys, table_of)
+    sheet = LabelSheet(
+        output, KIND, review.edges, sample.counts, strata, keys, table_of
+    )
     sheet.take(before or [])
     with atomic_file(_beside(path), True) as stream:
         stream.write(json.dumps({"review": stored}, indent=1).encode() + b"\n")
@@ -343,7 +359,9 @@ def review_of(table: WholeTable, name: str) -> Review:
     for column in ("id_a", "id_b", "linked", "score"):
         if column not in columns:
             raise DataError(
-                name, None, f"no column {column!r}: this is not a file of lshfast records --review"
+                name,
+                None,
+                f"no column {column!r}: this is not a file of lshfast records --review",
             )
     ids = list(zip(columns["id_a"], columns["id_b"], strict=True))
     distinct_ids = set[tuple[str, str]]()
@@ -355,8 +373,12 @@ def review_of(table: WholeTable, name: str) -> Review:
     probabilities = None
     if "probability" in columns:
         probabilities = _numbers(name, columns, "probability", 0.0, 1.0)
-    linked = np.array([str(value).lower() not in FALSE for value in columns["linked"]], np.bool_)
-    return Review(name, ids, _numbers(name, columns, "score"), linked, probabilities, columns)
+    linked = np.array(
+        [str(value).lower() not in FALSE for value in columns["linked"]], np.bool_
+    )
+    return Review(
+        name, ids, _numbers(name, columns, "score"), linked, probabilities, columns
+    )
 
 
 def option_of(threshold: float | None, review: Review) -> float | None:
@@ -401,7 +423,11 @@ def _firsts_of_bands(scores: Float64Array) -> list[float]:
 
 
 def _numbers(
-    name: str, columns: Mapping[str, list[Any]], column: str, least: float = -1e9, most: float = 1e9
+    name: str,
+    columns: Mapping[str, list[Any]],
+    column: str,
+    least: float = -1e9,
+    most: float = 1e9,
 ) -> Float64Array:
     numbers = np.empty(len(columns[column]), np.float64)
     for row, value in enumerate(columns[column]):
@@ -411,7 +437,9 @@ def _numbers(
             number = float("nan")
         if not (isfinite(number) and least <= number <= most):
             raise DataError(
-                name, None, f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}"
+                name,
+                None,
+                f"the {column} of pair {row + 1} is not a number in {least:g}..{most:g}",
             )
         numbers[row] = number
     return numbers

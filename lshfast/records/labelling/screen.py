@@ -61,11 +61,19 @@ def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], s
 def _field_lines(name: str, pair: FieldPair, width: int, lines: int) -> Iterator[str]:
     most = lines * max(10, width - len(name) - 6)
     if pair.equal:
-        yield from wrapped(visible(cut_text(pair.left or "", most)), width, f"{name} = ", lines)
+        yield from wrapped(
+            visible(cut_text(pair.left or "", most)), width, f"{name} = ", lines
+        )
         return
     first = f"{name}   "
-    sides = pair.differences if pair.left is not None and pair.right is not None else (None, None)
-    for value, spans, marks in zip((pair.left, pair.right), sides, (LEFT, RIGHT), strict=True):
+    sides = (
+        pair.differences
+        if pair.left is not None and pair.right is not None
+        else (None, None)
+    )
+    for value, spans, marks in zip(
+        (pair.left, pair.right), sides, (LEFT, RIGHT), strict=True
+    ):
         if spans is not None:
             text = marked_spans(cut(spans, most), marks)
         else:

@@ -35,7 +35,9 @@ SAME = 1e-6  # scores of pairs that differ by less are equal
 def check_assignment(assign: str) -> None:
     """Raise ValueError unless this is the name of an assignment."""
     if assign not in get_args(Assignment):
-        raise ValueError(f"assign must be one of {', '.join(get_args(Assignment))}, not {assign!r}")
+        raise ValueError(
+            f"assign must be one of {', '.join(get_args(Assignment))}, not {assign!r}"
+        )
 
 
 def likely_assignment(
@@ -135,7 +137,11 @@ def assigned(
     --------
     >>> import numpy as np
     >>> from lshfast.records import assigned
-    >>> i, j, scores = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([9.0, 8.0, 7.0])
+    >>> i, j, scores = (
+    ...     np.array([0, 0, 1]),
+    ...     np.array([0, 1, 0]),
+    ...     np.array([9.0, 8.0, 7.0]),
+    ... )
     >>> (
     ...     assigned(i, j, scores, "one-to-one").tolist(),
     ...     assigned(i, j, scores, "many-to-one").tolist(),
@@ -200,7 +206,12 @@ WORK = ExactWork()
 
 
 def one_to_one(
-    i: Int64Array, j: Int64Array, gains: Float64Array, *, single: bool, work: ExactWork = WORK
+    i: Int64Array,
+    j: Int64Array,
+    gains: Float64Array,
+    *,
+    single: bool,
+    work: ExactWork = WORK,
 ) -> OneToOne:
     """Choose pairs so that each row has at most one: exactly in small components, else greedily.
 
@@ -233,8 +244,12 @@ def one_to_one(
     has_rivals = (counts[i] > 1) | (counts[j] > 1)
     if not has_rivals.all():
         places = np.flatnonzero(has_rivals)
-        matching = one_to_one(i[places], j[places] - first, gains[places], single=single, work=work)
-        has_rivals[places[matching.links]] = False  # all pairs but those that are not chosen
+        matching = one_to_one(
+            i[places], j[places] - first, gains[places], single=single, work=work
+        )
+        has_rivals[places[matching.links]] = (
+            False  # all pairs but those that are not chosen
+        )
         return OneToOne(np.flatnonzero(~has_rivals), matching.greedy)
     order = np.lexsort((j, i, -gains))
     chosen = _greedy(i, j, order, rows)
@@ -262,7 +277,9 @@ def one_to_one(
         if len({*ends[0], *ends[1]}) <= FEW_ROWS:
             links.append(part[_best_matching(*ends, gains[part].tolist())])
         else:
-            links.append(_sparse_matching(i, j, gains, part, sides, part[is_chosen[part]]))
+            links.append(
+                _sparse_matching(i, j, gains, part, sides, part[is_chosen[part]])
+            )
     return OneToOne(np.sort(np.concatenate(links)), greedy)
 
 
@@ -367,11 +384,15 @@ def _sparse_matching(
         return greedy
     swapped = sides[i[part]] == 1
     first, rows = np.unique(np.where(swapped, j[part], i[part]), return_inverse=True)
-    second, columns = np.unique(np.where(swapped, i[part], j[part]), return_inverse=True)
+    second, columns = np.unique(
+        np.where(swapped, i[part], j[part]), return_inverse=True
+    )
     if len(second) < len(first):
         first, rows, second, columns = second, columns, first, rows
     own_columns = np.arange(len(first), dtype=np.int64)
-    costs = np.concatenate([2 - gains[part] / largest, np.full(len(first), 2.0, np.float64)])
+    costs = np.concatenate(
+        [2 - gains[part] / largest, np.full(len(first), 2.0, np.float64)]
+    )
     places = (
         np.concatenate([rows, own_columns]),
         np.concatenate([columns, len(second) + own_columns]),
@@ -436,7 +457,11 @@ def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64
 
 
 def equally_good(
-    i: Int64Array, j: Int64Array, scores: Float64Array, links: Int64Array, sizes: tuple[int, int]
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    links: Int64Array,
+    sizes: tuple[int, int],
 ) -> Int64Array:
     """Return for each one-to-one link how many pairs of a record are as good, with the link.
 

@@ -115,11 +115,15 @@ def cluster_rows(
         long = open_chains & (sizes > longest)
         if not long.any():
             break
-        kept_links = kept_links[~_weakest(labels[i[kept_links]], gains[kept_links], long)]
+        kept_links = kept_links[
+            ~_weakest(labels[i[kept_links]], gains[kept_links], long)
+        ]
     if open_chains.any():
         places = inner[open_chains[labels[i[inner]]]]
         open_links = i[places], j[places], gains[places]
-        labels = _grouped(labels, np.flatnonzero(open_chains), sizes, open_links, evidence)
+        labels = _grouped(
+            labels, np.flatnonzero(open_chains), sizes, open_links, evidence
+        )
     return Clusters(labels, int((labels[i] != labels[j]).sum()))
 
 
@@ -162,7 +166,9 @@ def _grouped(
             j = rows[:, b].reshape(-1)
             gains = _gains(i, j, sorted_links, evidence)
             means = np.full((len(rows), size, size), -np.inf, np.float64)
-            means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(len(rows), -1)
+            means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(
+                len(rows), -1
+            )
             means[:, b, a] = means[:, a, b]
             groups = average_linkage(means)
             new_labels[rows] = np.take_along_axis(rows, groups, axis=1)
@@ -227,7 +233,9 @@ def average_linkage(means: Float64Array) -> Int64Array:
         a, b = np.divmod(place, size)
         first = weights[sets, a][:, None]
         second = weights[sets, b][:, None]
-        new_means = (first * means[sets, a] + second * means[sets, b]) / (first + second)
+        new_means = (first * means[sets, a] + second * means[sets, b]) / (
+            first + second
+        )
         new_means[np.arange(len(sets), dtype=np.int64), a] = -np.inf
         means[sets, a] = new_means
         means[sets, :, a] = new_means

@@ -16,7 +16,12 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import assigned, equally_good, one_to_one
 from lshfast.records.links.clusters import Clusters, cluster_rows
 from lshfast.records.links.labels import NO_LABELS, PairLabels
-from lshfast.records.links.scoring import IndependentFields, PairScorer, PointsScorer, WeightScorer
+from lshfast.records.links.scoring import (
+    IndependentFields,
+    PairScorer,
+    PointsScorer,
+    WeightScorer,
+)
 from lshfast.records.options import LinkOptions
 from lshfast.records.results.outlook import THRESHOLDS, ThresholdStep, threshold_steps
 from lshfast.records.weights.calibration import Calibration
@@ -128,7 +133,8 @@ def links_of(
     )
     groups = labels.bind_groups(clusters.labels, links.i, links.j, links.scores)
     return replace(
-        links, clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum()))
+        links,
+        clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum())),
     )
 
 
@@ -160,7 +166,9 @@ def links_above(
         links, greedy = one_to_one(i, j, scores - least, single=linkage.b is None)
     else:
         links = assigned(i, j, scores, assign)
-    probabilities = None if found.weights is None else found.weights.probability(scores[links])
+    probabilities = (
+        None if found.weights is None else found.weights.probability(scores[links])
+    )
     kept = np.ones(len(links), bool)
     if (
         found.weights is not None
@@ -174,7 +182,13 @@ def links_above(
     links = links[kept]
     masks = candidates.masks[index[links]]
     chosen = ChosenLinks(
-        i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()), greedy
+        i[links],
+        j[links],
+        scores[links],
+        probabilities,
+        masks,
+        int((~kept).sum()),
+        greedy,
     )
     return with_marked(chosen, linkage, candidates, found.scorers, labels)
 
@@ -191,7 +205,9 @@ def with_marked(
     if not len(i):
         return links
     places = i.astype(np.uint64) * np.uint64(linkage.sizes[1]) + j.astype(np.uint64)
-    candidate = np.minimum(np.searchsorted(candidates.places, places), max(len(candidates) - 1, 0))
+    candidate = np.minimum(
+        np.searchsorted(candidates.places, places), max(len(candidates) - 1, 0)
+    )
     masks = np.zeros(len(i), np.uint32)
     if len(candidates):
         brought = candidates.places[candidate] == places
@@ -222,7 +238,9 @@ def steps_of(
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
     least = weights.bits_of(THRESHOLDS[0])
-    probabilities = links_above(linkage, candidates, found, assign, least, labels).probabilities
+    probabilities = links_above(
+        linkage, candidates, found, assign, least, labels
+    ).probabilities
     assert probabilities is not None
     return threshold_steps(probabilities)
 
@@ -242,7 +260,9 @@ def all_scores(
     while True:
         scorers = scorers_of(comparers, weights)
         least = (
-            min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY))
+            min(
+                least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)
+            )
             - MARGIN_BITS
         )
         index, scores = scorers.above(linkage, places, least)
@@ -277,10 +297,15 @@ def scorers_of(
     """Return the scorers of the fields, by estimated weights or by points."""
     if weights is None:
         return IndependentFields(
-            [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
+            [
+                PointsScorer(own, PointsOfField.of_field(own.coded.field))
+                for own in comparers
+            ]
         )
     pairs = zip(comparers, weights.fields, strict=True)
-    return IndependentFields([WeightScorer(comparer, weight) for comparer, weight in pairs])
+    return IndependentFields(
+        [WeightScorer(comparer, weight) for comparer, weight in pairs]
+    )
 
 
 def least_scores(
@@ -288,7 +313,13 @@ def least_scores(
 ) -> tuple[float, float]:
     """Return the least score of a link, and the least one that is of interest."""
     if weights is not None:
-        least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
+        least = weights.bits_of(
+            PROBABILITY if options.threshold is None else options.threshold
+        )
         return least, min(least, weights.bits_of(THRESHOLDS[0]))
     least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
-    return (least, least) if options.threshold is None else (options.threshold, options.threshold)
+    return (
+        (least, least)
+        if options.threshold is None
+        else (options.threshold, options.threshold)
+    )

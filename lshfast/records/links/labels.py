@@ -18,11 +18,20 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Arr
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 from lshfast.records.tables.ids import RecordIds
-from lshfast.records.tables.record_table import RecordTable, as_text, is_missing, plain_value
+from lshfast.records.tables.record_table import (
+    RecordTable,
+    as_text,
+    is_missing,
+    plain_value,
+)
 
 Answer: TypeAlias = Literal["same", "different", "unsure"]
 
-ANSWERS: Mapping[str, Answer] = {"same": "same", "different": "different", "unsure": "unsure"}
+ANSWERS: Mapping[str, Answer] = {
+    "same": "same",
+    "different": "different",
+    "unsure": "unsure",
+}
 COLUMNS = "id_a", "id_b", "answer"
 
 
@@ -133,11 +142,15 @@ class PairLabels:
         return bound
 
 
-NO_LABELS = PairLabels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+NO_LABELS = PairLabels(
+    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_)
+)
 
 
 def _joined(
-    rows: Sequence[int], joins: Iterator[tuple[int, int]], enemies: Iterator[tuple[int, int]]
+    rows: Sequence[int],
+    joins: Iterator[tuple[int, int]],
+    enemies: Iterator[tuple[int, int]],
 ) -> Iterator[tuple[int, int]]:
     """Yield each row with the first row of its group, after joins that put no enemies together."""
     group_of = {row: row for row in rows}
@@ -148,7 +161,9 @@ def _joined(
         enemies_of[enemy].add(row)
     for row, other in joins:
         first, second = sorted((group_of[row], group_of[other]))
-        if first == second or any(group_of.get(enemy) == second for enemy in enemies_of[first]):
+        if first == second or any(
+            group_of.get(enemy) == second for enemy in enemies_of[first]
+        ):
             continue
         enemies_of[first] |= enemies_of.pop(second, set())
         members[first] += members[second]
@@ -186,13 +201,17 @@ def marked_pairs(
         if any(len(row) != len(COLUMNS) for row in source):
             raise TypeError(f"{name} must be tuples of {', '.join(COLUMNS)}")
         source = dict(zip(COLUMNS, map(list, zip(*source, strict=True)), strict=True))
-    table = source if isinstance(source, RecordTable) else RecordTable(source, name=name)
+    table = (
+        source if isinstance(source, RecordTable) else RecordTable(source, name=name)
+    )
     if not len(table) and not table.columns:
         return ()
     for column in COLUMNS:
         if column not in table.columns:
             raise DataError(
-                name, None, f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}"
+                name,
+                None,
+                f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}",
             )
     marks = []
     columns = [table.column(column) for column in COLUMNS]
@@ -209,7 +228,9 @@ def _mark_of(id_a: Any, id_b: Any, answer: Any, place: str) -> MarkedPair:
     mark = ANSWERS.get(as_text(answer).strip().lower())
     if mark is None:
         raise DataError(
-            place, None, f"the answer must be same, different, unsure or empty, not {answer!r}"
+            place,
+            None,
+            f"the answer must be same, different, unsure or empty, not {answer!r}",
         )
     for column, value in (("id_a", id_a), ("id_b", id_b)):
         if is_missing(value):
@@ -223,7 +244,9 @@ def _is_list_of_tuples(source: Any) -> bool:
     return all(isinstance(row, tuple) for row in source)
 
 
-def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None) -> PairLabels:
+def labels_of(
+    marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
+) -> PairLabels:
     """Return the marked pairs as rows of two tables, or of one.
 
     Raises
@@ -268,7 +291,10 @@ def labels_of(marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
 
 
 def _check_consistent(
-    labels: PairLabels, mark_of: Mapping[tuple[int, int], MarkedPair], first_of_b: int, records: int
+    labels: PairLabels,
+    mark_of: Mapping[tuple[int, int], MarkedPair],
+    first_of_b: int,
+    records: int,
 ) -> None:
     """Raise DataError if pairs marked the same connect records that are marked different."""
     same_i, same_j = labels.pairs(True)

@@ -61,7 +61,9 @@ class FieldScorer(Protocol):
     def equal(self) -> Float64Array:
         """The score of equal values, by their code."""
 
-    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+    def unequal(
+        self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+    ) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
 
     def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
@@ -108,16 +110,22 @@ class WeightScorer:
             return self.weights.value_bits
         return np.full(len(self.comparer.coded.values), self.weights.bits[1])
 
-    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+    def unequal(
+        self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+    ) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
         if self.weights.graded:
             return self._graded(self.comparer.similarities(a, b))
         return self.weights.bits[self.comparer.levels(a, b)]
 
-    def of_agreement(self, codes: npt.NDArray[np.int32], agreement: Agreement) -> Float64Array:
+    def of_agreement(
+        self, codes: npt.NDArray[np.int32], agreement: Agreement
+    ) -> Float64Array:
         """Return the scores of pairs from the code of one value and the agreement of both."""
         levels, similarities = agreement
-        scores = np.where(levels == MISSING_LEVEL, self.missing, np.append(self.equal, 0.0)[codes])
+        scores = np.where(
+            levels == MISSING_LEVEL, self.missing, np.append(self.equal, 0.0)[codes]
+        )
         different = np.flatnonzero(levels > EXACT_LEVEL)
         if self.weights.graded and similarities is not None:
             scores[different] = self._graded(similarities[different].astype(np.float64))
@@ -129,18 +137,23 @@ class WeightScorer:
         """Return scores of different values, linear between the middles of the levels."""
         kind = self.comparer.coded.kind
         inner = [
-            1 - limit if kind == "number" else limit for limit in self.comparer.field_levels.limits
+            1 - limit if kind == "number" else limit
+            for limit in self.comparer.field_levels.limits
         ]
         limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
         bits = self.weights.bits
         if self.comparer.field_levels.exchanged:
             bits = np.delete(bits, EXACT_LEVEL + 1)
-        return np.asarray(np.interp(similarities, middles[::-1], bits[:0:-1]), np.float64)
+        return np.asarray(
+            np.interp(similarities, middles[::-1], bits[:0:-1]), np.float64
+        )
 
     def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
         """Return for pairs of rows the label of their level."""
-        labels = [self.comparer.labels[level] for level in self.comparer.levels_of_rows(i, j)]
+        labels = [
+            self.comparer.labels[level] for level in self.comparer.levels_of_rows(i, j)
+        ]
         for exchange in self.comparer.exchanges:
             for place in np.flatnonzero(exchange.holds(i, j)).tolist():
                 labels[place] = EXCHANGED
@@ -175,9 +188,13 @@ class RecordScorer:
     @property
     def equal(self) -> Float64Array:
         """The score of equal texts, by their code."""
-        return np.asarray(self.bits.sum() - self.bits[2] * ~self.comparer.numbered, np.float64)
+        return np.asarray(
+            self.bits.sum() - self.bits[2] * ~self.comparer.numbered, np.float64
+        )
 
-    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+    def unequal(
+        self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+    ) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
         return np.asarray(self.comparer.cosines(a, b) @ self.bits, np.float64)
 
@@ -224,14 +241,21 @@ class PointsScorer:
         """The score of equal values, by their code."""
         return np.full(len(self.comparer.coded.values), self.points.full)
 
-    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+    def unequal(
+        self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+    ) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
-        return self.points.of(self.comparer.edits(a, b, self.points.unit, self.points.most))
+        return self.points.of(
+            self.comparer.edits(a, b, self.points.unit, self.points.most)
+        )
 
     def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
         """Return for pairs of rows the number of edits."""
         a, b = self.comparer.coded.codes_of(i, j)
-        return [edits_text(edits) for edits in self.comparer.edits(a, b, self.points.unit).tolist()]
+        return [
+            edits_text(edits)
+            for edits in self.comparer.edits(a, b, self.points.unit).tolist()
+        ]
 
 
 def edits_text(edits: float) -> str:
@@ -271,7 +295,8 @@ class IndependentFields:
         """Return the pairs with at least a score, by their index in `places`, and their scores."""
         scorers = self.scorers
         tables = [
-            np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)
+            np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1)
+            for side in (0, 1)
         ]
         equal = [scorer.equal for scorer in scorers]
         codes = pairs.FieldCodes(
@@ -284,10 +309,14 @@ class IndependentFields:
         )
 
         def compared(start: int) -> tuple[Int64Array, Float64Array]:
-            index, scores = _compared(linkage, places[start : start + PIECE], codes, scorers, least)
+            index, scores = _compared(
+                linkage, places[start : start + PIECE], codes, scorers, least
+            )
             return start + index, scores
 
-        parts = list(ordered_map(compared, range(0, len(places), PIECE), linkage.threads))
+        parts = list(
+            ordered_map(compared, range(0, len(places), PIECE), linkage.threads)
+        )
         return joined_scores(parts)
 
 
@@ -315,7 +344,8 @@ def _compared(
     i, j = linkage.rows_of(places[index])
     # The fields that can lower the bound most come first.
     for field in sorted(
-        range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f)
+        range(len(scorers)),
+        key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f),
     ):
         rows = np.flatnonzero(levels[field] == pairs.DIFFERENT)
         if not len(rows):

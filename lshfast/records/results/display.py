@@ -27,7 +27,9 @@ def fields_text(
         f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"
     ]
     for coded in fields:
-        name = visible(coded.field.name + (f"={coded.field.other}" if coded.field.other else ""))
+        name = visible(
+            coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
+        )
         first, second = coded.present
         refused = ""
         if any(coded.refused):
@@ -38,7 +40,9 @@ def fields_text(
 
 
 def all_notes(
-    fields: Sequence[CodedField], dependent: Sequence[DependentField], left_out: Sequence[LeftOut]
+    fields: Sequence[CodedField],
+    dependent: Sequence[DependentField],
+    left_out: Sequence[LeftOut],
 ) -> list[str]:
     """Return what values of columns decided, and the columns that are not compared, and why."""
     return [*notes_of(fields), *map(str, dependent), *map(str, left_out)]
@@ -46,7 +50,10 @@ def all_notes(
 
 def notes_of(fields: Sequence[CodedField]) -> list[str]:
     """Return what values of columns decided, such as the order of dates, as lines of text."""
-    return [*_forms_of(fields), *map(missing_text, (coded for coded in fields if coded.markers))]
+    return [
+        *_forms_of(fields),
+        *map(missing_text, (coded for coded in fields if coded.markers)),
+    ]
 
 
 def missing_text(coded: CodedField) -> str:
@@ -75,10 +82,14 @@ def weights_text(weights: LinkWeights) -> str:
     """Return the probabilities and weights of all levels."""
     lines = [f"{'field':<20}{'level':<36}{'m':>10}{'u':>12}{'bits':>8}"]
     for field in weights.fields:
-        name = visible(field.field if field.factor == 1 else f"{field.field} x {field.factor:.2f}")
+        name = visible(
+            field.field if field.factor == 1 else f"{field.field} x {field.factor:.2f}"
+        )
         levels = zip(field.labels, field.m, field.u, field.bits, strict=True)
         for label, m, u, bits in islice(levels, 1, None):
-            lines.append(f"{name:<20}{visible(label):<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
+            lines.append(
+                f"{name:<20}{visible(label):<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}"
+            )
             name = ""
     lines.append(f"expected matches: {weights.matches:,.1f}")
     # With factors, the prior is no share of the pairs.
@@ -124,7 +135,8 @@ def _skipped_lines(rules: Sequence[RuleReport]) -> Iterator[str]:
     for number, rule in enumerate(rules, 1):
         if rule.skipped:
             largest = "; ".join(
-                f"{shortened(block.key)!r} {block.pairs:,}" for block in rule.largest_skipped
+                f"{shortened(block.key)!r} {block.pairs:,}"
+                for block in rule.largest_skipped
             )
             yield (
                 f"rule {number} left out {counted(rule.skipped, 'block')} above the cap, "

@@ -17,7 +17,12 @@ from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.links.scoring import PairScorer
 from lshfast.records.results.field_pairs import FieldPair, text_of
 from lshfast.records.tables.ids import RecordIds
-from lshfast.records.tables.record_table import CodedField, RecordTable, is_missing, plain_value
+from lshfast.records.tables.record_table import (
+    CodedField,
+    RecordTable,
+    is_missing,
+    plain_value,
+)
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 SHOWN_LINKS = 3  # of a record, to other records
@@ -57,7 +62,9 @@ def rows_of_pair(
     if b is not None:
         return first, second
     if first == second:
-        raise ValueError(visible(f"{a.name}: {id_a!r} and {id_b!r} are the same record"))
+        raise ValueError(
+            visible(f"{a.name}: {id_a!r} and {id_b!r} are the same record")
+        )
     return min(first, second), max(first, second)
 
 
@@ -91,7 +98,11 @@ class ComparedField(NamedTuple):
     @property
     def pair(self) -> FieldPair | None:
         """The values as strings; None for whole records."""
-        return None if self.values is None else FieldPair(self.name, *map(text_of, self.values))
+        return (
+            None
+            if self.values is None
+            else FieldPair(self.name, *map(text_of, self.values))
+        )
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,8 @@ class Explainer:
             line = f"  {field.name:<20}{field.score:>+8.2f}  {field.how}"
             if field.values is not None:
                 line += ": " + " | ".join(
-                    "missing" if is_missing(value) else repr(value) for value in field.values
+                    "missing" if is_missing(value) else repr(value)
+                    for value in field.values
                 )
             lines.append(line)
         return "\n".join(map(visible, lines))
@@ -149,7 +161,9 @@ class Explainer:
         for part, scorer in zip(pair.parts.tolist(), self.scorers, strict=True):
             coded = scorer.comparer.coded
             values = (
-                self.values(coded, pair.rows) if coded.field.name in self.linkage.fields else None
+                self.values(coded, pair.rows)
+                if coded.field.name in self.linkage.fields
+                else None
             )
             how = scorer.explained(i, j)[0]
             fields.append(ComparedField(coded.field.name, part, how, values))
@@ -163,7 +177,9 @@ class Explainer:
     def columns(self, coded: CodedField) -> tuple[Any, Any]:
         """Return the columns of a field in both tables."""
         first, second = self.tables
-        return first.column(coded.field.column_of(0)), second.column(coded.field.column_of(1))
+        return first.column(coded.field.column_of(0)), second.column(
+            coded.field.column_of(1)
+        )
 
     def probability(self, score: float) -> float | None:
         """Return the probability of a match of a pair with a score; None for points."""
@@ -185,7 +201,11 @@ class Explainer:
         if mark is not None:
             linked = "linked" if mark == "same" else "not linked"
             lines = [f"{linked}: the pair is marked {mark}", compared]
-            return lines if rules is None else [*lines, f"compared because of {', '.join(rules)}"]
+            return (
+                lines
+                if rules is None
+                else [*lines, f"compared because of {', '.join(rules)}"]
+            )
         if rules is None:
             lines = [
                 "not linked: no blocking rule brought this pair, so it was not compared",
@@ -193,7 +213,9 @@ class Explainer:
             ]
             skipped = sum(report.skipped for report in self.candidates.reports)
             if skipped:
-                lines.append(f"the rules left out {counted(skipped, 'block')} above the cap")
+                lines.append(
+                    f"the rules left out {counted(skipped, 'block')} above the cap"
+                )
             return [*lines, *self._group(pair.rows)]
         brought = f"compared because of {', '.join(rules)}"
         if ((self.i == pair.rows[0]) & (self.j == pair.rows[1])).any():
@@ -237,7 +259,9 @@ class Explainer:
             return None
         mask = candidates.masks[at : at + 1]
         return [
-            report.rule for rule, report in enumerate(candidates.reports) if rules_of(mask, rule)[0]
+            report.rule
+            for rule, report in enumerate(candidates.reports)
+            if rules_of(mask, rule)[0]
         ]
 
     def _group(self, rows: tuple[int, int]) -> list[str]:

@@ -32,7 +32,9 @@ class FieldPair(NamedTuple):
 
     def cut(self, most: int) -> FieldPair:
         """Return the beginnings of both values, of at most so many characters."""
-        return FieldPair(self.name, *(None if text is None else text[:most] for text in self[1:]))
+        return FieldPair(
+            self.name, *(None if text is None else text[:most] for text in self[1:])
+        )
 
     @property
     def differences(self) -> Differences:
@@ -62,7 +64,11 @@ def columns_of_field(field: Field) -> PairColumns:
     PairColumns(name='given=name', left='a.given', right='b.given=name')
     """
     other = field.column_of(1)
-    name = field.name if other == field.name and "=" not in other else f"{field.name}={other}"
+    name = (
+        field.name
+        if other == field.name and "=" not in other
+        else f"{field.name}={other}"
+    )
     return PairColumns(name, f"a.{field.name}", f"b.{name}")
 
 
@@ -92,7 +98,12 @@ def columns_of_pairs(columns: Iterable[str]) -> list[PairColumns]:
             *unused,
         ]
         right = next(
-            (name for name in candidates if name in unused and _belongs(left[2:], name[2:])), None
+            (
+                name
+                for name in candidates
+                if name in unused and _belongs(left[2:], name[2:])
+            ),
+            None,
         )
         if right is not None:
             unused.remove(right)
@@ -109,12 +120,16 @@ def text_of(value: Any) -> str | None:
     return None if is_missing(value) else as_text(value)
 
 
-def field_pairs(columns: Sequence[PairColumns], table: Any, row: int) -> list[FieldPair]:
+def field_pairs(
+    columns: Sequence[PairColumns], table: Any, row: int
+) -> list[FieldPair]:
     """Return the fields of a row of a table of pairs, a mapping of columns, that are not missing in
     both records.
     """
     pairs = (
-        FieldPair(own.name, text_of(table[own.left][row]), text_of(table[own.right][row]))
+        FieldPair(
+            own.name, text_of(table[own.left][row]), text_of(table[own.right][row])
+        )
         for own in columns
     )
     return [pair for pair in pairs if not pair.missing]

@@ -89,7 +89,9 @@ def merged_columns(result: Linked, keep_record: str) -> dict[str, list[Any]]:
     return columns
 
 
-def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[str, list[Any]]:
+def _merged_groups(
+    result: Linked, table: RecordTable, rule: KeepRule
+) -> dict[str, list[Any]]:
     """Return a row for each group of one table, with the columns under their own names."""
     groups = result.groups()
     side = _MergedSide(table, groups, np.unique(groups), rule)
@@ -107,7 +109,9 @@ def _merged_groups(result: Linked, table: RecordTable, rule: KeepRule) -> dict[s
 
 def _own_names(table: RecordTable, options: LinkOptions) -> list[str]:
     """Return the columns of a table without ids and without the parts of addresses."""
-    added = {f"{address.name}.{part}" for address in options.addresses for part in PARTS}
+    added = {
+        f"{address.name}.{part}" for address in options.addresses for part in PARTS
+    }
     return [name for name in table.names if name not in added]
 
 
@@ -125,7 +129,11 @@ class _MergedSide:
     """
 
     def __init__(
-        self, table: RecordTable, entities: Int64Array, order: Int64Array, rule: KeepRule
+        self,
+        table: RecordTable,
+        entities: Int64Array,
+        order: Int64Array,
+        rule: KeepRule,
     ) -> None:
         self.table = table
         place = np.searchsorted(order, entities)
@@ -152,7 +160,9 @@ class _MergedSide:
         """Return the ids of all records of each row, the kept one first, others in table order."""
         ids = self.table.ids
         lists = []
-        for start, count in zip(self._starts.tolist(), self._counts.tolist(), strict=True):
+        for start, count in zip(
+            self._starts.tolist(), self._counts.tolist(), strict=True
+        ):
             rows = self._rows[start : start + count].tolist()
             lists.append([ids[row] for row in rows[:1] + sorted(rows[1:])])
         return lists
@@ -162,10 +172,15 @@ class _MergedSide:
         return self._chosen(self.table.column(name))
 
     def _chosen(self, values: Any) -> list[Any]:
-        return [None if row == NO_ROW else plain_value(values[row]) for row in self._kept.tolist()]
+        return [
+            None if row == NO_ROW else plain_value(values[row])
+            for row in self._kept.tolist()
+        ]
 
 
-def preferences(table: RecordTable, rule: KeepRule, rows: Int64Array) -> list[Float64Array]:
+def preferences(
+    table: RecordTable, rule: KeepRule, rows: Int64Array
+) -> list[Float64Array]:
     """Return keys by which records are preferred: greatest value first, most important key last.
 
     Other rows than these have the same value. The first record is kept if all keys are equal.
@@ -194,7 +209,9 @@ def _completeness(table: RecordTable, rows: Int64Array) -> Float64Array:
     return present
 
 
-def _moments(table: RecordTable, name: str, rows: Int64Array) -> tuple[Float64Array, Float64Array]:
+def _moments(
+    table: RecordTable, name: str, rows: Int64Array
+) -> tuple[Float64Array, Float64Array]:
     """Return dates or numbers of a column (-inf if missing), and the times of day as ranks."""
     coded = _coded_moments(table, name)
     assert coded.numbers is not None

@@ -33,7 +33,9 @@ def margin_of(explainer: Explainer) -> float:
     """Return how far below the threshold pairs are of interest."""
     if explainer.weights is not None:
         return MARGIN_BITS
-    return MARGIN_POINTS * sum(own.comparer.coded.field.points for own in explainer.scorers)
+    return MARGIN_POINTS * sum(
+        own.comparer.coded.field.points for own in explainer.scorers
+    )
 
 
 def pairs_below(explainer: Explainer, assign: Assignment) -> NearPairs:

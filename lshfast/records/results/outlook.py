@@ -14,7 +14,14 @@ from lshfast.records.comparison.nearness import EXACT_LEVEL
 from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
-THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
+THRESHOLDS = (
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    0.9,
+    0.99,
+)  # probabilities of which the outlook is shown
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS = 1.0  # between the threshold and a link that is near it
 MANY_CLOSE = 0.3  # of the links are near the threshold
@@ -62,7 +69,9 @@ class ExpectedPrecision(NamedTuple):
     high: float
 
 
-def expected_precision(probabilities: Float64Array, weights: LinkWeights) -> ExpectedPrecision:
+def expected_precision(
+    probabilities: Float64Array, weights: LinkWeights
+) -> ExpectedPrecision:
     """Return the expected precision of links with its interval.
 
     All scores may be too high or too low together: because m of each field and the share of matches
@@ -90,7 +99,9 @@ def expected_precision(probabilities: Float64Array, weights: LinkWeights) -> Exp
         mean = float(moved.mean())
         # One more wrong link and one fewer: a hundred links without a wrong one do not show that
         # none is.
-        chance = float((moved * (1 - moved)).sum() + (~certain).any()) ** 0.5 / len(moved)
+        chance = float((moved * (1 - moved)).sum() + (~certain).any()) ** 0.5 / len(
+            moved
+        )
         limit = min(max(mean + sign * DEVIATIONS * chance, 0.0), 1.0)
         # Wrong links are whole: if fewer than one is expected at the upper limit, none may be.
         wrong = whole(round((1 - limit) * len(moved), 6))
@@ -124,9 +135,12 @@ def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
 
 def steps_text(steps: Sequence[ThresholdStep]) -> str:
     """Return the outlook as lines of text."""
-    lines = [f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"]
+    lines = [
+        f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"
+    ]
     lines += [
-        f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}" for s in steps
+        f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}"
+        for s in steps
     ]
     return "\n".join(lines)
 
@@ -200,13 +214,17 @@ def warnings_of(
     return tuple(warnings)
 
 
-def _field_warnings(coded: Sequence[CodedField], by_twos: Sequence[str]) -> Iterator[str]:
+def _field_warnings(
+    coded: Sequence[CodedField], by_twos: Sequence[str]
+) -> Iterator[str]:
     if len(coded) == 1:
         yield (
             f"only {coded[0].field.name!r} was compared, so records that agree in it by chance "
             "are linked; name more columns that mean the same with fields (--field NAME=OTHER)"
         )
-    sparse = [field.field.name for field in coded if min(field.present) < MOSTLY_MISSING]
+    sparse = [
+        field.field.name for field in coded if min(field.present) < MOSTLY_MISSING
+    ]
     if sparse:
         yield f"fields with hardly any values tell little: {_listed(sparse)}"
     if by_twos:
@@ -254,7 +272,9 @@ def _match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[
         )
 
 
-def _link_warnings(scores: Float64Array, least: float, precision: float, cut: int) -> Iterator[str]:
+def _link_warnings(
+    scores: Float64Array, least: float, precision: float, cut: int
+) -> Iterator[str]:
     links = counted(len(scores), "link")
     close = int((scores < least + CLOSE_BITS).sum())
     if close > MANY_CLOSE * len(scores):

@@ -64,16 +64,17 @@ def sentences(result: Linked, separator: str = " ") -> list[str]:
     end = f";{separator}{wrong}." if wrong else "."
     linked = summary.linked
     if result.single:
-        groups = counted(0 if summary.clusters is None else summary.clusters.groups, "group")
+        groups = counted(
+            0 if summary.clusters is None else summary.clusters.groups, "group"
+        )
         sentence = (
             f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, "
             f"in {groups}"
         )
         return [f"{sentence}{end}"]
     verb = "is" if linked[0] == 1 else "are"
-    sentence = (
-        f"{counted(linked[0], 'record')} of {first} {verb} linked to {linked[1]:,} of {second}"
-    )
+    others = f"{linked[1]:,} of {second}"
+    sentence = f"{counted(linked[0], 'record')} of {first} {verb} linked to {others}"
     unlinked = summary.unlinked
     return [
         f"{sentence}{end}",
@@ -110,12 +111,16 @@ def threshold_changes(
     changes = []
     for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
         least = result.summary.threshold + part * margin
-        links = int((stays | (result.scores >= least)).sum()) + int((below.scores >= least).sum())
+        links = int((stays | (result.scores >= least)).sum()) + int(
+            (below.scores >= least).sum()
+        )
         name = f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
         if not part:
             links = len(result.scores)
             name = "now"
-        changes.append(ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores)))
+        changes.append(
+            ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores))
+        )
     return changes
 
 
@@ -126,7 +131,10 @@ def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
         return []
     now = PROBABILITY if result.options.threshold is None else result.options.threshold
     right = float(result.probabilities.sum())
-    every = max(step.links * step.precision / step.recall if step.recall else 0.0 for step in steps)
+    every = max(
+        step.links * step.precision / step.recall if step.recall else 0.0
+        for step in steps
+    )
     links = len(result.probabilities)
     own = ThresholdStep(
         now, links, right / links if links else 1.0, right / every if every else 1.0
@@ -154,7 +162,9 @@ def expected_steps(steps: Sequence[tuple[str, ThresholdStep]]) -> list[ExpectedS
     for name, step in steps:
         right = step.links * step.precision
         missed = right / step.recall - right if step.recall else 0.0
-        expected.append(ExpectedStep(name, step.links, round(step.links - right), round(missed)))
+        expected.append(
+            ExpectedStep(name, step.links, round(step.links - right), round(missed))
+        )
     return expected
 
 
@@ -188,17 +198,26 @@ def doubtful_pairs(
             float(result.scores[link]),
             result.parts[link],
         )
-        probability = None if result.probabilities is None else float(result.probabilities[link])
+        probability = (
+            None if result.probabilities is None else float(result.probabilities[link])
+        )
         pairs.append(DoubtfulPair(pair, probability, True))
     for i, j in zip(below.i[:most].tolist(), below.j[:most].tolist(), strict=True):
         pair = explainer.score((i, j))
         pairs.append(DoubtfulPair(pair, explainer.probability(pair.score), False))
-    return sorted(pairs, key=lambda doubtful: abs(doubtful.pair.score - explainer.least))[:most]
+    return sorted(
+        pairs, key=lambda doubtful: abs(doubtful.pair.score - explainer.least)
+    )[:most]
 
 
-def overview_text(result: Linked, explainer: Explainer, below: NearPairs, width: int) -> str:
+def overview_text(
+    result: Linked, explainer: Explainer, below: NearPairs, width: int
+) -> str:
     """Return what a run found as lines of `width` columns, but for long names of tables."""
-    parts = ["\n".join(sentences(result, "\n")), thresholds_text(result, explainer, below)]
+    parts = [
+        "\n".join(sentences(result, "\n")),
+        thresholds_text(result, explainer, below),
+    ]
     pairs = doubtful_pairs(result, explainer, below, DOUBTFUL)
     if pairs:
         lines = ["the most doubtful pairs (--review FILE writes more of them):"]
@@ -218,9 +237,13 @@ def notes_text(result: Linked) -> str:
     return "\n".join(lines)
 
 
-def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Iterator[str]:
+def _pair_lines(
+    explainer: Explainer, doubtful: DoubtfulPair, width: int
+) -> Iterator[str]:
     """Yield a line for each record of a pair: probability or points, id, and values."""
-    score = doubtful.pair.score if doubtful.probability is None else doubtful.probability
+    score = (
+        doubtful.pair.score if doubtful.probability is None else doubtful.probability
+    )
     marks = f"{score:.2f}", "link" if doubtful.linked else "no"
     rows = zip(explainer.tables, doubtful.pair.rows, strict=True)
     # Without their middle, as FILE:LINE.
@@ -238,12 +261,17 @@ def _pair_lines(explainer: Explainer, doubtful: DoubtfulPair, width: int) -> Ite
         if place > 1 and free_columns < min(widest, LEAST_VALUE_COLUMNS):
             break
         size = min(widest, VALUE_COLUMNS, free_columns)
-        lines = [f"{line}{fitted(cell, size)}  " for line, cell in zip(lines, cells, strict=True)]
+        lines = [
+            f"{line}{fitted(cell, size)}  "
+            for line, cell in zip(lines, cells, strict=True)
+        ]
     yield from (line.rstrip() for line in lines)
 
 
 def _values(pair: FieldPair) -> tuple[str, str]:
-    return (NONE if pair.left is None else pair.left), (NONE if pair.right is None else pair.right)
+    return (NONE if pair.left is None else pair.left), (
+        NONE if pair.right is None else pair.right
+    )
 
 
 def columns_of(text: str) -> int:

@@ -18,7 +18,12 @@ from lshfast.records.results.display import all_notes
 from lshfast.records.results.explain import Explainer
 from lshfast.records.results.linked import Linked
 from lshfast.records.results.near import NearPairs, margin_of
-from lshfast.records.results.overview import expected_steps, names_of, sentences, threshold_changes
+from lshfast.records.results.overview import (
+    expected_steps,
+    names_of,
+    sentences,
+    threshold_changes,
+)
 from lshfast.records.results.page_links import (
     MOST_FIELDS,
     NAME_CHARACTERS,
@@ -105,7 +110,9 @@ def page_of(
         groups=dict(groups(result, explainer, texts)) if result.single else {},
         options=_options(result),
         command=command,
-        seconds=[Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()],
+        seconds=[
+            Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()
+        ],
     )
 
 
@@ -117,11 +124,17 @@ def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawin
     panels = [Panel("Links, and pairs below the threshold, by score", scores, HEIGHT)]
     if result.rates is not None:
         rates = _rates(result.rates, result.summary.threshold)
-        panels.append(Panel("Pairs, and the rate of true matches, by score", rates, HEIGHT))
+        panels.append(
+            Panel("Pairs, and the rate of true matches, by score", rates, HEIGHT)
+        )
     if len(result.scores):
         height = BAR * len(result.fields[:MOST_FIELDS])
         panels.append(
-            Panel("The mean score of each field in the links", _contributions(result), height)
+            Panel(
+                "The mean score of each field in the links",
+                _contributions(result),
+                height,
+            )
         )
     return Drawing(panels)
 
@@ -155,7 +168,8 @@ def _options(result: Linked) -> list[tuple[str, str]]:
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
         "labels": counted(len(options.labels), "pair") if options.labels else "",
         "missing": ", ".join(
-            f"{column or ''}={value}" for column, value in checked_missing(options.missing or ())
+            f"{column or ''}={value}"
+            for column, value in checked_missing(options.missing or ())
         ),
         "seed": str(options.seed),
     }
@@ -182,7 +196,12 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
         places = np.floor((scores - least) / width).astype(np.int64) - first
         counts.append(np.bincount(np.clip(places, 0, size - 1), minlength=size))
     columns = [
-        Bin(least + (first + place) * width, least + (first + place + 1) * width, int(number), kind)
+        Bin(
+            least + (first + place) * width,
+            least + (first + place + 1) * width,
+            int(number),
+            kind,
+        )
         for kind, numbers in zip(("removed", "kept"), counts, strict=True)
         for place, number in enumerate(numbers.tolist())
     ]
@@ -211,7 +230,12 @@ def _rates(rates: RateTable, least: float) -> Any:
         f"{short(rates.field, NAME_CHARACTERS)}"
     )
     return histogram(
-        columns, title, axis=(edges[0], edges[-1]), x_label="score", curve=known, mark=least
+        columns,
+        title,
+        axis=(edges[0], edges[-1]),
+        x_label="score",
+        curve=known,
+        mark=least,
     )
 
 
@@ -222,7 +246,10 @@ def _contributions(result: Linked) -> Any:
     means = result.parts.mean(axis=0).tolist()
     rows = [
         Bar(
-            short(coded.field.name, 20), abs(mean), signed(mean), "kept" if mean >= 0 else "removed"
+            short(coded.field.name, 20),
+            abs(mean),
+            signed(mean),
+            "kept" if mean >= 0 else "removed",
         )
         for coded, mean in zip(result.fields[:MOST_FIELDS], means, strict=False)
     ]
@@ -243,9 +270,9 @@ def _levels(weights: LinkWeights | None) -> list[LevelRow]:
         name = short(field.field, NAME_CHARACTERS) + (
             f" × {field.factor:.2f}" if field.factor != 1 else ""
         )
-        for label, m, u, bits in list(zip(field.labels, field.m, field.u, field.bits, strict=True))[
-            1:
-        ]:
+        for label, m, u, bits in list(
+            zip(field.labels, field.m, field.u, field.bits, strict=True)
+        )[1:]:
             rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]

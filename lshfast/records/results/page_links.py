@@ -85,7 +85,9 @@ class GroupExample(NamedTuple):
     others: str
 
 
-def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> list[LinkExample]:
+def examples_over_range(
+    result: Linked, explainer: Explainer, texts: bool
+) -> list[LinkExample]:
     """Return some links over the range of scores, without those that are shown as doubtful."""
     order = np.argsort(-result.scores, kind="stable")
     doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
@@ -95,7 +97,9 @@ def examples_over_range(result: Linked, explainer: Explainer, texts: bool) -> li
         .round()
         .astype(np.int64)
     )
-    return [_link(result, explainer, link, texts) for link in clear_links[places].tolist()]
+    return [
+        _link(result, explainer, link, texts) for link in clear_links[places].tolist()
+    ]
 
 
 def doubtful_examples(
@@ -106,10 +110,14 @@ def doubtful_examples(
     links = [_link(result, explainer, link, texts) for link in nearest]
     pairs_below = []
     for i, j in zip(
-        below.i[:NEXT_TO_THRESHOLD].tolist(), below.j[:NEXT_TO_THRESHOLD].tolist(), strict=True
+        below.i[:NEXT_TO_THRESHOLD].tolist(),
+        below.j[:NEXT_TO_THRESHOLD].tolist(),
+        strict=True,
     ):
         pair = explainer.score((i, j))
-        pairs_below.append(_example(explainer, pair, explainer.probability(pair.score), texts))
+        pairs_below.append(
+            _example(explainer, pair, explainer.probability(pair.score), texts)
+        )
     headings = {
         "Links just above the threshold": links,
         "Pairs just below the threshold, which are not linked": pairs_below,
@@ -125,7 +133,9 @@ def _scale(parts: Sequence[float], mark: float) -> Scale:
 
 def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
     rows = int(result.i[link]), int(result.j[link])
-    probability = None if result.probabilities is None else float(result.probabilities[link])
+    probability = (
+        None if result.probabilities is None else float(result.probabilities[link])
+    )
     pair = PairScore(rows, float(result.scores[link]), result.parts[link])
     return _example(explainer, pair, probability, texts)
 
@@ -135,12 +145,17 @@ def _example(
 ) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
     keys = tuple(
-        short(table.ids[row]) for table, row in zip(explainer.tables, pair.rows, strict=True)
+        short(table.ids[row])
+        for table, row in zip(explainer.tables, pair.rows, strict=True)
     )
     every_field = explainer.compared(pair)
-    missing = [field for field in every_field if field.pair is not None and field.pair.missing]
+    missing = [
+        field for field in every_field if field.pair is not None and field.pair.missing
+    ]
     fields = [field for field in every_field if field not in missing] or every_field
-    places = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))[:MOST_FIELDS]
+    places = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))[
+        :MOST_FIELDS
+    ]
     shown = [fields[place] for place in sorted(places)]
     scale = _scale([field.score for field in shown], explainer.least)
     rows = []
@@ -154,12 +169,26 @@ def _example(
     if len(fields) > len(shown):
         name = counted(len(fields) - len(shown), "other field")
         rows.append(
-            FieldRow(name, signed(pair.score - total), step(total, pair.score, scale), "", [], [])
+            FieldRow(
+                name,
+                signed(pair.score - total),
+                step(total, pair.score, scale),
+                "",
+                [],
+                [],
+            )
         )
-    rows.append(FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], []))
+    rows.append(
+        FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], [])
+    )
     names = [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]]
     return LinkExample(
-        (keys[0], keys[1]), pair.score, probability, rows, names, explainer.labels.answer(pair.rows)
+        (keys[0], keys[1]),
+        pair.score,
+        probability,
+        rows,
+        names,
+        explainer.labels.answer(pair.rows),
     )
 
 
@@ -170,7 +199,8 @@ def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
     pair = field.pair.cut(VALUE_CHARACTERS)
     if pair.left is None or pair.right is None:
         first, second = (
-            [Span("gap", "missing") if text is None else Span("same", text)] for text in pair[1:]
+            [Span("gap", "missing") if text is None else Span("same", text)]
+            for text in pair[1:]
         )
         return first, second
     differences = pair.differences
@@ -204,7 +234,9 @@ def _largest(sizes: Int64Array, least: int = 2) -> list[int]:
     return [int(label) for label in order.tolist() if sizes[label] >= least]
 
 
-def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> GroupExample:
+def _group(
+    result: Linked, explainer: Explainer, inside: Any, texts: bool
+) -> GroupExample:
     """Return the graph of some rows: at first those with a cut link, then by number."""
     clusters = result.summary.clusters
     table = explainer.tables[0]
@@ -217,9 +249,15 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
     shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES]).tolist()
     number = {row: place for place, row in enumerate(shown)}
     edges = [
-        Edge(number[i], number[j], f"{score:.1f}", "edge" if labels[i] == labels[j] else "cut")
+        Edge(
+            number[i],
+            number[j],
+            f"{score:.1f}",
+            "edge" if labels[i] == labels[j] else "cut",
+        )
         for i, j, score in zip(
-            *(column[links].tolist() for column in (result.i, result.j, result.scores)), strict=True
+            *(column[links].tolist() for column in (result.i, result.j, result.scores)),
+            strict=True,
         )
         if i in number and j in number
     ]
@@ -234,8 +272,12 @@ def _group(result: Linked, explainer: Explainer, inside: Any, texts: bool) -> Gr
         for row, place in number.items()
     ]
     hidden = [
-        counted(len(rows) - len(shown), "more record") if len(rows) > len(shown) else "",
-        counted(len(links) - len(edges), "more link") if len(links) > len(edges) else "",
+        counted(len(rows) - len(shown), "more record")
+        if len(rows) > len(shown)
+        else "",
+        counted(len(links) - len(edges), "more link")
+        if len(links) > len(edges)
+        else "",
     ]
     title = f"{counted(len(rows), 'record')}, {counted(len(links), 'link')}" + (
         f", {len(cut):,} cut" if len(cut) else ""
@@ -250,9 +292,11 @@ def _values_of(explainer: Explainer, row: int) -> list[str]:
     """Return the first values of a record of one table that are not missing."""
     record = explainer.tables[0].record(row)
     values = [record[name] for name in explainer.linkage.fields if name in record]
-    return [short(as_text(value), NODE_CHARACTERS) for value in values if not is_missing(value)][
-        :NODE_FIELDS
-    ]
+    return [
+        short(as_text(value), NODE_CHARACTERS)
+        for value in values
+        if not is_missing(value)
+    ][:NODE_FIELDS]
 
 
 def signed(score: float) -> str:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lshfast.families.plots import CURVE, DOTS_PER_INCH, HALF, ITEMS, THRESHOLD, new_axes
+from lshfast.families.plots import (
+    CURVE,
+    DOTS_PER_INCH,
+    HALF,
+    ITEMS,
+    THRESHOLD,
+    new_axes,
+)
 from lshfast.records.results.rates import RateTable
 
 if TYPE_CHECKING:
@@ -69,7 +76,13 @@ def plot_rates(
     below.set_zorder(ax.get_zorder() - 1)
     ax.patch.set_visible(False)
     below.bar(
-        table.edges[:-1], table.pairs, widths, align="edge", color=ITEMS, label="pairs", linewidth=0
+        table.edges[:-1],
+        table.pairs,
+        widths,
+        align="edge",
+        color=ITEMS,
+        label="pairs",
+        linewidth=0,
     )
     if table.pairs.max() > 50 * np.median(table.pairs[used]):
         below.set_yscale("log")
@@ -106,7 +119,12 @@ def plot_rates(
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
     more_handles, more_labels = below.get_legend_handles_labels()
-    above_plot = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False}
+    above_plot = {
+        "loc": "lower center",
+        "bbox_to_anchor": (0.5, 1.0),
+        "ncols": 3,
+        "frameon": False,
+    }
     place = above_plot if has_own_figure else {"loc": "best"}
     ax.legend(handles + more_handles, labels + more_labels, fontsize="small", **place)
     if path is not None:

@@ -195,10 +195,14 @@ def rate_table(
     if not len(score):
         raise ValueError(f"no compared pair has both values of {field!r}")
     if h1 is None:
-        by_chance = array_of([] if random is None else random, "random").astype(np.float64)
+        by_chance = array_of([] if random is None else random, "random").astype(
+            np.float64
+        )
         by_chance = by_chance[np.isfinite(by_chance)]
         if not len(by_chance):
-            raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
+            raise ValueError(
+                f"h1 is needed, or random pairs with both values of {field!r}"
+            )
         h1 = float(by_chance.mean())
     edges = np.linspace(score.min(), score.max(), bins + 1)
     place = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, bins - 1)
@@ -209,7 +213,9 @@ def rate_table(
         errors = np.sqrt(np.where(pairs > 1, squares / (pairs - 1) / pairs, np.nan))
     if h0 is None:
         fewest = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
-        lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= fewest)[-1])
+        lowest = int(
+            np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= fewest)[-1]
+        )
         h0 = float(difference[place >= lowest].mean())
     if h0 == h1:
         raise ValueError(
@@ -217,5 +223,12 @@ def rate_table(
         )
     rates = true_match_rate(means, h0, h1)
     return RateTable(
-        field, edges, pairs.astype(np.int64), means, rates, errors / abs(h1 - h0), h0, h1
+        field,
+        edges,
+        pairs.astype(np.int64),
+        means,
+        rates,
+        errors / abs(h1 - h0),
+        h0,
+        h1,
     )

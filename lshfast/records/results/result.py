@@ -103,7 +103,11 @@ class LinkResult(Shown):
         warnings = self.summary.warnings
         if warnings:
             advice += f"; summary has {counted(len(warnings), 'warning')}"
-        return f"LinkResult of {counted(len(self), 'link')}", self.summary.figures(), advice
+        return (
+            f"LinkResult of {counted(len(self), 'link')}",
+            self.summary.figures(),
+            advice,
+        )
 
     @property
     def single(self) -> bool:
@@ -118,19 +122,26 @@ class LinkResult(Shown):
     @property
     def tables(self) -> tuple[RecordTable, RecordTable]:
         """The two tables; for links within one table, both are this one."""
-        return self._linkage.a, self._linkage.a if self._linkage.b is None else self._linkage.b
+        return (
+            self._linkage.a,
+            self._linkage.a if self._linkage.b is None else self._linkage.b,
+        )
 
     def keys(self, links: slice = slice(None)) -> tuple[list[Any], list[Any]]:
         """Return the ids of both records of each link, or of some links."""
         first, second = (table.ids for table in self.tables)
         rows = self.i[links].tolist(), self.j[links].tolist()
-        return list(map(first.__getitem__, rows[0])), list(map(second.__getitem__, rows[1]))
+        return list(map(first.__getitem__, rows[0])), list(
+            map(second.__getitem__, rows[1])
+        )
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """Return the ids of the links as tuples."""
         return list(zip(*self.keys(), strict=True))
 
-    def columns(self, links: slice = slice(None)) -> dict[str, npt.NDArray[Any] | list[Any]]:
+    def columns(
+        self, links: slice = slice(None)
+    ) -> dict[str, npt.NDArray[Any] | list[Any]]:
         """Return the links, or some, as columns of a table: ids, score, probability, and the score
         of each field.
 
@@ -168,7 +179,9 @@ class LinkResult(Shown):
             If two tables were linked.
         """
         if self.summary.clusters is None:
-            raise ValueError("groups are those of one table; these links are between two tables")
+            raise ValueError(
+                "groups are those of one table; these links are between two tables"
+            )
         if check_bool("closure", closure):
             chains = components(self.i, self.j, len(self._linkage.a))
             return self.labels.bind_groups(chains, self.i, self.j, self.scores)
@@ -179,9 +192,13 @@ class LinkResult(Shown):
         scores.
         """
         if not -len(self) <= link < len(self):
-            raise IndexError(f"link must be in {-len(self)}..{len(self) - 1}, not {link}")
+            raise IndexError(
+                f"link must be in {-len(self)}..{len(self) - 1}, not {link}"
+            )
         rows = int(self.i[link]), int(self.j[link])
-        return self._explainer().text(PairScore(rows, float(self.scores[link]), self.parts[link]))
+        return self._explainer().text(
+            PairScore(rows, float(self.scores[link]), self.parts[link])
+        )
 
     def explain_pair(self, id_a: Any, id_b: Any) -> str:
         """Return why two records were linked or not, as lines of text, with their values and
@@ -255,12 +272,16 @@ class LinkResult(Shown):
         >>> import os, tempfile
         >>> from lshfast.records import dedup_records
         >>> path = os.path.join(tempfile.mkdtemp(), "page.html")
-        >>> dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").to_html(path)
+        >>> dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").to_html(
+        ...     path
+        ... )
         >>> os.path.getsize(path) > 5000
         True
         """
         check_page(path)
-        write_page(path, self.page(texts=texts, title=title, command=command), overwrite)
+        write_page(
+            path, self.page(texts=texts, title=title, command=command), overwrite
+        )
 
     def plot(self) -> Drawing:
         """Draw the scores of the links and of the pairs below the threshold, and what each field
@@ -287,15 +308,21 @@ class LinkResult(Shown):
         """
         return drawing_of(self, self._explainer(), self._below)
 
-    def page(self, *, texts: bool = True, title: str | None = None, command: str = "") -> str:
+    def page(
+        self, *, texts: bool = True, title: str | None = None, command: str = ""
+    ) -> str:
         """Return the page that `to_html` writes."""
         explainer = self._explainer()
         if title is None:
             first, second = (short(table.name) for table in self.tables)
             title = (
-                f"Duplicates in {first}" if self.single else f"Links between {first} and {second}"
+                f"Duplicates in {first}"
+                if self.single
+                else f"Links between {first} and {second}"
             )
-        return page_of(self, explainer, self._below, title=title, command=command, texts=texts)
+        return page_of(
+            self, explainer, self._below, title=title, command=command, texts=texts
+        )
 
     def review(self, most: int = REVIEWED) -> dict[str, list[Any]]:
         """Return the pairs nearest to the threshold, for a person to mark, as columns of a table.
@@ -324,7 +351,10 @@ class LinkResult(Shown):
         ['Ann Lee']
         """
         return review_columns(
-            self._explainer(), self._below, self.probabilities, check_int("most", most, 1)
+            self._explainer(),
+            self._below,
+            self.probabilities,
+            check_int("most", most, 1),
         )
 
     def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
@@ -400,7 +430,11 @@ class LinkResult(Shown):
         Examples
         --------
         >>> from lshfast.records import dedup_records
-        >>> print(dedup_records({"name": ["Ann Lee", "Anne Lee"]}, scoring="points").overview())
+        >>> print(
+        ...     dedup_records(
+        ...         {"name": ["Ann Lee", "Anne Lee"]}, scoring="points"
+        ...     ).overview()
+        ... )
         2 of 2 records of a are linked, in 1 group.
         <BLANKLINE>
         threshold           links
@@ -412,7 +446,9 @@ class LinkResult(Shown):
           99.00  0  Ann Lee
           link   1  Anne Lee
         """
-        return overview_text(self, self._explainer(), self._below, check_int("width", width, 20))
+        return overview_text(
+            self, self._explainer(), self._below, check_int("width", width, 20)
+        )
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as

@@ -16,7 +16,10 @@ from lshfast.records.tables.record_table import plain_value
 
 
 def review_columns(
-    explainer: Explainer, below: NearPairs, probabilities: Float64Array | None, most: int
+    explainer: Explainer,
+    below: NearPairs,
+    probabilities: Float64Array | None,
+    most: int,
 ) -> dict[str, list[Any]]:
     """Return the pairs as columns, the greatest score first; see `LinkResult.review`."""
     nearest = doubtful_links(explainer)[:most][::-1]

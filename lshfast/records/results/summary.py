@@ -87,7 +87,9 @@ class LinkSummary(Shown):
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [
-            line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)
+            line
+            for text in self.warnings
+            for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)
         ]
         return "LinkSummary", self.figures(), "\n  ".join(lines)
 
@@ -96,7 +98,9 @@ class LinkSummary(Shown):
         (first, second) = self.records
         linked = self.linked
         yield Figure(
-            "records", f"{first + second:,}", f"{first:,} and {second:,}" if second else ""
+            "records",
+            f"{first + second:,}",
+            f"{first:,} and {second:,}" if second else "",
         )
         yield Figure(
             "compared",
@@ -107,7 +111,9 @@ class LinkSummary(Shown):
             note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
             yield Figure("reached", f"{self.reach.share:.1%}", note)
         yield Figure(
-            "above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}"
+            "above",
+            f"{self.above:,}",
+            f"pairs with a score of at least {self.threshold:.2f}",
         )
         yield Figure("links", f"{self.links:,}")
         if self.precision is not None:
@@ -125,11 +131,15 @@ class LinkSummary(Shown):
         if any(self.marked):
             same, different = self.marked
             yield Figure(
-                "marked", f"{same + different:,}", f"pairs: {same:,} same, {different:,} different"
+                "marked",
+                f"{same + different:,}",
+                f"pairs: {same:,} same, {different:,} different",
             )
         if self.ambiguous:
             yield Figure(
-                "ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good"
+                "ambiguous",
+                f"{self.ambiguous:,}",
+                "links left out: several others are as good",
             )
         if self.greedy:
             yield Figure(
@@ -143,7 +153,9 @@ class LinkSummary(Shown):
                 if self.clusters.cut
                 else ""
             )
-            yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
+            yield Figure(
+                "groups", f"{self.clusters.groups:,}", cut or "of two records or more"
+            )
         yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
 
     @property

@@ -12,7 +12,12 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.visible import visible
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import CodedField, RecordTable, code_field, without_values
+from lshfast.records.tables.record_table import (
+    CodedField,
+    RecordTable,
+    code_field,
+    without_values,
+)
 from lshfast.records.values.missing import MissingValues
 
 UNIQUE = 0.8  # least part of the values of a field that are different, if it tells records apart
@@ -21,7 +26,9 @@ FAR = 5
 FEWEST = 5  # times that it occurs at least
 MOST = 20  # such values of a field
 SAMPLE = 1000  # rows with such a value
-TOLD_APART = 0.8  # least part of the values of another field that are different in these rows
+TOLD_APART = (
+    0.8  # least part of the values of another field that are different in these rows
+)
 REFUSED = 0.05  # part of the values of a field that are not of its kind, of which the run warns
 SHOWN_CHARACTERS = 40  # of an example
 
@@ -39,10 +46,14 @@ def code_fields(
     or e-mail address counts as missing if it is far more frequent than the next ones in a field of
     nearly unique values, although other fields tell the records apart that have it.
     """
-    coded = list(ordered_map(lambda field: code_field(field, a, b, missing), fields, threads))
+    coded = list(
+        ordered_map(lambda field: code_field(field, a, b, missing), fields, threads)
+    )
     if not missing.recognised:
         return coded
-    elsewhere = frozenset(marker.value.strip() for own in coded for marker in own.markers)
+    elsewhere = frozenset(
+        marker.value.strip() for own in coded for marker in own.markers
+    )
     again = [elsewhere.intersection(map(str.strip, own.doubtful)) for own in coded]
     for place, words in enumerate(again):
         if words:
@@ -50,7 +61,9 @@ def code_fields(
     return [without_values(own, _frequent_dummies(own, coded), a, b) for own in coded]
 
 
-def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> npt.NDArray[np.bool_]:
+def _frequent_dummies(
+    coded: CodedField, fields: Sequence[CodedField]
+) -> npt.NDArray[np.bool_]:
     """Return which values are far too frequent for a field, and shared by records that other fields
     tell apart.
     """
@@ -69,7 +82,9 @@ def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> npt.ND
         for code in _frequent_values(counts):
             rows = np.flatnonzero(codes == code)
             shares = [
-                _different(own.codes[side], rows) for own in others if _is_unique(own.codes[side])
+                _different(own.codes[side], rows)
+                for own in others
+                if _is_unique(own.codes[side])
             ]
             dropped[code] |= bool(shares) and float(np.mean(shares)) >= TOLD_APART
     return dropped
@@ -100,7 +115,9 @@ def _are_addresses(values: Sequence[str]) -> bool:
         "ru",
         "info",
     )
-    count = sum(value.rpartition(" ")[2] in ends and value.count(" ") >= 2 for value in sample)
+    count = sum(
+        value.rpartition(" ")[2] in ends and value.count(" ") >= 2 for value in sample
+    )
     return len(sample) > 0 and 2 * count > len(sample)
 
 
@@ -143,7 +160,9 @@ def value_warnings(fields: Sequence[CodedField], names: Sequence[str]) -> list[s
     for coded in fields:
         shares = [
             f"{refused / (refused + int((codes >= 0).sum())):.0%} in {name}"
-            for refused, codes, name in zip(coded.refused, coded.codes, names, strict=False)
+            for refused, codes, name in zip(
+                coded.refused, coded.codes, names, strict=False
+            )
             if refused > REFUSED * (refused + int((codes >= 0).sum()))
         ]
         if shares:

@@ -40,7 +40,8 @@ def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, in
             shifted = both[1:] + both[:1]
             shared = sum(share_word(values[f][k], values[g][k]) for k in both)
             by_chance = sum(
-                share_word(values[f][k], values[g][m]) for k, m in zip(both, shifted, strict=True)
+                share_word(values[f][k], values[g][m])
+                for k, m in zip(both, shifted, strict=True)
             )
             if shared - by_chance >= LEAST_SHARED * len(both):
                 edges.add((f, g))
@@ -69,7 +70,10 @@ def share_word(first: str, second: str) -> bool:
 
     Examples
     --------
-    >>> share_word("ann lee", "annlee@example.com"), share_word("ann lee", "x@example.com")
+    >>> (
+    ...     share_word("ann lee", "annlee@example.com"),
+    ...     share_word("ann lee", "x@example.com"),
+    ... )
     (True, False)
     """
     words = [word for word in first.split() if len(word) >= SHORTEST_WORD]

@@ -21,7 +21,9 @@ from lshfast.records.values.strings import normal_forms
 
 SAMPLE_ROWS = 2000  # of each table
 LEAST_VALUES = 20  # distinct values of a column in the sample; fewer say too little
-COVERED = 0.75  # least part of the words that are also in the other columns, beyond chance
+COVERED = (
+    0.75  # least part of the words that are also in the other columns, beyond chance
+)
 LEAST_PART = 0.05  # of the words, which a further column must add
 MOST_WORDS = 100  # of a value that are looked at
 
@@ -43,7 +45,9 @@ class DependentField:
     sources: tuple[str, ...]
 
     def __str__(self) -> str:
-        return visible(f"{self.name}: follows from {', '.join(self.sources)}; not counted")
+        return visible(
+            f"{self.name}: follows from {', '.join(self.sources)}; not counted"
+        )
 
 
 def dependent_fields(
@@ -119,14 +123,22 @@ def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Wor
 def _distinct_words(text: str) -> frozenset[str]:
     """Return the words of a normal form, without the zeros that they begin with."""
     words = text.split()[:MOST_WORDS]
-    return frozenset(word.lstrip("0") or "0" for word in words) if "0" in text else frozenset(words)
+    return (
+        frozenset(word.lstrip("0") or "0" for word in words)
+        if "0" in text
+        else frozenset(words)
+    )
 
 
-def _sources(samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]) -> set[str]:
+def _sources(
+    samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]
+) -> set[str]:
     """Return the columns that contain the words of a column in all tables with its values."""
     sources: set[str] = set()
     for sample in samples:
-        places = list({words: row for row, words in enumerate(sample[name]) if words}.values())
+        places = list(
+            {words: row for row, words in enumerate(sample[name]) if words}.values()
+        )
         if not places:
             continue
         if len(places) < LEAST_VALUES:
@@ -170,7 +182,9 @@ def _covering(
 
 def _common_words(values: Words, column: Words, rows: Sequence[int]) -> int:
     """Return how many words of values are also in some rows of a column."""
-    return sum(len(words & column[row]) for words, row in zip(values, rows, strict=True))
+    return sum(
+        len(words & column[row]) for words, row in zip(values, rows, strict=True)
+    )
 
 
 def _words_left(values: Words, column: Words, rows: Sequence[int]) -> Words:

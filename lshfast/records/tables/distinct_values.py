@@ -27,7 +27,9 @@ BETWEEN = ", "  # the values of a list
 # Least part of the decimals of a column that end in .0, if these are whole numbers that were
 # floats.
 WHOLE = 0.95
-SAMPLE = 1000  # values that are looked at first; if few of them end in .0, no others are
+SAMPLE = (
+    1000  # values that are looked at first; if few of them end in .0, no others are
+)
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 _WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
 _WHOLE_DECIMAL = re.compile(r"\s*(-?\d+)\.0\s*")
@@ -105,7 +107,9 @@ def _unusable(what: str) -> str:
     )
 
 
-def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Array], list[Any]]:
+def encoded(
+    parts: Iterable[Any], *, lists: bool = False
+) -> tuple[list[Int64Array], list[Any]]:
     """Return the number of each value of several columns, and the values in order of occurrence.
 
     With `lists`, lists are strings; otherwise they are an error.
@@ -126,9 +130,15 @@ def encoded(parts: Iterable[Any], *, lists: bool = False) -> tuple[list[Int64Arr
         try:
             codes.append(np.fromiter(listed, np.int64, len(values)))
         except TypeError:
-            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)}
+            kinds = {
+                type(value).__name__
+                for value in values
+                if not isinstance(value, Hashable)
+            }
             names = ", ".join(sorted(kinds or {"arrays"}))
-            raise TypeError(f"values must be strings, numbers or dates, not {names}") from None
+            raise TypeError(
+                f"values must be strings, numbers or dates, not {names}"
+            ) from None
     return codes, [*numbers]
 
 
@@ -136,7 +146,10 @@ def _hashable(values: list[Any]) -> list[Any]:
     """Return values with lists, which have no hash, as strings."""
     if not any(isinstance(value, (LISTS, Mapping)) for value in values):
         return values
-    return [as_text(value) if isinstance(value, (*LISTS, Mapping)) else value for value in values]
+    return [
+        as_text(value) if isinstance(value, (*LISTS, Mapping)) else value
+        for value in values
+    ]
 
 
 def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
@@ -174,7 +187,11 @@ def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
     """Return the codes and the distinct values of a chunked array of pyarrow; NaN is missing."""
     encoded = column.dictionary_encode().combine_chunks()
     encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
-    codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = (
+        encoded.indices.fill_null(MISSING)
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
     values = encoded.dictionary.to_pylist()
     is_nan = [isinstance(value, float) and value != value for value in values]
     if any(is_nan):
@@ -226,10 +243,17 @@ def distinct_texts(
     ([[0, 1], [0, 1]], ['5644477053', '7'])
     """
     codes, values = encoded(columns, lists=True)
-    texts = values if set(map(type, values)) <= {str} else [as_text(value) for value in values]
+    texts = (
+        values
+        if set(map(type, values)) <= {str}
+        else [as_text(value) for value in values]
+    )
     joined = "\n".join(texts)
     if "[" in joined:
-        texts = [_text_of_json(text) if text.lstrip().startswith("[") else text for text in texts]
+        texts = [
+            _text_of_json(text) if text.lstrip().startswith("[") else text
+            for text in texts
+        ]
     if rewrite is not None:
         texts = rewrite(texts)
     sides = [texts] * len(codes)
@@ -276,7 +300,11 @@ def _merged(
     new_codes = []
     for part, texts in zip(codes, sides, strict=True):
         places = _used(part, len(texts))
-        number = np.full(len(texts) + 1, MISSING, np.int64)  # the last one is of missing values
-        number[places] = [numbers.setdefault(texts[at], len(numbers)) for at in places.tolist()]
+        number = np.full(
+            len(texts) + 1, MISSING, np.int64
+        )  # the last one is of missing values
+        number[places] = [
+            numbers.setdefault(texts[at], len(numbers)) for at in places.tolist()
+        ]
         new_codes.append(number[part])
     return new_codes, [*numbers]

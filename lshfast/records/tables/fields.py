@@ -136,7 +136,9 @@ class Field:
             if not isinstance(value, str) and not (what == "other" and value is None):
                 raise TypeError(f"{what} must be the name of a column, not {value!r}")
         if self.kind is not None and self.kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise ValueError(
+                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
+            )
         self._check_number("points", above=True)
         self._check_number("penalty", above=False)
         if self.unit is not None:
@@ -176,7 +178,9 @@ class Field:
         """
         match = _FIELD.fullmatch(text)
         if match is None:
-            raise ValueError(f"field must be NAME[=OTHER][:KIND][:OPTION=VALUE]..., not {text!r}")
+            raise ValueError(
+                f"field must be NAME[=OTHER][:KIND][:OPTION=VALUE]..., not {text!r}"
+            )
         options: dict[str, Any] = {}
         for option in match["options"].split(":")[1:]:
             name, _, value = option.partition("=")
@@ -217,7 +221,9 @@ def as_field(field: Any) -> Field:
     if isinstance(field, str):
         return Field.parse(field)
     if not isinstance(field, Field):
-        raise TypeError(f"fields must be Field objects or strings, not {type(field).__name__}")
+        raise TypeError(
+            f"fields must be Field objects or strings, not {type(field).__name__}"
+        )
     return field
 
 
@@ -251,7 +257,9 @@ def kind_by_dates(
     return "date" if sides[1 - place] is None else "age"
 
 
-def _frequent(values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most: int) -> list[str]:
+def _frequent(
+    values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most: int
+) -> list[str]:
     """Return the most frequent values."""
     order = bands.order((counts.max(initial=0) - counts).astype(np.uint64))[:most]
     return [values[place] for place in order.tolist()]
@@ -274,7 +282,11 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
         form = date_forms([sample])[0][0]
         # Without whole years, some are versions or parts.
         have_years = share(has_whole_year(value) for value in sample) >= WHOLE_YEARS
-        if have_years and share(day_of(value, form) is not None for value in sample) >= MOST_PARSED:
+        if (
+            have_years
+            and share(day_of(value, form) is not None for value in sample)
+            >= MOST_PARSED
+        ):
             return "date"
         is_number = [number_in(value, UNGROUPED) is not None for value in sample]
         numbers = map(str.strip, compress(sample, is_number))

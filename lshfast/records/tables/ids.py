@@ -38,5 +38,7 @@ class RecordIds:
         if row is None and isinstance(key, str) and key.startswith("'"):
             row = self._written.get(key[1:])
         if row is None:
-            raise ValueError(visible(f"{self._table_name}: no record has the id {key!r}"))
+            raise ValueError(
+                visible(f"{self._table_name}: no record has the id {key!r}")
+            )
         return row

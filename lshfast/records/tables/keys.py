@@ -104,7 +104,9 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
     >>> from lshfast.records.tables.keys import keys_left_out
     >>> from lshfast.records.linkage import Linkage
     >>> from lshfast.records.tables.record_table import RecordTable, code_field
-    >>> table = RecordTable({"row": range(30), "name": ["Ann Lee", "Bob Ray", "Eve Orr"] * 10})
+    >>> table = RecordTable(
+    ...     {"row": range(30), "name": ["Ann Lee", "Bob Ray", "Eve Orr"] * 10}
+    ... )
     >>> fields = {name: code_field(Field(name), table, None) for name in table.names}
     >>> [str(found) for found in keys_left_out(Linkage(table, None, fields))]
     ['row: row numbers, not compared']
@@ -132,7 +134,9 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
             whose = "other record" if linkage.b is None else "record of the other table"
             found.append(LeftOut(name, f"{kind} that no {whose} has"))
         elif not alike:
-            found.append(LeftOut(name, f"{kind}; records with equal ones are not alike"))
+            found.append(
+                LeftOut(name, f"{kind}; records with equal ones are not alike")
+            )
     return found
 
 
@@ -143,7 +147,9 @@ def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
     if coded.kind in ("date", "category"):
         return None
     kinds = []
-    for side, table in enumerate((linkage.a,) if linkage.b is None else (linkage.a, linkage.b)):
+    for side, table in enumerate(
+        (linkage.a,) if linkage.b is None else (linkage.a, linkage.b)
+    ):
         codes = coded.codes[side]
         present = codes[codes >= 0]
         if len(coded.values) < DIFFERENT * len(present):
@@ -154,7 +160,11 @@ def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
             return None
         kind = _running(coded, codes, np.flatnonzero(counts))
         if kind is None and len(present) >= FEWEST_ROWS and coded.kind != "number":
-            kind = CODES if _code_like(table.column(coded.field.column_of(side)), codes) else None
+            kind = (
+                CODES
+                if _code_like(table.column(coded.field.column_of(side)), codes)
+                else None
+            )
         if kind is None:
             return None
         kinds.append(kind)
@@ -163,14 +173,22 @@ def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
 
 def _spread(rows: Int64Array, most: int) -> Int64Array:
     """Return the rows, or `most` of them at equal distances."""
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+    return (
+        rows
+        if len(rows) <= most
+        else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+    )
 
 
 def _running(coded: CodedField, codes: Int32Array, used: Int64Array) -> str | None:
     """Return what running numbers the used values of one table are; None for other values."""
     present = codes[codes >= 0]
     kind, in_order = _numbers(coded, present[:SAMPLE_VALUES])
-    if in_order is not None and in_order[0] in (0, 1) and (np.diff(in_order) == 1).all():
+    if (
+        in_order is not None
+        and in_order[0] in (0, 1)
+        and (np.diff(in_order) == 1).all()
+    ):
         return kind
     if len(used) < FEWEST_RUNNING:
         return None
@@ -182,14 +200,18 @@ def _running(coded: CodedField, codes: Int32Array, used: Int64Array) -> str | No
     return kind if dense else None
 
 
-def _numbers(coded: CodedField, codes: Int64Array | Int32Array) -> tuple[str, Float64Array | None]:
+def _numbers(
+    coded: CodedField, codes: Int64Array | Int32Array
+) -> tuple[str, Float64Array | None]:
     """Return the integers of values that differ in an integer only, such as A001 and A002; None for
     other values.
     """
     if coded.numbers is not None:
         numbers = coded.numbers[codes]
         return ROWS, numbers if (numbers == np.floor(numbers)).all() else None
-    values = [value for code in codes.tolist() if len(value := coded.values[code]) <= LONGEST]
+    values = [
+        value for code in codes.tolist() if len(value := coded.values[code]) <= LONGEST
+    ]
     matches = [found for value in values if (found := _RUNNING.fullmatch(value))]
     around = Counter((found[1], found[3]) for found in matches)
     if not around:
@@ -198,7 +220,8 @@ def _numbers(coded: CodedField, codes: Int64Array | Int32Array) -> tuple[str, Fl
     if count < (1 - TRIMMED) * len(codes):
         return RUNNING, None
     numbers = np.array(
-        [int(found[2]) for found in matches if (found[1], found[3]) == common], np.float64
+        [int(found[2]) for found in matches if (found[1], found[3]) == common],
+        np.float64,
     )
     return RUNNING if any(common) else ROWS, numbers
 
@@ -276,7 +299,9 @@ def _alike(
     found = _similarities(others, np.append(i, control[0]), np.append(j, control[1]))
     same = found[: len(i)]
     rest = np.sort(found[len(i) :])
-    below = np.searchsorted(rest, same, side="left") + np.searchsorted(rest, same, side="right")
+    below = np.searchsorted(rest, same, side="left") + np.searchsorted(
+        rest, same, side="right"
+    )
     margin = max(ALIKE - 0.5, ERRORS / (12 * len(i)) ** 0.5)
     return bool(below.mean() >= 2 * len(rest) * (0.5 + margin))
 
@@ -300,17 +325,25 @@ def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:
     if len(chosen) > MOST_SORTED:
         sample = sorted(values[code] for code in _spread(codes, SAMPLE_VALUES).tolist())
         low = sample[len(sample) // 4]
-        high = sample[len(sample) // 4 + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))]
+        high = sample[
+            len(sample) // 4 + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))
+        ]
         chosen = [code for code in chosen if low <= values[code] <= high]
     return np.array(sorted(chosen, key=values.__getitem__), np.int64)
 
 
-def _similarities(fields: Sequence[CodedField], i: Int64Array, j: Int64Array) -> Float64Array:
+def _similarities(
+    fields: Sequence[CodedField], i: Int64Array, j: Int64Array
+) -> Float64Array:
     """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams
     weigh more.
     """
-    rows, places = zip(*(np.unique(own, return_inverse=True) for own in (i, j)), strict=True)
-    texts = [text for side, own in enumerate(rows) for text in _texts(fields, side, own)]
+    rows, places = zip(
+        *(np.unique(own, return_inverse=True) for own in (i, j)), strict=True
+    )
+    texts = [
+        text for side, own in enumerate(rows) for text in _texts(fields, side, own)
+    ]
     vectors = TermVectors(shingle(texts, "char", 3), np.ones(len(texts), np.int64), 1)
     return vectors.cosines(places[0], len(rows[0]) + places[1]).astype(np.float64)
 

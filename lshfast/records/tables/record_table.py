@@ -89,7 +89,9 @@ class RecordTable:
         self.columns = source.columns if is_table else columns_of(source, name)
         lengths = {column: len(values) for column, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
-            shown = visible(", ".join(f"{column}: {size}" for column, size in lengths.items()))
+            shown = visible(
+                ", ".join(f"{column}: {size}" for column, size in lengths.items())
+            )
             raise ValueError(f"{name}: columns must be of one length, not {shown}")
         self._rows = next(iter(lengths.values()), 0)
         self.id_column = id_column
@@ -101,7 +103,9 @@ class RecordTable:
         if ids is not None:
             self.ids = ids
         else:
-            self.ids = range(self._rows) if id_column is None else self._checked_ids(id_column)
+            self.ids = (
+                range(self._rows) if id_column is None else self._checked_ids(id_column)
+            )
 
     def __len__(self) -> int:
         return self._rows
@@ -216,7 +220,9 @@ class CodedField:
     @property
     def present(self) -> tuple[float, float]:
         """The parts of the rows of the two tables that have a value."""
-        first, second = (float((codes >= 0).mean()) if len(codes) else 0.0 for codes in self.codes)
+        first, second = (
+            float((codes >= 0).mean()) if len(codes) else 0.0 for codes in self.codes
+        )
         return first, second
 
 
@@ -244,7 +250,9 @@ def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> Code
         np.where(normal_codes < 0, MISSING, written_codes).astype(np.int32)
         for normal_codes, written_codes in zip(coded.codes, codes, strict=False)
     ]
-    return replace(coded, codes=(new_codes[0], new_codes[-1]), values=strings, numbers=None)
+    return replace(
+        coded, codes=(new_codes[0], new_codes[-1]), values=strings, numbers=None
+    )
 
 
 def part_changed(written: CodedField, coded: CodedField) -> float:
@@ -256,7 +264,9 @@ def part_changed(written: CodedField, coded: CodedField) -> float:
     form_of[codes[present]] = forms[present]
     pairs = zip(written.values, form_of.tolist(), strict=True)
     changed = np.fromiter(
-        (form >= 0 and text != coded.values[form] for text, form in pairs), bool, len(form_of)
+        (form >= 0 and text != coded.values[form] for text, form in pairs),
+        bool,
+        len(form_of),
     )
     return float(np.append(changed, False)[codes].mean()) if len(codes) else 0.0
 
@@ -325,7 +335,9 @@ def code_field(
         forms = {form for reader, _ in readers for form in reader([*stated])}
         dropped = np.fromiter((value in forms for value in values), bool, len(values))
     if missing.recognised and coded.numbers is not None and len(values):
-        frequency = sum(np.bincount(part[part >= 0], minlength=len(values)) for part in value_codes)
+        frequency = sum(
+            np.bincount(part[part >= 0], minlength=len(values)) for part in value_codes
+        )
         dropped |= marked_numbers(coded.kind, coded.numbers, np.asarray(frequency))
     return without_values(coded, dropped, a, b)
 
@@ -365,7 +377,10 @@ def _fewest_last(marker: Marker) -> int:
 
 
 def without_values(
-    coded: CodedField, dropped: npt.NDArray[np.bool_], a: RecordTable, b: RecordTable | None
+    coded: CodedField,
+    dropped: npt.NDArray[np.bool_],
+    a: RecordTable,
+    b: RecordTable | None,
 ) -> CodedField:
     """Return a field of which some values count as missing and become markers."""
     if not dropped.any():
@@ -385,7 +400,11 @@ def without_values(
     values = [*compress(coded.values, (~dropped).tolist())]
     markers.sort(key=_fewest_last)
     return replace(
-        coded, codes=(codes[0], codes[-1]), values=values, numbers=numbers, markers=tuple(markers)
+        coded,
+        codes=(codes[0], codes[-1]),
+        values=values,
+        numbers=numbers,
+        markers=tuple(markers),
     )
 
 
@@ -397,7 +416,9 @@ def _distinct(
     places_by_reader = {}
     for reader in dict.fromkeys(readers):
         used_by_reader = [
-            used for used, other in zip(used_by, readers, strict=True) if other == reader
+            used
+            for used, other in zip(used_by, readers, strict=True)
+            if other == reader
         ]
         is_used = np.zeros(len(strings), bool)
         is_used[np.concatenate(used_by_reader)] = True

@@ -27,7 +27,8 @@ def columns_of(source: Any, name: str) -> dict[str, Any]:
     """
     if isinstance(source, Mapping):
         return {
-            _named(column, name): _sized(values, column, name) for column, values in source.items()
+            _named(column, name): _sized(values, column, name)
+            for column, values in source.items()
         }
     if hasattr(source, "iloc"):  # of pandas, whose stream has columns for the index
         return _columns_of_frame(source, name)
@@ -40,12 +41,17 @@ def columns_of(source: Any, name: str) -> dict[str, Any]:
             for column in names
         }
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
-        raise TypeError(f"{name} is a lazy frame; pass what its method collect() returns")
+        raise TypeError(
+            f"{name} is a lazy frame; pass what its method collect() returns"
+        )
     if _is_frame(source):
         return _columns_of_frame(source, name)
     if _are_records(source):
         keys = dict.fromkeys(column for record in source for column in record)
-        return {_named(column, name): [record.get(column) for record in source] for column in keys}
+        return {
+            _named(column, name): [record.get(column) for record in source]
+            for column in keys
+        }
     raise TypeError(
         f"{name} must be a table: a mapping of columns, a data frame or records, not "
         f"{type(source).__name__}"
@@ -74,7 +80,10 @@ def as_column(values: Any, what: str) -> Any:
     `what` is the column in errors.
     """
     values = checked_column(values, what)
-    if any(hasattr(values, method) for method in ("__arrow_c_stream__", "__arrow_c_array__")):
+    if any(
+        hasattr(values, method)
+        for method in ("__arrow_c_stream__", "__arrow_c_array__")
+    ):
         array = _arrow_array(values)
         is_binary = str(getattr(array, "type", "")).startswith("fixed_size_binary")
         # Polars gives the addresses of Python objects.
@@ -110,7 +119,9 @@ def _arrow_table(source: Any) -> Any:
 def _stored(table: Any, frame: Any, column: str) -> Any:
     """Return a column of an Arrow table; Python objects of a polars frame, not their addresses."""
     values = table.column(column)
-    if str(values.type).startswith("fixed_size_binary") and hasattr(frame, "get_column"):
+    if str(values.type).startswith("fixed_size_binary") and hasattr(
+        frame, "get_column"
+    ):
         return frame.get_column(column)
     return values
 
@@ -142,7 +153,9 @@ def _plain(array: Any) -> Any:
     # The shortest decimal, which is what was written: 1.1, not 1.10000002.
     if pa.types.is_float32(kind):
         return array.cast(pa.string()).cast(pa.float64())
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":  # which Python has no type for
+    if (
+        pa.types.is_timestamp(kind) and kind.unit == "ns"
+    ):  # which Python has no type for
         return array.cast(pa.timestamp("us", kind.tz), safe=False)
     return array.cast(_wide(kind))
 

@@ -86,7 +86,11 @@ def address_parts(text: str) -> dict[str, str]:
         if part:
             plain_word = word.split("-")[0] if part == "zip" else word.strip(",;#()")
             words_of.setdefault(part, []).append(plain_word)
-    parts = {part: " ".join(filter(None, words_of[part])) for part in PARTS if part in words_of}
+    parts = {
+        part: " ".join(filter(None, words_of[part]))
+        for part in PARTS
+        if part in words_of
+    }
     if "state" in parts:
         parts["state"] = STATES.get(normal_form(parts["state"]), parts["state"])
     return {part: words for part, words in parts.items() if words}

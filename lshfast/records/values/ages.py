@@ -15,7 +15,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lshfast.records.choices import DateOrder
-from lshfast.records.values.dates import FIRST_YEAR, LAST_YEAR, DateForm, date_forms, day_of
+from lshfast.records.values.dates import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    DateForm,
+    date_forms,
+    day_of,
+)
 
 OLDEST = 120  # years
 MOST_DATES = 0.5  # least part of the values of a table that are dates, if it has dates
@@ -63,7 +69,10 @@ def written_as(texts: Sequence[str]) -> Literal["dates", "ages", "years"] | None
     numbers = [number for text in texts if (number := whole_number(text)) is not None]
     if sum(number <= OLDEST for number in numbers) > MOST_DATES * count:
         return "ages"
-    if sum(FIRST_YEAR <= number <= LAST_YEAR for number in numbers) > MOST_DATES * count:
+    if (
+        sum(FIRST_YEAR <= number <= LAST_YEAR for number in numbers)
+        > MOST_DATES * count
+    ):
         return "years"
     dates = sum(day_of(text) is not None for text in texts)
     return "dates" if dates > MOST_DATES * count else None
@@ -110,7 +119,11 @@ def _estimated_today(
             births += [_year_of(day) for day in days if day is not None]
         elif kind == "ages":
             numbers = map(whole_number, texts)
-            ages += [number + 0.5 for number in numbers if number is not None and number <= OLDEST]
+            ages += [
+                number + 0.5
+                for number in numbers
+                if number is not None and number <= OLDEST
+            ]
     if not births or not ages:
         return None
     return float(np.median(np.quantile(births, DECILES) + np.quantile(ages, DECILES)))
@@ -136,5 +149,9 @@ def age_form(text: str, form: AgeForm) -> str:
     number = whole_number(text)
     if number is None:
         return ""
-    is_right = number <= OLDEST if form.written == "ages" else FIRST_YEAR <= number <= LAST_YEAR
+    is_right = (
+        number <= OLDEST
+        if form.written == "ages"
+        else FIRST_YEAR <= number <= LAST_YEAR
+    )
     return str(number) if is_right else ""

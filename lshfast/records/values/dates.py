@@ -28,7 +28,9 @@ LATEST = 2068
 # dates with four digits that tell it, and the part of them that are no typing errors
 LEAST_YEARS = 20
 TYPED = 0.999
-THOUSANDS = np.array([1000, 100, 10, 1], np.int64)  # what the digits of a year stand for
+THOUSANDS = np.array(
+    [1000, 100, 10, 1], np.int64
+)  # what the digits of a year stand for
 # Least part of the dates of a table with years of two digits; fewer are typing errors.
 SHORT_YEARS = 0.1
 PLACES: dict[DateOrder, tuple[int, int, int]] = {
@@ -139,7 +141,12 @@ def days_of(forms: Sequence[str]) -> Int64Array:
     year, month, day = digits_of(forms)
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
-    good = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    good = (
+        (month >= 1)
+        & (month <= 12)
+        & (day >= 1)
+        & (days.astype("datetime64[M]") == months)
+    )
     good &= (year >= FIRST_YEAR) & (year <= LAST_YEAR)
     return np.where(good, days.astype(np.int64) + date(1970, 1, 1).toordinal(), 0)
 
@@ -157,7 +164,11 @@ def _numbers(text: str) -> tuple[str, str, str] | None:
     first, separator, second, other_separator, third, _ = match.groups()
     if len(first) == 4 or len(third) == 4:
         return first, second, third
-    if max(len(first), len(third)) > 2 or separator != other_separator or separator == " ":
+    if (
+        max(len(first), len(third)) > 2
+        or separator != other_separator
+        or separator == " "
+    ):
         return None
     if separator == "." and len(first + second + third) < 6:
         return None
@@ -230,7 +241,9 @@ class _ColumnDates(NamedTuple):
     def years(self) -> list[int]:
         """The years of four digits."""
         ends = [number for parts in self.numbers for number in (parts[0], parts[2])]
-        ends += [number for parts in self.named for number in (parts.first, parts.second)]
+        ends += [
+            number for parts in self.named for number in (parts.first, parts.second)
+        ]
         return [int(number) for number in ends if len(number) == 4]
 
     @property
@@ -281,7 +294,9 @@ def date_forms(
     """
     dates = [_ColumnDates.of([text.strip() for text in texts]) for texts in columns]
     years = sorted(year for column in dates for year in column.years)
-    latest = years[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
+    latest = (
+        years[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
+    )
     evidence = [_evidence(column.ordered, latest) for column in dates]
     decided = next((best[0] for _, best in evidence if len(best) == 1), None)
     forms = []

@@ -46,7 +46,9 @@ def latin_texts(texts: Sequence[str]) -> list[str]:
     return [text if text.isascii() else str(transliterated(text)) for text in texts]
 
 
-def readers_of(field: Field, columns: Sequence[Sequence[str]]) -> list[tuple[Reader, str]]:
+def readers_of(
+    field: Field, columns: Sequence[Sequence[str]]
+) -> list[tuple[Reader, str]]:
     """Return for each table a function that gives normal forms, and a note on its decisions.
 
     Parameters
@@ -58,11 +60,19 @@ def readers_of(field: Field, columns: Sequence[Sequence[str]]) -> list[tuple[Rea
         equal readers have the same object.
     """
     if field.kind == "date":
-        return [(_date_reader(form), note) for form, note in date_forms(columns, field.order)]
+        return [
+            (_date_reader(form), note)
+            for form, note in date_forms(columns, field.order)
+        ]
     if field.kind == "age":
-        return [(_age_reader(form), note) for form, note in age_forms(columns, field.order)]
+        return [
+            (_age_reader(form), note) for form, note in age_forms(columns, field.order)
+        ]
     if field.kind == "phone":
-        return [(_phone_reader(own.region), own.note) for own in regions_of(columns, field.region)]
+        return [
+            (_phone_reader(own.region), own.note)
+            for own in regions_of(columns, field.region)
+        ]
     if field.kind == "number":
         return [(_number_reader(form), note) for form, note in number_forms(columns)]
     reader = _code_forms if field.kind == "code" else normal_forms
@@ -87,7 +97,8 @@ def _phone_reader(region: str | None) -> Reader:
 def _date_forms(texts: list[str], form: DateForm) -> list[str]:
     compact = [_compact(text) for text in texts]
     forms = [
-        text if day else "" for text, day in zip(compact, days_of(compact).tolist(), strict=True)
+        text if day else ""
+        for text, day in zip(compact, days_of(compact).tolist(), strict=True)
     ]
     for place, text in enumerate(compact):
         if not text and (day := day_of(texts[place], form)) is not None:
@@ -101,7 +112,11 @@ def _age_forms(texts: list[str], form: AgeForm) -> list[str]:
 
 def _compact(text: str) -> str:
     """Return YYYYMMDD of a date written so, or as YYYY-MM-DD with or without a time; else ""."""
-    if len(text) >= 10 and text[4] == text[7] == "-" and (len(text) == 10 or text[10] in "T "):
+    if (
+        len(text) >= 10
+        and text[4] == text[7] == "-"
+        and (len(text) == 10 or text[10] in "T ")
+    ):
         text = text[:4] + text[5:7] + text[8:10]
     return text if len(text) == 8 and text.isascii() and text.isdigit() else ""
 

@@ -62,9 +62,9 @@ ninguna; nenhum; nenhuma; nessuno; nessuna; brak; saknas; отсутствует
 # Letters that say the same if there is a slash, or if the first one is small; otherwise they may be
 # initials.
 _LETTERS = frozenset(("n a", "n d", "k a", "s d", "s n", "n v t", "н д"))
-_BESIDE = frozenset(("name", "user", "customer", "person", "account", "value")) | frozenset(
-    ("com", "net", "org", "email", "mail", "example")
-)
+_BESIDE = frozenset(
+    ("name", "user", "customer", "person", "account", "value")
+) | frozenset(("com", "net", "org", "email", "mail", "example"))
 SURE_WORDS = frozenset(normal_form(word) for word in _SURE.split(";"))
 DOUBTFUL_WORDS = frozenset(normal_form(word) for word in _DOUBTFUL.split(";"))
 _KNOWN = SURE_WORDS | DOUBTFUL_WORDS | _LETTERS
@@ -110,7 +110,9 @@ _CALENDARS = frozenset(
     if (day := day_of(text)) is not None
 )
 _NO_YEARS = frozenset(["0000", "0001", "1111", "9999"])
-_NO_DAYS = frozenset(["00000000", "000000", "00010101", "11111111", "99991231", "99999999"])
+_NO_DAYS = frozenset(
+    ["00000000", "000000", "00010101", "11111111", "99991231", "99999999"]
+)
 NINES = [float("9" * count) for count in range(2, 16)] + [
     float("9" * count + ".99") for count in range(2, 10)
 ]
@@ -177,7 +179,9 @@ class MissingValues:
 
     def values_of(self, names: Collection[str]) -> frozenset[str]:
         """Return the given values of a field, by the names of its columns."""
-        return frozenset(value for column, value in self.given if column is None or column in names)
+        return frozenset(
+            value for column, value in self.given if column is None or column in names
+        )
 
 
 def checked_missing(missing: Any) -> list[tuple[str | None, str]]:
@@ -189,7 +193,9 @@ def checked_missing(missing: Any) -> list[tuple[str | None, str]]:
     pairs: list[tuple[str | None, str]] = []
     for value in missing:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise TypeError(f"missing must be strings such as 'N/A' or 'phone=0', not {value!r}")
+            raise TypeError(
+                f"missing must be strings such as 'N/A' or 'phone=0', not {value!r}"
+            )
         column, sign, text = str(value).partition("=")
         pairs.append((column or None, text) if sign else (None, column))
     return pairs
@@ -200,7 +206,9 @@ def _missing_by_column(missing: Mapping[Any, Any]) -> list[tuple[str | None, str
     for column, values in missing.items():
         for value in [values] if isinstance(values, str) else values:
             if not isinstance(column, str):
-                raise TypeError(f"missing must map names of columns to values, not {column!r}")
+                raise TypeError(
+                    f"missing must map names of columns to values, not {column!r}"
+                )
             pairs.append((column, str(value)))
     return pairs
 
@@ -248,7 +256,9 @@ def marked_words(
                 doubtful.append(place)
         elif word in DOUBTFUL_WORDS:
             marked[place] = (
-                text == "NaN" or text.strip() in elsewhere or _DECORATION.search(text) is not None
+                text == "NaN"
+                or text.strip() in elsewhere
+                or _DECORATION.search(text) is not None
             )
             if not marked[place]:
                 doubtful.append(place)
@@ -320,7 +330,9 @@ def _unlike_others(
     weights = rows / rows.sum()
     most = int(rows.max())
     has_digit = np.fromiter(
-        (any(map(str.isdigit, texts[place])) for place in others.tolist()), bool, len(others)
+        (any(map(str.isdigit, texts[place])) for place in others.tolist()),
+        bool,
+        len(others),
     )
     if has_digit @ weights >= DIGITS:
         return np.ones(len(places), bool)
@@ -369,13 +381,17 @@ def marked_digits(
     for place, digits in suspects.items():
         count = int(counts[place])
         is_zero = set(digits) == {"0"} and length >= LONG_NUMBERS
-        is_far = count >= FEWEST and count > FAR * most and len(digits) > 1 and length > 0
+        is_far = (
+            count >= FEWEST and count > FAR * most and len(digits) > 1 and length > 0
+        )
         is_long = len(digits) >= SURE_DIGITS and not 0 < length < LONG_NUMBERS
         marked[place] = is_zero or is_far or is_long
     return marked
 
 
-def _marked_dates(texts: Sequence[str], counts: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _marked_dates(
+    texts: Sequence[str], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.bool_]:
     """Return which dates have no possible year or day."""
     marked = np.zeros(len(texts), bool)
     for place in _repeated(counts):

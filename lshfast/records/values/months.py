@@ -178,7 +178,12 @@ def named_date(text: str) -> NamedDate | None:
         elif word.casefold() not in _FILLERS:
             other_words.append(word)
     shorter, longer = sorted(map(len, numbers))
-    if len(months) != 1 or shorter > 2 or longer not in (1, 2, 4) or len(other_words) > 1:
+    if (
+        len(months) != 1
+        or shorter > 2
+        or longer not in (1, 2, 4)
+        or len(other_words) > 1
+    ):
         return None
     # A day of the week is before the date.
     if other_words and not text.lstrip().startswith(other_words[0]):

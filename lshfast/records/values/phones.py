@@ -40,12 +40,18 @@ def check_region(region: Any) -> str:
     """Return a region of two capital letters, or raise TypeError or ValueError."""
     if not isinstance(region, str):
         raise TypeError(f"region must be two letters such as 'US', not {region!r}")
-    if not (len(region) == 2 and region.isascii() and region.isalpha() and region.isupper()):
-        raise ValueError(f"region must be two capital letters such as 'US', not {region!r}")
+    if not (
+        len(region) == 2 and region.isascii() and region.isalpha() and region.isupper()
+    ):
+        raise ValueError(
+            f"region must be two capital letters such as 'US', not {region!r}"
+        )
     return region
 
 
-def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> list[PhoneRegion]:
+def regions_of(
+    columns: Sequence[Sequence[str]], region: str | None = None
+) -> list[PhoneRegion]:
     """Return the region of each table: the given one, or the one that its numbers without a country
     code suit best.
 
@@ -69,10 +75,15 @@ def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> l
     phones = optional("phonenumbers", EXTRA)
     if region is not None:
         if region not in phones.SUPPORTED_REGIONS:
-            raise ValueError(f"region must be a country that has telephone numbers, not {region!r}")
+            raise ValueError(
+                f"region must be a country that has telephone numbers, not {region!r}"
+            )
         return [PhoneRegion(region, f"region {region}")] * len(columns)
     codes = Counter(
-        _country_code(text) for texts in columns for text in texts if not _is_national(text)
+        _country_code(text)
+        for texts in columns
+        for text in texts
+        if not _is_national(text)
     )
     del codes[None]
     samples = [_sample(texts) for texts in columns]
@@ -86,11 +97,14 @@ def regions_of(columns: Sequence[Sequence[str]], region: str | None = None) -> l
             share = f"{_fits(sample, own)[0]:.0%}"
             chosen.append(
                 PhoneRegion(
-                    own, f"region {own}: {share} of numbers without a country code are valid there"
+                    own,
+                    f"region {own}: {share} of numbers without a country code are valid there",
                 )
             )
         elif known and _fits(sample, known[0])[0] >= LEAST_VALID:
-            chosen.append(PhoneRegion(known[0], f"region {known[0]}, as in the other table"))
+            chosen.append(
+                PhoneRegion(known[0], f"region {known[0]}, as in the other table")
+            )
         else:
             why = (
                 "of no region, so numbers without a country code stay as they are; region=XX "
@@ -104,7 +118,9 @@ def _sample(texts: Sequence[str]) -> list[str]:
     """Return some of the numbers without a country code, at equal distances in their order."""
     national = sorted({text for text in texts if _is_national(text)})
     places = (
-        np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)) if national else ()
+        np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64))
+        if national
+        else ()
     )
     return [national[place] for place in places]
 
@@ -119,13 +135,19 @@ def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | Non
     for code, (own, *_) in known.items():
         if own != INTERNATIONAL:
             valid, grouped = _fits(sample, own)
-            found.append((valid + grouped + codes[code] / max(1, codes.total()), valid, own))
-    (best, valid, chosen), (second, _, _) = sorted(found, key=lambda one: (-one[0], one[2]))[:2]
+            found.append(
+                (valid + grouped + codes[code] / max(1, codes.total()), valid, own)
+            )
+    (best, valid, chosen), (second, _, _) = sorted(
+        found, key=lambda one: (-one[0], one[2])
+    )[:2]
     return chosen if valid >= LEAST_VALID and best >= second + MARGIN else None
 
 
 def _is_national(text: str) -> bool:
-    return not text.lstrip().startswith("+") and any(map(str.isdigit, text[:MOST_CHARACTERS]))
+    return not text.lstrip().startswith("+") and any(
+        map(str.isdigit, text[:MOST_CHARACTERS])
+    )
 
 
 def _parsed(text: str, region: str | None) -> Any:

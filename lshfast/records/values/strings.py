@@ -25,8 +25,12 @@ _PLAIN = r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?"
 _PLAIN_NUMBER = re.compile(_PLAIN)
 _PLAIN_NUMBERS = re.compile(rf"(?:{_PLAIN}\n)*{_PLAIN}")
 _NUMBER = re.compile(r"[+-]?(\d{1,3}([,'’ ]\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1,3})?")
-_COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}([.'’ ]\d{3})+|\d+)?(,\d*)?([eE][+-]?\d{1,3})?")
-_SPACES = {ord(space): " " for space in "\t\u00a0\u2009\u202f"}  # that stand between thousands
+_COMMA_NUMBER = re.compile(
+    r"[+-]?(\d{1,3}([.'’ ]\d{3})+|\d+)?(,\d*)?([eE][+-]?\d{1,3})?"
+)
+_SPACES = {
+    ord(space): " " for space in "\t\u00a0\u2009\u202f"
+}  # that stand between thousands
 _THOUSANDS = {ord(mark): None for mark in ",.'’ "}
 _CURRENCY = "$€£¥₹ \t\u00a0%"
 NUMBER_SAMPLE = 2000  # numbers of a column that decide its decimal sign
@@ -101,9 +105,13 @@ def _patterns(is_astral: bool) -> _Patterns:
     forms = {}
     for pair in unicode_forms.LATER_FORMS.split():
         code, _, letters = pair.partition(":")
-        forms[int(code, 16)] = "".join(chr(int(letter, 16)) for letter in letters.split(","))
+        forms[int(code, 16)] = "".join(
+            chr(int(letter, 16)) for letter in letters.split(",")
+        )
     marks = _class_of(unicode_forms.MARKS, last)
-    kept = "" if is_astral else "\U00010000-\U0010ffff"  # of ideographs of compatibility
+    kept = (
+        "" if is_astral else "\U00010000-\U0010ffff"
+    )  # of ideographs of compatibility
     return _Patterns(
         re.compile(f"([{_class_of(unicode_forms.LATER, last)}]+)"),
         forms,
@@ -158,7 +166,12 @@ def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # no
 
     Examples
     --------
-    >>> number_in("$1,299.50"), number_in("1.299,50 €"), number_in("12 km"), number_in("nan")
+    >>> (
+    ...     number_in("$1,299.50"),
+    ...     number_in("1.299,50 €"),
+    ...     number_in("12 km"),
+    ...     number_in("nan"),
+    ... )
     (1299.5, 1299.5, None, None)
     >>> number_in("1,234"), number_in("1,234", NumberForm(comma=True))
     (1234.0, 1.234)
@@ -182,7 +195,10 @@ def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # no
 def are_plain(texts: Sequence[str]) -> bool:
     """Return whether all strings are digits with at most a sign and a point."""
     lines = "\n".join(texts)
-    return lines.count("\n") == len(texts) - 1 and _PLAIN_NUMBERS.fullmatch(lines) is not None
+    return (
+        lines.count("\n") == len(texts) - 1
+        and _PLAIN_NUMBERS.fullmatch(lines) is not None
+    )
 
 
 def _with_point(found: re.Match[str], comma: bool) -> str:
@@ -210,7 +226,10 @@ def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str
 
     Examples
     --------
-    >>> [(form.comma, note) for form, note in number_forms([["12,5", "1.234"], ["12.5"]])]
+    >>> [
+    ...     (form.comma, note)
+    ...     for form, note in number_forms([["12,5", "1.234"], ["12.5"]])
+    ... ]
     [(True, 'read with a comma as decimal sign'), (False, '')]
     """
     has_commas = [_has_commas(texts) for texts in columns]

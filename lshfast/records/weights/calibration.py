@@ -118,7 +118,9 @@ class FoundSeeds:
     def __len__(self) -> int:
         return int(self.seeds.sum())
 
-    def with_marks(self, places: UInt64Array, labels: PairLabels, width: int) -> FoundSeeds:
+    def with_marks(
+        self, places: UInt64Array, labels: PairLabels, width: int
+    ) -> FoundSeeds:
         """Add pairs marked the same to the seeds, and pairs marked different to the rivals."""
         marked_places = labels.places(width)
         marked = np.isin(places, marked_places)
@@ -126,7 +128,11 @@ class FoundSeeds:
         return replace(self, seeds=(self.seeds & ~marked) | same, marked=marked)
 
     def support(
-        self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights
+        self,
+        i: Int64Array,
+        j: Int64Array,
+        comparers: Sequence[FieldComparer],
+        weights: LinkWeights,
     ) -> bool:
         """Return whether links of one table are the kind of pairs that the seeds are.
 
@@ -135,7 +141,10 @@ class FoundSeeds:
         """
         seed_i = self.i[self.seeds]
         seed_j = self.j[self.seeds]
-        if np.isin(pair_numbers(seed_i, seed_j), pair_numbers(i, j)).mean() < LEAST_LINKED:
+        if (
+            np.isin(pair_numbers(seed_i, seed_j), pair_numbers(i, j)).mean()
+            < LEAST_LINKED
+        ):
             return False
         linked_records = len(np.unique(np.append(i, j)))
         if linked_records > MOST_RECORDS * len(np.unique(np.append(seed_i, seed_j))):
@@ -150,7 +159,9 @@ def pair_numbers(i: Int64Array, j: Int64Array) -> UInt64Array:
 
 
 def information(
-    comparers: Sequence[FieldComparer], weights: LinkWeights, pairs: tuple[Int64Array, Int64Array]
+    comparers: Sequence[FieldComparer],
+    weights: LinkWeights,
+    pairs: tuple[Int64Array, Int64Array],
 ) -> float:
     """Return the sum over the fields of the relative entropy of levels to chance, in bits."""
     total = 0.0
@@ -160,12 +171,18 @@ def information(
         m = distribution(levels, len(field.u))
         present = float((levels != MISSING_LEVEL).mean())
         possible = field.u > 0
-        total += present * float((m[possible] * np.log2(m[possible] / field.u[possible])).sum())
+        total += present * float(
+            (m[possible] * np.log2(m[possible] / field.u[possible])).sum()
+        )
     return total
 
 
 def find_seeds(
-    linkage: Linkage, candidates: CandidatePairs, assign: Assignment, *, alone: bool = False
+    linkage: Linkage,
+    candidates: CandidatePairs,
+    assign: Assignment,
+    *,
+    alone: bool = False,
 ) -> FoundSeeds | None:
     """Find seeds: in tables that are not very large, and if a record of two tables has one link.
 
@@ -200,7 +217,9 @@ def find_seeds(
     return found_seeds if len(found_seeds) >= fewest else None
 
 
-def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
+def seeds_are_sought(
+    linkage: Linkage, candidates: CandidatePairs, assign: Assignment
+) -> bool:
     """Return whether seeds make sense: a moderate number of candidates, and of links a record."""
     rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     few = rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
@@ -260,7 +279,9 @@ def calibrate(
         prior = share_of(float(seeds.sum()), linkage)
         fields = [
             _weights(comparer, agreement.levels[seeds], u, prior, frequencies)
-            for comparer, agreement, u in zip(comparers, agreements, chance, strict=True)
+            for comparer, agreement, u in zip(
+                comparers, agreements, chance, strict=True
+            )
         ]
         by_field = [
             WeightScorer(comparer, field).of_agreement(first[i], agreement)
@@ -284,10 +305,15 @@ def calibrate(
     last = scores[best[-1]]
     least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
     bits = 1 / np.log(2)
-    fields = [field.scaled(factor * bits) for field, factor in zip(fields, factors, strict=False)]
+    fields = [
+        field.scaled(factor * bits)
+        for field, factor in zip(fields, factors, strict=False)
+    ]
     scorers: list[FieldScorer] = [*map(WeightScorer, comparers, fields)]
     whole_records = RecordComparer(linkage.record_texts, written_texts, linkage.fields)
-    scorers.append(RecordScorer(whole_records, factors[len(fields) :] * RECORD_SCALE * bits))
+    scorers.append(
+        RecordScorer(whole_records, factors[len(fields) :] * RECORD_SCALE * bits)
+    )
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
     weights = LinkWeights(fields, prior, float(len(best)), found.rounds)
@@ -303,7 +329,9 @@ def _weights(
 ) -> FieldWeights:
     """Return the weights of a field from the levels of matches."""
     m = distribution(levels, len(u))
-    return weights_of(comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True)
+    return weights_of(
+        comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True
+    )
 
 
 def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
@@ -313,7 +341,9 @@ def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
     return np.asarray(counts / counts.sum(), np.float64)
 
 
-def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64Array, float]:
+def logistic(
+    features: Float64Array, matches: npt.NDArray[Any]
+) -> tuple[Float64Array, float]:
     """Fit a logistic regression with factors of at least 0, by Newton's method.
 
     Parameters
@@ -331,7 +361,8 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
     --------
     >>> import numpy as np
     >>> factors, base = logistic(
-    ...     np.array([[0.0, 1], [1, 0], [2, 1], [3, 0]]), np.array([False, False, True, True])
+    ...     np.array([[0.0, 1], [1, 0], [2, 1], [3, 0]]),
+    ...     np.array([False, False, True, True]),
     ... )
     >>> bool(factors[0] > 0), bool(factors[1] >= 0), bool(base < 0)
     (True, True, True)
@@ -345,9 +376,13 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
         penalty[-1] = TINY
         fitted = np.zeros(len(columns) + 1)
         for _ in range(STEPS):
-            chance = 1 / (1 + np.exp(-np.clip(np.einsum("ij,i->j", rows, fitted), -30, 30)))
+            chance = 1 / (
+                1 + np.exp(-np.clip(np.einsum("ij,i->j", rows, fitted), -30, 30))
+            )
             slope = np.einsum("ij,j->i", rows, matches - chance) - penalty * fitted
-            curvature = _weighted_products(rows, chance * (1 - chance)) + np.diag(penalty)
+            curvature = _weighted_products(rows, chance * (1 - chance)) + np.diag(
+                penalty
+            )
             step = np.linalg.solve(curvature, slope)
             fitted += step
             if np.abs(step).max() < TOLERANCE:

@@ -42,7 +42,9 @@ CHANCE_COPIES = 0.015
 KNOWN_WORD = 2
 RARE_CODE = 2
 LONG_CODE = 4
-SIMILARITIES = np.array([0.3, 0.45, 0.6, 0.75, 0.9], np.float64)  # between which chance is measured
+SIMILARITIES = np.array(
+    [0.3, 0.45, 0.6, 0.75, 0.9], np.float64
+)  # between which chance is measured
 STEPS = 300
 # pairs that count for what is expected before any is seen
 CONTROLS_GIVEN = 20.0
@@ -91,7 +93,9 @@ class WordEvidence:
     def possible(self) -> BoolArray:
         """Which pairs may be copies: more speaks for it than against it."""
         supports = (
-            2 * self.shares_code + (self.words == 0) + ((self.numbers == 0) & self.shares_number)
+            2 * self.shares_code
+            + (self.words == 0)
+            + ((self.numbers == 0) & self.shares_number)
         )
         opposes = (self.numbers == 2).astype(np.int64) + (self.words == 2)
         return np.asarray(supports > opposes)
@@ -144,12 +148,16 @@ class RecordWords:
         """Return the words with digits of a record."""
         codes = [(field, int(field.codes[0][row])) for field in self._fields]
         values = [field.values[code] for field, code in codes if code >= 0]
-        return frozenset(word for value in values for word in value.split() if has_digit(word))
+        return frozenset(
+            word for value in values for word in value.split() if has_digit(word)
+        )
 
     def compared(self, i: Int64Array, j: Int64Array) -> WordEvidence:
         """Compare the words of pairs of rows."""
         pairs = zip(i.tolist(), j.tolist(), strict=True)
-        rows = np.array([self._compare(*pair) for pair in pairs], np.int64).reshape(-1, 4)
+        rows = np.array([self._compare(*pair) for pair in pairs], np.int64).reshape(
+            -1, 4
+        )
         return WordEvidence(rows[:, 0], rows[:, 1], rows[:, 2] > 0, rows[:, 3] > 0)
 
     def _compare(self, first: int, second: int) -> tuple[int, int, bool, bool]:
@@ -159,9 +167,15 @@ class RecordWords:
         b_has_number, b_words = self._different(b - a)
         shared = [word for word in a & b if has_digit(word)]
         shares_code = any(
-            len(word) >= LONG_CODE and self._counts[word] <= RARE_CODE for word in shared
+            len(word) >= LONG_CODE and self._counts[word] <= RARE_CODE
+            for word in shared
         )
-        return a_has_number + b_has_number, min(2, a_words, b_words), shares_code, bool(shared)
+        return (
+            a_has_number + b_has_number,
+            min(2, a_words, b_words),
+            shares_code,
+            bool(shared),
+        )
 
     def _different(self, words_of_one: frozenset[str]) -> tuple[bool, int]:
         """Return whether words of one record alone have a number, and how many are known."""
@@ -200,7 +214,9 @@ def contradict_often(words: RecordWords, links: ChosenLinks, read_all: bool) -> 
     return contradicted_share(words, i, j) > MANY_CONTRADICTED
 
 
-def join_families(words: RecordWords, pairs: NearPairsOfRecords, links: ChosenLinks) -> bool:
+def join_families(
+    words: RecordWords, pairs: NearPairsOfRecords, links: ChosenLinks
+) -> bool:
     """Return whether links contradict each other as often as rivals do, and so join families.
 
     Rivals are the nearest records of linked records in other groups. Many links that were cut from
@@ -237,7 +253,9 @@ class NearPairsOfRecords:
         Rows of the table.
     """
 
-    def __init__(self, i: Int64Array, j: Int64Array, similarities: Float64Array, size: int) -> None:
+    def __init__(
+        self, i: Int64Array, j: Int64Array, similarities: Float64Array, size: int
+    ) -> None:
         self.i = i
         self.j = j
         self.similarities = similarities
@@ -250,8 +268,12 @@ class NearPairsOfRecords:
         best[rows[order[firsts]]] = values[order[firsts]]
         seconds = firsts[firsts + 1 < np.append(firsts[1:], len(order))] + 1
         second[rows[order[seconds]]] = values[order[seconds]]
-        self.mutual = (similarities >= best[i]) & (similarities >= best[j]) & (similarities > 0)
-        self.by_far = self.mutual & (np.maximum(second[i], second[j]) < MARGIN * similarities)
+        self.mutual = (
+            (similarities >= best[i]) & (similarities >= best[j]) & (similarities > 0)
+        )
+        self.by_far = self.mutual & (
+            np.maximum(second[i], second[j]) < MARGIN * similarities
+        )
 
     def best(self, places: Int64Array, records: BoolArray) -> Int64Array:
         """Return the nearest of some pairs for each of some records, each pair once."""
@@ -281,7 +303,9 @@ def probable_copies(
     np.add.at(by_step, (step[controls], control), 1.0)
     of_any = (by_step.sum(axis=0) + 0.5) / (by_step.sum() + 0.5 * STATES)
     controls_of_step = by_step.sum(axis=1, keepdims=True)
-    by_chance = (by_step + CONTROLS_GIVEN * of_any) / (controls_of_step + CONTROLS_GIVEN)
+    by_chance = (by_step + CONTROLS_GIVEN * of_any) / (
+        controls_of_step + CONTROLS_GIVEN
+    )
     state = evidence.states
     near_step = step[near]
     states = np.arange(STATES, dtype=np.int64)
@@ -293,14 +317,22 @@ def probable_copies(
     probabilities = np.zeros(len(near))
     for _ in range(STEPS):
         copies = share * step_of_copies[near_step] * of_copies[state]
-        other_pairs = (1 - share) * step_of_others[near_step] * by_chance[near_step, state]
-        probabilities = np.where(evidence.possible, copies / (copies + other_pairs), 0.0)
+        other_pairs = (
+            (1 - share) * step_of_others[near_step] * by_chance[near_step, state]
+        )
+        probabilities = np.where(
+            evidence.possible, copies / (copies + other_pairs), 0.0
+        )
         share = (probabilities.sum() + 0.5) / (len(near) + 10)
         of_copies = distribution_of(
             np.bincount(state, probabilities, STATES) + COPIES_GIVEN * expected
         )
-        step_of_copies = distribution_of(np.bincount(near_step, probabilities, steps) + 1.0)
-        step_of_others = distribution_of(np.bincount(near_step, 1 - probabilities, steps) + 1.0)
+        step_of_copies = distribution_of(
+            np.bincount(near_step, probabilities, steps) + 1.0
+        )
+        step_of_others = distribution_of(
+            np.bincount(near_step, 1 - probabilities, steps) + 1.0
+        )
     return near, probabilities
 
 
@@ -321,7 +353,9 @@ class PairsOfCopies(PairsWithin):
         Pairs that words show to be no copies, by their index.
     """
 
-    def __init__(self, near: NearPairsOfRecords, size: int, families: Int64Array) -> None:
+    def __init__(
+        self, near: NearPairsOfRecords, size: int, families: Int64Array
+    ) -> None:
         super().__init__(near.i, near.j, size)
         self._families = families
 
@@ -363,13 +397,19 @@ class Copies:
             else:
                 high = middle
         prior = float(1 / (1 + np.exp2(-middle)))
-        weights = replace(learnt.weights, prior=prior, matches=self.precision * len(self.index))
+        weights = replace(
+            learnt.weights, prior=prior, matches=self.precision * len(self.index)
+        )
         return replace(learnt, weights=weights, scores=scores)
 
 
-def copies_of(linkage: Linkage, words: RecordWords, near: NearPairsOfRecords) -> Copies | None:
+def copies_of(
+    linkage: Linkage, words: RecordWords, near: NearPairsOfRecords
+) -> Copies | None:
     """Return the copies among the nearest records; None if there are hardly any."""
-    near_by_far, probabilities = probable_copies(words, near)  # ascending, as the candidates are
+    near_by_far, probabilities = probable_copies(
+        words, near
+    )  # ascending, as the candidates are
     if probabilities.sum() < FEWEST_COPIES * len(linkage.a):
         return None
     seeds = np.zeros(len(near.i), bool)
@@ -383,7 +423,9 @@ def copies_of(linkage: Linkage, words: RecordWords, near: NearPairsOfRecords) ->
     families = np.append(rivals[contradicted], near_by_far[probabilities < 1 - SURE])
     cosines, _ = linkage.record_texts.compared(near.i, near.j)
     pairs = PairsOfCopies(near, len(linkage.a), families)
-    found_seeds = FoundSeeds(near.i, near.j, cosines, pairs, seeds, pairs.rivals(seeds), 1)
+    found_seeds = FoundSeeds(
+        near.i, near.j, cosines, pairs, seeds, pairs.rivals(seeds), 1
+    )
     likely = probabilities >= LIKELY
     by_chance = CHANCE_COPIES * len(linkage.a) / max(1, int(likely.sum()))
     precision = min(float(probabilities[likely].mean()), max(1 - by_chance, LIKELY))

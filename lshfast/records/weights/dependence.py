@@ -27,7 +27,9 @@ MOST_DIFFERENT = 0.5  # of the matches may differ in a field
 MOST_ONE_BY_ONE = 12
 MOST_PARENTS = 12  # of a field, in the networks
 PATTERNS_AT_ONCE = 1 << 16  # whose pairs of fields are counted
-LEAST_LIFT = 1.2  # of the agreements of strangers in two fields, over those of independent ones
+LEAST_LIFT = (
+    1.2  # of the agreements of strangers in two fields, over those of independent ones
+)
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
 # Independent fields that agree in pairs that probably match, such pairs, and the part of them that
 # is due to chance.
@@ -50,7 +52,9 @@ def sums_by(places: Int64Array, weights: Float64Array, size: int) -> Float64Arra
 
 def agreeing_levels(patterns: PairPatterns, field: int, close: BoolArray) -> BoolArray:
     """Return which levels mean agreement: equal values, and close ones that are rare by chance."""
-    counts = np.bincount(patterns.levels[:, field], patterns.counts, minlength=len(close))
+    counts = np.bincount(
+        patterns.levels[:, field], patterns.counts, minlength=len(close)
+    )
     present = max(counts[MISSING_LEVEL + 1 :].sum(), TINY)
     chance = np.cumsum(np.where(close, counts, 0.0), dtype=np.float64) / present
     rare = chance <= MOST_COMMON
@@ -66,7 +70,9 @@ def states_of_levels(close: BoolArray) -> Levels:
     return states
 
 
-def telling_fields(patterns: PairPatterns, fields: int, edges: Iterable[Edge]) -> list[int]:
+def telling_fields(
+    patterns: PairPatterns, fields: int, edges: Iterable[Edge]
+) -> list[int]:
     """Return the fields that tell records apart: at most a twentieth of all pairs agree in them.
 
     Fields that fewer others depend on come first.
@@ -75,7 +81,10 @@ def telling_fields(patterns: PairPatterns, fields: int, edges: Iterable[Edge]) -
     for field in range(fields):
         levels = patterns.levels[:, field]
         present = patterns.counts[levels != MISSING_LEVEL].sum()
-        if present and patterns.counts[levels == EXACT_LEVEL].sum() <= MOST_COMMON * present:
+        if (
+            present
+            and patterns.counts[levels == EXACT_LEVEL].sum() <= MOST_COMMON * present
+        ):
             telling.append(field)
     degree = {field: sum(field in edge for edge in edges) for field in telling}
     return sorted(telling, key=lambda field: (degree[field], field))
@@ -85,7 +94,9 @@ def independent_of(fields: Sequence[int], edges: set[Edge]) -> list[int]:
     """Return fields of which no two depend on each other, chosen in their order."""
     independent: list[int] = []
     for field in fields:
-        if all((min(field, other), max(field, other)) not in edges for other in independent):
+        if all(
+            (min(field, other), max(field, other)) not in edges for other in independent
+        ):
             independent.append(field)
     return independent
 
@@ -119,10 +130,16 @@ def components_of(fields: Sequence[int], edges: set[Edge]) -> list[list[int]]:
     return [groups[component] for component in sorted(groups)]
 
 
-def parents_of(order: Sequence[int], place: int, edges: Collection[Edge]) -> tuple[int, ...]:
+def parents_of(
+    order: Sequence[int], place: int, edges: Collection[Edge]
+) -> tuple[int, ...]:
     """Return the last MOST_PARENTS fields of an order before a place on which its field depends."""
     field = order[place]
-    parents = [other for other in order[:place] if (min(field, other), max(field, other)) in edges]
+    parents = [
+        other
+        for other in order[:place]
+        if (min(field, other), max(field, other)) in edges
+    ]
     return tuple(parents[-MOST_PARENTS:])
 
 
@@ -172,7 +189,9 @@ def dependent_at_once(
     The number of sampled patterns falls in proportion to the fields, so time grows linearly.
     """
     step = -(-len(close) // MOST_ONE_BY_ONE)
-    sample = np.sort(np.random.default_rng(len(close)).permutation(len(patterns.counts))[::step])
+    sample = np.sort(
+        np.random.default_rng(len(close)).permutation(len(patterns.counts))[::step]
+    )
     patterns = patterns.thinned(sample, step)
     probabilities = None if probabilities is None else probabilities[sample]
     equal = [np.arange(len(levels), dtype=np.int64) == EXACT_LEVEL for levels in close]
@@ -230,7 +249,9 @@ def pair_counts(
     return together, first, first.T, total, variance, in_all
 
 
-def clear_excess(together: Any, expected: Any, variance: Any, in_all: Any) -> Float64Array:
+def clear_excess(
+    together: Any, expected: Any, variance: Any, in_all: Any
+) -> Float64Array:
     """Return the lift of the agreements of strangers in two fields; 0 if it is not clear."""
     error = np.sqrt(expected + variance)
     least = np.maximum(LEAST_LIFT * expected, expected + SIGNIFICANT * error)
@@ -264,7 +285,10 @@ def excess_of(
     best = 0.0
     for agrees in (
         [present & (level == EXACT_LEVEL) for level in levels],
-        [present & close[field][level] for field, level in zip(pair, levels, strict=True)],
+        [
+            present & close[field][level]
+            for field, level in zip(pair, levels, strict=True)
+        ],
     ):
         both = agrees[0] & agrees[1]
         together = strangers[both].sum()
@@ -276,10 +300,15 @@ def excess_of(
 
 
 def differs_in_most(
-    patterns: PairPatterns, close: Sequence[BoolArray], excluded: Sequence[int], edges: set[Edge]
+    patterns: PairPatterns,
+    close: Sequence[BoolArray],
+    excluded: Sequence[int],
+    edges: set[Edge],
 ) -> BoolArray:
     """Return which patterns differ in half of the other fields; dependent fields count once."""
-    others = components_of([field for field in range(len(close)) if field not in excluded], edges)
+    others = components_of(
+        [field for field in range(len(close)) if field not in excluded], edges
+    )
     if not others:
         return np.zeros(len(patterns.counts), bool)
     states = np.stack([state_of(patterns, close, fields) for fields in others], axis=1)
@@ -288,14 +317,18 @@ def differs_in_most(
     return np.asarray(differing >= np.maximum(1, 0.5 * present))
 
 
-def state_of(patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequence[int]) -> Levels:
+def state_of(
+    patterns: PairPatterns, close: Sequence[BoolArray], fields: Sequence[int]
+) -> Levels:
     """Return whether each pattern differs in most of some fields, not, or has none of them."""
     levels = patterns.levels[:, list(fields)]
     present = levels != MISSING_LEVEL
     columns = [close[field][levels[:, k]] for k, field in enumerate(fields)]
     agreeing = np.stack(columns, axis=1) & present
     count = present.sum(axis=1)
-    state = np.where((count - agreeing.sum(axis=1)) * 2 > count, MOSTLY_DIFFERENT, SIMILAR)
+    state = np.where(
+        (count - agreeing.sum(axis=1)) * 2 > count, MOSTLY_DIFFERENT, SIMILAR
+    )
     state[count == 0] = ALL_ABSENT
     return state.astype(np.uint8)
 
@@ -310,7 +343,9 @@ def changed_together(
     if len(close) > MOST_ONE_BY_ONE:
         return set()
     counts = patterns.counts
-    agrees = np.stack([close[field][patterns.levels[:, field]] for field in range(len(close))])
+    agrees = np.stack(
+        [close[field][patterns.levels[:, field]] for field in range(len(close))]
+    )
     present = (patterns.levels != MISSING_LEVEL).T
     telling = telling_fields(patterns, len(close), edges)
     equal = (patterns.levels == EXACT_LEVEL).T
@@ -324,9 +359,17 @@ def changed_together(
         independent = independent_of(others, edges)
         if (f, g) in edges or len(independent) < FEWEST_AGREEING:
             continue
-        alike = np.logical_and.reduce([equal[field] for field in others]) & present[f] & present[g]
-        by_chance = counts.sum() * float(np.prod([chance[field] for field in independent]))
-        if change_together(counts[alike], ~agrees[f][alike], ~agrees[g][alike], by_chance):
+        alike = (
+            np.logical_and.reduce([equal[field] for field in others])
+            & present[f]
+            & present[g]
+        )
+        by_chance = counts.sum() * float(
+            np.prod([chance[field] for field in independent])
+        )
+        if change_together(
+            counts[alike], ~agrees[f][alike], ~agrees[g][alike], by_chance
+        ):
             together.add((f, g))
     return together
 

@@ -20,11 +20,18 @@ from lshfast.records.weights.dependence import (
     agreeing_levels,
     telling_fields,
 )
-from lshfast.records.weights.mixture import FieldModel, Mixture, expected_levels, fit_mixture
+from lshfast.records.weights.mixture import (
+    FieldModel,
+    Mixture,
+    expected_levels,
+    fit_mixture,
+)
 from lshfast.records.weights.patterns import PairPatterns
 
 MOST_AGREEING = 0.25  # of the pairs that agree in two other fields
-LEAST_AGREEING = 0.5  # of the same, in a name or text: the members of a household differ in it
+LEAST_AGREEING = (
+    0.5  # of the same, in a name or text: the members of a household differ in it
+)
 # Matches that are found without a field: at least, and as times the matches with it.
 FEWEST_MORE = 20.0
 TIMES_MORE = 2.0
@@ -85,7 +92,10 @@ def put_fields_back(
 
 
 def differing_fields(
-    patterns: PairPatterns, may_differ: Sequence[bool], close: Sequence[BoolArray], edges: set[Edge]
+    patterns: PairPatterns,
+    may_differ: Sequence[bool],
+    close: Sequence[BoolArray],
+    edges: set[Edge],
 ) -> set[int]:
     """Return the fields that may differ, and do in most pairs that agree in any two other fields.
 
@@ -99,7 +109,8 @@ def differing_fields(
     ]
     present = [patterns.levels[:, field] != MISSING_LEVEL for field in fields]
     chance = [
-        counts[agrees[field]].sum() / max(counts[present[field]].sum(), 1.0) for field in fields
+        counts[agrees[field]].sum() / max(counts[present[field]].sum(), 1.0)
+        for field in fields
     ]
 
     def agreeing_share(alike: BoolArray, field: int) -> float:
@@ -115,14 +126,20 @@ def differing_fields(
         by_chance = counts[present[f] & present[g]].sum() * chance[f] * chance[g]
         if (f, g) in edges or by_chance > MOST_BY_CHANCE * counts[both].sum():
             continue
-        names = [field for field in telling if field not in (f, g) and not may_differ[field]]
+        names = [
+            field for field in telling if field not in (f, g) and not may_differ[field]
+        ]
         if all(agreeing_share(both, name) >= LEAST_AGREEING for name in names):
             alike_pairs.append(((f, g), both))
     differing = set()
     for field in telling:
         if not may_differ[field]:
             continue
-        shares = [agreeing_share(both, field) for edge, both in alike_pairs if field not in edge]
+        shares = [
+            agreeing_share(both, field)
+            for edge, both in alike_pairs
+            if field not in edge
+        ]
         if shares and max(shares) <= MOST_AGREEING:
             differing.add(field)
     return differing

@@ -33,13 +33,17 @@ ITERATIONS = 200
 TOLERANCE = 1e-7  # of the largest change of a probability
 SMOOTHING = 0.5  # observations added to each level of u
 PRIOR_MATCHES = 20.0  # observations added to the levels of m, distributed by EXPECTED
-PRIOR_PAIRS = 5.0  # the same for the pairs that a rule brings by chance, distributed as u
+PRIOR_PAIRS = (
+    5.0  # the same for the pairs that a rule brings by chance, distributed as u
+)
 FIRST_SHARE = 0.3  # matches for each record, before anything is known
 TINY = 1e-12
 # of equal and of wholly different values, given a match, before all is known
 EXPECTED = 0.7
 EXPECTED_OTHER = 0.1
-LEAST_CHANCE = 0.1  # least share of the agreements of random pairs that is attributed to chance
+LEAST_CHANCE = (
+    0.1  # least share of the agreements of random pairs that is attributed to chance
+)
 LARGEST_WEIGHT = 40.0  # bits
 # Pairs of matches for each record of one table, at most; of two tables, one for each record.
 MOST_DUPLICATES = 2.0
@@ -84,7 +88,10 @@ class FieldWeights:
         """Return these weights times a factor, at least 0."""
         values = None if self.value_bits is None else self.value_bits * factor
         return replace(
-            self, bits=self.bits * factor, value_bits=values, factor=self.factor * factor
+            self,
+            bits=self.bits * factor,
+            value_bits=values,
+            factor=self.factor * factor,
         )
 
 
@@ -204,7 +211,11 @@ def estimate_weights(
     """
     places = candidates.places
     rows = pairs_for_chance(linkage)
-    u = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
+    u = list(
+        ordered_map(
+            lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads
+        )
+    )
     chosen = candidates
     if len(places) > TRAINING_PAIRS:
         rng = np.random.default_rng([linkage.seed, 2])
@@ -213,7 +224,9 @@ def estimate_weights(
     rules = largest_rules(chosen)
     i, j = linkage.rows_of(chosen.places)
     levels = ordered_map(
-        lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]), comparers, linkage.threads
+        lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]),
+        comparers,
+        linkage.threads,
     )
     columns = [rules, *levels]
     where, pattern = distinct_rows(columns)
@@ -224,7 +237,9 @@ def estimate_weights(
     m, matches, steps = maximise(patterns[:, 1:], patterns[:, 0], weighted, u, linkage)
     prior = share_of(matches, linkage)
     fields = [
-        weights_of(comparer, own_m, without_matches(own_u, own_m, prior), prior, frequencies)
+        weights_of(
+            comparer, own_m, without_matches(own_u, own_m, prior), prior, frequencies
+        )
         for comparer, own_m, own_u in zip(comparers, m, u, strict=True)
     ]
     return LinkWeights(fields, prior, matches, steps)
@@ -235,7 +250,8 @@ def largest_rules(candidates: CandidatePairs) -> npt.NDArray[np.uint8]:
     pairs.
     """
     order = sorted(
-        range(len(candidates.reports)), key=lambda rule: (candidates.reports[rule].pairs, -rule)
+        range(len(candidates.reports)),
+        key=lambda rule: (candidates.reports[rule].pairs, -rule),
     )
     found = np.zeros(len(candidates), np.uint8)
     for rule in order:
@@ -246,7 +262,9 @@ def largest_rules(candidates: CandidatePairs) -> npt.NDArray[np.uint8]:
 def share_of(matches: float, linkage: Linkage) -> float:
     """Return the share of matches among all pairs, above 0 and below 1."""
     most = max(1, linkage.all_pairs)
-    return float(np.clip(matches, 0.5 / (most + 1), most - 0.5 / (most + 1)) / (most + 1))
+    return float(
+        np.clip(matches, 0.5 / (most + 1), most - 0.5 / (most + 1)) / (most + 1)
+    )
 
 
 def maximise(
@@ -284,9 +302,12 @@ def maximise(
     expected = [_expected(len(levels)) for levels in u]
     m = [levels.copy() for levels in expected]
     rules = int(groups.max()) + 1 if len(groups) else 0
-    places = [groups.astype(np.int64) * len(own) + patterns[:, f] for f, own in enumerate(u)]
+    places = [
+        groups.astype(np.int64) * len(own) + patterns[:, f] for f, own in enumerate(u)
+    ]
     totals = [
-        _sums(own, counts, (rules, len(levels))) for own, levels in zip(places, u, strict=True)
+        _sums(own, counts, (rules, len(levels)))
+        for own, levels in zip(places, u, strict=True)
     ]
     chance = [_limited(own_u, total) for own_u, total in zip(u, totals, strict=True)]
     others = [own.copy() for own in chance]
@@ -311,7 +332,9 @@ def maximise(
             found.append(weights / weights.sum())
             others[f] = _distribution(totals[f] - sums, PRIOR_PAIRS * chance[f])
         total = float(posterior.sum())
-        change = max(float(np.abs(new - old).max()) for new, old in zip(found, m, strict=True))
+        change = max(
+            float(np.abs(new - old).max()) for new, old in zip(found, m, strict=True)
+        )
         change = max(change, abs(total - matches) / max(1.0, total))
         shares = (np.bincount(groups, posterior, minlength=rules) + 1) / (sizes + 2)
         m = found
@@ -321,7 +344,9 @@ def maximise(
     return m, min(matches, most), step
 
 
-def _sums(places: Int64Array, weights: Float64Array, shape: tuple[int, ...]) -> Float64Array:
+def _sums(
+    places: Int64Array, weights: Float64Array, shape: tuple[int, ...]
+) -> Float64Array:
     """Return the sums of weights by rule (rows) and level, from their places in this matrix."""
     return (
         np.bincount(places, weights, minlength=shape[0] * shape[1])
@@ -356,7 +381,9 @@ def _expected(levels: int) -> Float64Array:
     return found
 
 
-def _ratio(m: Float64Array, u: Float64Array, unordered: int | None = None) -> Float64Array:
+def _ratio(
+    m: Float64Array, u: Float64Array, unordered: int | None = None
+) -> Float64Array:
     """Return m / u, not increasing with the level: levels out of order are pooled; 1 for missing
     values. One level may have no place in the order.
 
@@ -365,7 +392,9 @@ def _ratio(m: Float64Array, u: Float64Array, unordered: int | None = None) -> Fl
     Examples
     --------
     >>> import numpy as np
-    >>> _ratio(np.array([0, 0.8, 0, 0.2]), np.array([0, 0.1, 0.1, 0.8])).round(3).tolist()
+    >>> _ratio(np.array([0, 0.8, 0, 0.2]), np.array([0, 0.1, 0.1, 0.8])).round(
+    ...     3
+    ... ).tolist()
     [1.0, 8.0, 0.222, 0.222]
     """
     if unordered is not None:
@@ -373,7 +402,9 @@ def _ratio(m: Float64Array, u: Float64Array, unordered: int | None = None) -> Fl
         alone = m[unordered] / max(u[unordered], TINY)
         return np.insert(ratio, unordered, np.clip(alone, 1.0, 2.0**LARGEST_WEIGHT))
     pools: list[tuple[float, float, int]] = []
-    for matches, strangers in zip(m[EXACT_LEVEL:].tolist(), u[EXACT_LEVEL:].tolist(), strict=True):
+    for matches, strangers in zip(
+        m[EXACT_LEVEL:].tolist(), u[EXACT_LEVEL:].tolist(), strict=True
+    ):
         pool = matches, max(strangers, 1e-300), 1
         while pools and pools[-1][0] * pool[1] < pool[0] * pools[-1][1]:
             before = pools.pop()
@@ -404,7 +435,9 @@ def with_prior(
     """
     more = prior - weights.prior
     fields = [
-        weights_of(comparer, own.m, without_matches(own.u, own.m, more), prior, frequencies)
+        weights_of(
+            comparer, own.m, without_matches(own.u, own.m, more), prior, frequencies
+        )
         for comparer, own in zip(comparers, weights.fields, strict=True)
     ]
     return LinkWeights(fields, prior, prior * linkage.all_pairs, weights.iterations)
@@ -424,12 +457,22 @@ def weights_of(
     exchanged = EXACT_LEVEL + 1 if comparer.field_levels.exchanged else None
     bits = np.log2(_ratio(m, u, exchanged))
     by_value = None
-    if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
+    if (
+        frequencies
+        and comparer.coded.kind not in ("text", "number")
+        and len(comparer.coded.values)
+    ):
         by_value = bits_of_values(comparer.coded, m[EXACT_LEVEL], u[EXACT_LEVEL], prior)
-        different = bits[EXACT_LEVEL + 1 :] if exchanged is None else bits[exchanged + 1 :]
-        by_value = np.clip(by_value, different[0] if len(different) else 0, LARGEST_WEIGHT)
+        different = (
+            bits[EXACT_LEVEL + 1 :] if exchanged is None else bits[exchanged + 1 :]
+        )
+        by_value = np.clip(
+            by_value, different[0] if len(different) else 0, LARGEST_WEIGHT
+        )
     graded = graded and comparer.coded.kind in GRADED
-    return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)
+    return FieldWeights(
+        comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded
+    )
 
 
 def bits_of_values(coded: CodedField, m: float, u: float, prior: float) -> Float64Array:

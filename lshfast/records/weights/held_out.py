@@ -31,12 +31,18 @@ def held_out_rates(
     comparer = FieldComparer(task.held_out, task.synonyms, task.linkage.threads)
     sure = scores.least + SURE_BITS
     if scores.weights is None:
-        sure = SURE_POINTS * sum(scorer.comparer.coded.field.points for scorer in scores.scorers)
+        sure = SURE_POINTS * sum(
+            scorer.comparer.coded.field.points for scorer in scores.scorers
+        )
     return rates_of(task.linkage, candidates.places, scores.scorers, comparer, sure)
 
 
 def rates_of(
-    linkage: Linkage, places: UInt64Array, scorers: PairScorer, comparer: FieldComparer, sure: float
+    linkage: Linkage,
+    places: UInt64Array,
+    scorers: PairScorer,
+    comparer: FieldComparer,
+    sure: float,
 ) -> RateTable:
     """Estimate the rate of true matches by score from a field that is held out; pairs that score
     `sure` are matches.
@@ -58,7 +64,9 @@ def rates_of(
     return rate_table(scores, found[0], random=found[1], h0=h0, field=name)
 
 
-def differences(comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
+def differences(
+    comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]
+) -> Float64Array:
     """Return how much a field differs: numbers and dates by value, categories by 0 or 1, others by
     edits.
     """

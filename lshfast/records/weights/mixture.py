@@ -43,7 +43,11 @@ from lshfast.records.weights.dependence import (
     telling_fields,
 )
 from lshfast.records.weights.patterns import PairPatterns
-from lshfast.records.weights.relatives import AgreementStates, changed_by_moves, shared_by_relatives
+from lshfast.records.weights.relatives import (
+    AgreementStates,
+    changed_by_moves,
+    shared_by_relatives,
+)
 
 MOST_STEPS = 500
 TOLERANCE = 1e-5  # of the matches, that change from step to step
@@ -124,18 +128,28 @@ class FieldModel:
         first, of_pattern = distinct_rows([*columns, patterns.levels[:, field]])
         level = patterns.levels[first, field]
         states_of_parents = [column[first] for column in columns]
-        given = distinct_rows(states_of_parents)[1] if parents else np.zeros(len(first), np.int64)
+        given = (
+            distinct_rows(states_of_parents)[1]
+            if parents
+            else np.zeros(len(first), np.int64)
+        )
         different = ~close[field][level] & (level != MISSING_LEVEL)
-        changed = np.logical_or.reduce([states == DIFFERENT for states in states_of_parents])
+        changed = np.logical_or.reduce(
+            [states == DIFFERENT for states in states_of_parents]
+        )
         changed = np.broadcast_to(changed, len(first))
         far = MOST_DIFFERENT / max(1, int((~close[field][1:]).sum()))
-        start = np.where(changed & different, np.maximum(far, expected[level]), expected[level])
+        start = np.where(
+            changed & different, np.maximum(far, expected[level]), expected[level]
+        )
         start[level == MISSING_LEVEL] = 1.0
         pairs = sums_by(of_pattern, patterns.counts, len(first))
-        variance = np.bincount(given, sums_by(of_pattern, patterns.variances, len(first)))
-        sampled_weight = np.maximum(1.0, variance / np.maximum(np.bincount(given, pairs), TINY))[
-            given
-        ]
+        variance = np.bincount(
+            given, sums_by(of_pattern, patterns.variances, len(first))
+        )
+        sampled_weight = np.maximum(
+            1.0, variance / np.maximum(np.bincount(given, pairs), TINY)
+        )[given]
         return cls(
             field,
             parents,
@@ -160,10 +174,14 @@ class FieldModel:
         """
         present = self.level != MISSING_LEVEL
         weights = np.where(present, sums + weight * prior, 0.0)
-        totals = np.bincount(self.given, np.where(present, sums, 0.0))[self.given] + weight
+        totals = (
+            np.bincount(self.given, np.where(present, sums, 0.0))[self.given] + weight
+        )
         return np.asarray(np.where(present, weights / totals, 1.0))
 
-    def marginal(self, sums: Float64Array, prior: Float64Array, weight: float) -> Float64Array:
+    def marginal(
+        self, sums: Float64Array, prior: Float64Array, weight: float
+    ) -> Float64Array:
         """Return the distribution of the levels without the parents; 0 for missing values."""
         totals = np.bincount(self.level, sums, minlength=len(prior)) + weight * prior
         totals[MISSING_LEVEL] = 0.0
@@ -178,7 +196,9 @@ class FieldModel:
         joint level.
         """
         strangers = np.maximum(self.pairs - matches, 0.0)
-        return self.marginal(strangers, np.full(len(self.expected), SMOOTHING, np.float64), 1.0)
+        return self.marginal(
+            strangers, np.full(len(self.expected), SMOOTHING, np.float64), 1.0
+        )
 
     def match_levels(self, matches: Float64Array) -> Float64Array:
         """Return the distribution of the levels among matches, from the number of matches of each
@@ -190,7 +210,9 @@ class FieldModel:
         """Set u from the number of matches of each joint level."""
         strangers = np.maximum(self.pairs - matches, 0.0)
         prior = self.stranger_levels(matches)[self.level]
-        self.u = self.distribution(strangers, prior, PRIOR_STRANGERS * self.sampled_weight)
+        self.u = self.distribution(
+            strangers, prior, PRIOR_STRANGERS * self.sampled_weight
+        )
 
     def estimate_matches(self, matches: Float64Array, weighted: Float64Array) -> None:
         """Set m from the number of matches of each joint level: at most half of them differ.
@@ -205,20 +227,26 @@ class FieldModel:
         share = marginal[differ].sum()
         if share > MOST_DIFFERENT:
             factor = np.where(
-                differ, MOST_DIFFERENT / share, (1 - MOST_DIFFERENT) / max(1 - share, TINY)
+                differ,
+                MOST_DIFFERENT / share,
+                (1 - MOST_DIFFERENT) / max(1 - share, TINY),
             )
             marginal = marginal * factor
             matches = matches * factor[self.level]
         changed = (1 - MOST_DIFFERENT) * marginal + MOST_DIFFERENT * unrelated
         prior = np.where(self.changed, changed[self.level], marginal[self.level])
         numbers = np.bincount(self.given, matches)
-        weight = np.maximum(1.0, np.bincount(self.given, weighted) / np.maximum(numbers, TINY))
+        weight = np.maximum(
+            1.0, np.bincount(self.given, weighted) / np.maximum(numbers, TINY)
+        )
         self.m = self.distribution(matches, prior, PRIOR_GIVEN * weight[self.given])
 
     @property
     def logarithm(self) -> Float64Array:
         """The logarithm of the likelihood ratio of each joint level."""
-        return np.asarray(np.log(np.maximum(self.m, TINY)) - np.log(np.maximum(self.u, TINY)))
+        return np.asarray(
+            np.log(np.maximum(self.m, TINY)) - np.log(np.maximum(self.u, TINY))
+        )
 
 
 def expected_levels(close: BoolArray) -> Float64Array:
@@ -297,12 +325,20 @@ def fit_mixture(
     """
     expected = [expected_levels(levels) for levels in close]
     votes = without_doubtful(patterns, close, doubtful)
-    close = [agreeing_levels(patterns, field, levels) for field, levels in enumerate(close)]
+    close = [
+        agreeing_levels(patterns, field, levels) for field, levels in enumerate(close)
+    ]
     edges = dependent_pairs(votes, close, edges, None)
     searched = searched_fields(votes, close, edges)
     states = AgreementStates.of(votes, close, searched)
-    telling = [field for field in telling_fields(patterns, len(close), edges) if field in searched]
-    connected = changed_by_moves(states, telling, shared_by_relatives(states, telling, edges))
+    telling = [
+        field
+        for field in telling_fields(patterns, len(close), edges)
+        if field in searched
+    ]
+    connected = changed_by_moves(
+        states, telling, shared_by_relatives(states, telling, edges)
+    )
     if connected != edges:
         edges = dependent_pairs(votes, close, connected, None)
     edges |= changed_together(votes, close, edges)
@@ -320,7 +356,9 @@ def fit_mixture(
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         more = dependent_pairs(votes, close, edges, mixture.probabilities)
         if more == edges:
-            mixture = maximise(patterns, models, possible, most_matches, TOLERANCE, mixture)
+            mixture = maximise(
+                patterns, models, possible, most_matches, TOLERANCE, mixture
+            )
             mixture.edges = edges
             mixture.searched = searched
             return mixture
@@ -342,7 +380,9 @@ def searched_fields(
     for field in fields:
         levels = patterns.levels[:, field]
         present = patterns.counts[levels != MISSING_LEVEL].sum()
-        chance[field] = patterns.counts[levels == EXACT_LEVEL].sum() / present if present else 1.0
+        chance[field] = (
+            patterns.counts[levels == EXACT_LEVEL].sum() / present if present else 1.0
+        )
     ordered = sorted(fields, key=lambda field: (chance[field], field))
     independent = independent_of(ordered, edges)
     others = [field for field in ordered if field not in independent]
@@ -378,7 +418,9 @@ def network(
     ]
     order = order_of(equal)
     return [
-        FieldModel.of(patterns, close, expected[field], field, parents_of(order, place, edges))
+        FieldModel.of(
+            patterns, close, expected[field], field, parents_of(order, place, edges)
+        )
         for place, field in enumerate(order)
     ]
 
@@ -410,7 +452,9 @@ def possible_matches(
     present = levels != MISSING_LEVEL
     if not telling:
         return np.asarray(
-            np.logical_or.reduce(agrees) if len(agrees) else np.zeros(levels.shape[1], bool)
+            np.logical_or.reduce(agrees)
+            if len(agrees)
+            else np.zeros(levels.shape[1], bool)
         )
     agreeing = independent_fields(
         [agrees[field] & present[field] for field in telling], telling, edges
@@ -442,7 +486,9 @@ def maximise(
     may_match = possible[chosen]
     sampled_weight = part.variances / np.maximum(part.counts, TINY)
     places = [model.of_pattern[chosen] for model in models]
-    probabilities = np.zeros(len(chosen)) if start is None else start.probabilities[chosen]
+    probabilities = (
+        np.zeros(len(chosen)) if start is None else start.probabilities[chosen]
+    )
     converged = False
     step = 0 if start is None else start.steps
     while step < MOST_STEPS and not converged:
@@ -453,11 +499,15 @@ def maximise(
             model.estimate_strangers(sums_by(place, matches, len(model.level)))
             odds += model.logarithm[place]
         previous = probabilities
-        probabilities = np.where(may_match, 1 / (1 + np.exp(-np.clip(odds, -700, 700))), 0.0)
+        probabilities = np.where(
+            may_match, 1 / (1 + np.exp(-np.clip(odds, -700, 700))), 0.0
+        )
         matches = part.matches(probabilities)
         for model, place in zip(models, places, strict=True):
             sums = sums_by(place, matches, len(model.level))
-            model.estimate_matches(sums, sums_by(place, matches * sampled_weight, len(model.level)))
+            model.estimate_matches(
+                sums, sums_by(place, matches * sampled_weight, len(model.level))
+            )
         share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / total)
         change = (part.counts * np.abs(probabilities - previous)).sum()
         converged = change <= tolerance * max(matches.sum(), 1.0)

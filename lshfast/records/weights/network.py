@@ -15,7 +15,12 @@ from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.labels import NO_LABELS, PairLabels
-from lshfast.records.links.scoring import PIECE, FieldScorer, WeightScorer, joined_scores
+from lshfast.records.links.scoring import (
+    PIECE,
+    FieldScorer,
+    WeightScorer,
+    joined_scores,
+)
 from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.dependence import Edge
 from lshfast.records.weights.differing import fit_without_differing
@@ -27,7 +32,12 @@ from lshfast.records.weights.fellegi_sunter import (
     weights_of,
 )
 from lshfast.records.weights.mixture import FieldModel, Mixture
-from lshfast.records.weights.patterns import PairPatterns, count_patterns, levels_of, with_marks
+from lshfast.records.weights.patterns import (
+    PairPatterns,
+    count_patterns,
+    levels_of,
+    with_marks,
+)
 
 # of the values of a field that is decisive
 MOST_REPEATED = 0.01
@@ -107,7 +117,11 @@ class Network:
         return map(WeightScorer, self.comparers, self.weights.fields)
 
     def of_patterns(
-        self, linkage: Linkage, places: UInt64Array, patterns: PairPatterns, least: float
+        self,
+        linkage: Linkage,
+        places: UInt64Array,
+        patterns: PairPatterns,
+        least: float,
     ) -> tuple[Int64Array, Float64Array]:
         """Return the index and score of each candidate above a score, from their patterns."""
         levels = patterns.levels.T
@@ -125,7 +139,9 @@ class Network:
             weights = self.weights.fields[field]
             if field in self.given or weights.value_bits is None:
                 continue
-            equal = np.flatnonzero(levels[field][patterns.candidates[index]] == EXACT_LEVEL)
+            equal = np.flatnonzero(
+                levels[field][patterns.candidates[index]] == EXACT_LEVEL
+            )
             codes = comparer.coded.codes[0][rows[equal]]
             scores[equal] += weights.value_bits[codes] - weights.bits[EXACT_LEVEL]
         is_above = scores >= least
@@ -134,7 +150,11 @@ class Network:
     def _rarest_bits(self, field: int) -> float:
         """Return how much more the rarest value of a field weighs than the mean one."""
         weights = self.weights.fields[field]
-        if field in self.given or weights.value_bits is None or not len(weights.value_bits):
+        if (
+            field in self.given
+            or weights.value_bits is None
+            or not len(weights.value_bits)
+        ):
             return 0.0
         return max(0.0, float(weights.value_bits.max() - weights.bits[EXACT_LEVEL]))
 
@@ -144,7 +164,9 @@ class Network:
         """Return the pairs with at least a score, by their index in `places`, and their scores."""
 
         def scored(start: int) -> tuple[Int64Array, Float64Array]:
-            scores = self.parts(linkage.rows_of(places[start : start + PIECE])).sum(axis=1)
+            scores = self.parts(linkage.rows_of(places[start : start + PIECE])).sum(
+                axis=1
+            )
             index = np.flatnonzero(scores >= least)
             return start + index, scores[index]
 
@@ -162,10 +184,14 @@ class Network:
             if field in self.given:
                 parts[:, field] = self._given_bits(field, levels)
             else:
-                parts[:, field] = self._bits(field, levels[field], comparer.coded.codes[0][rows])
+                parts[:, field] = self._bits(
+                    field, levels[field], comparer.coded.codes[0][rows]
+                )
         return parts
 
-    def _bits(self, field: int, level: Levels, codes: npt.NDArray[np.int32]) -> Float64Array:
+    def _bits(
+        self, field: int, level: Levels, codes: npt.NDArray[np.int32]
+    ) -> Float64Array:
         """Return the weights of a field without parents: equal values that are rare weigh more."""
         weights = self.weights.fields[field]
         bits = weights.bits[level]
@@ -197,7 +223,11 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
     fields = list(linkage.fields.values())
     information = [information_of(linkage, field) for field in fields]
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
-    names = {number for number, field in enumerate(fields) if are_texts(field.kind, field.values)}
+    names = {
+        number
+        for number, field in enumerate(fields)
+        if are_texts(field.kind, field.values)
+    }
     names -= texts
     others = set(range(len(fields))) - texts - names
     if not texts and not names:
@@ -220,7 +250,10 @@ def names_records(coded: CodedField) -> bool:
     """Return whether hardly any value of a field occurs twice in a table."""
     for codes in coded.codes:
         counts = np.bincount(codes[codes >= 0])
-        if counts.sum() < FEWEST_VALUES or counts[counts > 1].sum() > MOST_REPEATED * counts.sum():
+        if (
+            counts.sum() < FEWEST_VALUES
+            or counts[counts > 1].sum() > MOST_REPEATED * counts.sum()
+        ):
             return False
     return True
 
@@ -260,7 +293,9 @@ def learn_network(
     """
     patterns = count_patterns(linkage, comparers, places, sampled)
     if len(labels):
-        patterns = with_marks(patterns, places, labels.places(linkage.sizes[1]), labels.same)
+        patterns = with_marks(
+            patterns, places, labels.places(linkage.sizes[1]), labels.same
+        )
     mixture = fitted_mixture(linkage, comparers, patterns, edges)
     matches = patterns.matches(mixture.probabilities)
     fields: list[FieldWeights] = [None] * len(comparers)  # type: ignore[list-item] # filled below
@@ -279,18 +314,24 @@ def learn_network(
         if model.parents:
             given[field] = GivenWeights.of(model, patterns)
     prior = mixture.share
-    weights = LinkWeights(fields, prior, float(prior * linkage.all_pairs), mixture.steps)
+    weights = LinkWeights(
+        fields, prior, float(prior * linkage.all_pairs), mixture.steps
+    )
     expected = float((patterns.counts * mixture.probabilities).sum())
     among_candidates = float((patterns.counted * mixture.probabilities).sum())
     reached = among_candidates / expected if expected >= 1 else 1.0
     names = [comparer.coded.field.name for comparer in comparers]
-    by_twos = tuple(name for number, name in enumerate(names) if number not in mixture.searched)
+    by_twos = tuple(
+        name for number, name in enumerate(names) if number not in mixture.searched
+    )
     differing = [
         names[number]
         for number in sorted(mixture.differing)
         if not names_records(comparers[number].coded)
     ]
-    return Network(comparers, weights, given, reached, by_twos, tuple(differing)), patterns
+    return Network(
+        comparers, weights, given, reached, by_twos, tuple(differing)
+    ), patterns
 
 
 def fitted_mixture(

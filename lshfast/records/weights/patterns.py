@@ -95,7 +95,10 @@ class PairPatterns:
 
 
 def count_patterns(
-    linkage: Linkage, comparers: Sequence[FieldComparer], places: UInt64Array, sampled: float = 1.0
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    places: UInt64Array,
+    sampled: float = 1.0,
 ) -> PairPatterns:
     """Count the agreement patterns of all pairs, of which those at `places` are candidates.
 
@@ -108,14 +111,20 @@ def count_patterns(
     counts = np.bincount(
         pattern, np.append(np.ones(len(places)), weights), minlength=len(first)
     ).astype(np.float64)
-    variances = np.bincount(pattern[len(places) :], weights**2, minlength=len(first)).astype(
-        np.float64
-    )
+    variances = np.bincount(
+        pattern[len(places) :], weights**2, minlength=len(first)
+    ).astype(np.float64)
     candidates = pattern[: len(places)]
     counted = np.bincount(candidates, minlength=len(first)).astype(np.float64)
     nothing = np.zeros(len(first))
     return PairPatterns(
-        columns[:, first].T.copy(), counts, counted, variances, candidates, nothing, nothing
+        columns[:, first].T.copy(),
+        counts,
+        counted,
+        variances,
+        candidates,
+        nothing,
+        nothing,
     )
 
 
@@ -129,7 +138,9 @@ def with_marks(
     marked_patterns = patterns.candidates[np.searchsorted(places, marked[known])]
     size = len(patterns.counts)
     of_answer = [
-        np.bincount(marked_patterns[same[known] == answer], minlength=size).astype(np.float64)
+        np.bincount(marked_patterns[same[known] == answer], minlength=size).astype(
+            np.float64
+        )
         for answer in (True, False)
     ]
     return replace(patterns, same=of_answer[0], different=of_answer[1])
@@ -153,7 +164,10 @@ def levels_of(comparers: Sequence[FieldComparer], rows: Rows, threads: int) -> L
 
 
 def sampled_pairs(
-    linkage: Linkage, comparers: Sequence[FieldComparer], places: UInt64Array, sampled: float
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    places: UInt64Array,
+    sampled: float,
 ) -> tuple[Levels, Float64Array]:
     """Return the levels of sampled pairs that are no candidates, and how many pairs each of them
     stands for.
@@ -163,7 +177,10 @@ def sampled_pairs(
         return np.zeros((len(comparers), 0), np.uint8), np.zeros(0)
     drawn = [
         ascending(
-            linkage, random_rows(linkage, min(int(SAMPLED_PAIRS * sampled), 4 * linkage.all_pairs))
+            linkage,
+            random_rows(
+                linkage, min(int(SAMPLED_PAIRS * sampled), 4 * linkage.all_pairs)
+            ),
         )
     ]
     rates = [len(drawn[0][0]) / linkage.all_pairs]
@@ -203,11 +220,16 @@ def equal_rows(
     rng = np.random.default_rng([linkage.seed, 7, number])
     codes = [side.astype(np.int64) for side in comparer.coded.codes]
     rows, starts = zip(
-        *(kernels.rows_by_code(side, len(comparer.coded.values)) for side in codes), strict=True
+        *(kernels.rows_by_code(side, len(comparer.coded.values)) for side in codes),
+        strict=True,
     )
     sizes = [np.diff(start) for start in starts]
     single = linkage.b is None
-    pairs = sizes[0] * (sizes[0] - 1) / 2 if single else sizes[0].astype(np.float64) * sizes[1]
+    pairs = (
+        sizes[0] * (sizes[0] - 1) / 2
+        if single
+        else sizes[0].astype(np.float64) * sizes[1]
+    )
     total = float(pairs.sum())
     if not total:
         return (np.zeros(0, np.int64), np.zeros(0, np.int64)), 0.0
@@ -220,4 +242,7 @@ def equal_rows(
     second = (rng.random(drawn) * (sizes[1][values] - single)).astype(np.int64)
     if single:
         second += second >= first
-    return (rows[0][starts[0][values] + first], rows[1][starts[1][values] + second]), total
+    return (
+        rows[0][starts[0][values] + first],
+        rows[1][starts[1][values] + second],
+    ), total

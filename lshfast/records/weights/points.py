@@ -12,7 +12,9 @@ import numpy.typing as npt
 from lshfast._common.types import Float64Array
 from lshfast.records.tables.fields import Field
 
-MISSING_SHARE = 0.5  # of its points, for a field that is missing: neither for nor against a match
+MISSING_SHARE = (
+    0.5  # of its points, for a field that is missing: neither for nor against a match
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class PointsOfField:
         """Return the points for numbers of edits."""
         with np.errstate(invalid="ignore", over="ignore"):
             lost = np.where(
-                np.isinf(edits), np.inf, self.penalty * edits**2 if self.penalty else 0.0
+                np.isinf(edits),
+                np.inf,
+                self.penalty * edits**2 if self.penalty else 0.0,
             )
         return np.maximum(self.full - lost, 0.0)

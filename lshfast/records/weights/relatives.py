@@ -75,7 +75,8 @@ class AgreementStates:
     ) -> AgreementStates:
         """Count the states of some fields; the other fields count as missing."""
         columns = [
-            states_of_levels(close[field])[patterns.levels[:, field]] for field in range(len(close))
+            states_of_levels(close[field])[patterns.levels[:, field]]
+            for field in range(len(close))
         ]
         for field in set(range(len(close))) - set(fields):
             columns[field][:] = ABSENT
@@ -99,7 +100,9 @@ class AgreementStates:
     @cached_property
     def chance(self) -> Float64Array:
         """How often values of each field are equal."""
-        return np.asarray((self.counts @ self.equal) / np.maximum(self.counts @ self.present, TINY))
+        return np.asarray(
+            (self.counts @ self.equal) / np.maximum(self.counts @ self.present, TINY)
+        )
 
     @cached_property
     def bits(self) -> Float64Array:
@@ -115,7 +118,9 @@ class AgreementStates:
             parents = parents_of(order, place, edges)
             parent_state = np.zeros(len(self.counts), np.int64)
             if parents:
-                parent_state = distinct_rows([self.states[:, parent] for parent in parents])[1]
+                parent_state = distinct_rows(
+                    [self.states[:, parent] for parent in parents]
+                )[1]
             joint = distinct_rows([parent_state, self.states[:, field]])[1]
             joint_pairs = np.bincount(joint, self.counts)[joint]
             parent_pairs = np.bincount(parent_state, self.counts)[parent_state]
@@ -126,7 +131,9 @@ class AgreementStates:
         """Return which states are clearly more frequent than expected."""
         error = np.sqrt(expected + self.variances)
         surplus = self.counts - expected
-        return np.asarray((self.counts >= LEAST_LIFT * expected) & (surplus > SIGNIFICANT * error))
+        return np.asarray(
+            (self.counts >= LEAST_LIFT * expected) & (surplus > SIGNIFICANT * error)
+        )
 
     def frequent(self, expected: Float64Array) -> Int64Array:
         """Return the unexpectedly frequent states of FEWEST_PAIRS pairs, greatest surplus first."""
@@ -176,13 +183,18 @@ def next_shared(
             return shared
     for shared, different in candidates:
         identifying = [field for field in telling if field in shared]
-        if are_outnumbered_relatives(states, shared, different, identifying, edges, expected):
+        if are_outnumbered_relatives(
+            states, shared, different, identifying, edges, expected
+        ):
             return shared
     return None
 
 
 def shared_fields(
-    states: AgreementStates, telling: Sequence[int], edges: set[Edge], expected: Float64Array
+    states: AgreementStates,
+    telling: Sequence[int],
+    edges: set[Edge],
+    expected: Float64Array,
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the fields in which a frequent state agrees beyond chance, and those that differ."""
     for row in states.frequent(expected).tolist():
@@ -190,7 +202,11 @@ def shared_fields(
         different = [field for field in telling if states.different[row, field]]
         if not different or edges_among(equal) <= edges:
             continue
-        shared = [field for field in equal if agrees_beyond_chance(states, field, equal, different)]
+        shared = [
+            field
+            for field in equal
+            if agrees_beyond_chance(states, field, equal, different)
+        ]
         if not edges_among(shared) <= edges:
             yield shared, different
 
@@ -224,7 +240,9 @@ def are_relatives(
     number = states.number(alike & states.all_different(different))
     comparable = comparable_pairs(states, alike, different)
     if len(independent_of(different, edges | edges_among(shared))) > 1:
-        return bool(number >= MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5)
+        return bool(
+            number >= MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5
+        )
     if number < NEARLY_ALL * comparable:
         return False
     matches = states.number(alike & states.all_equal(different))
@@ -271,7 +289,9 @@ def are_beyond_chance(
     return bool(states.number(pairs) > least)
 
 
-def comparable_pairs(states: AgreementStates, alike: BoolArray, different: Sequence[int]) -> float:
+def comparable_pairs(
+    states: AgreementStates, alike: BoolArray, different: Sequence[int]
+) -> float:
     """Return the pairs of some states that have values in all of some fields."""
     return states.number(alike & states.present[:, list(different)].all(axis=1))
 
@@ -292,7 +312,10 @@ def changed_by_moves(
             continue
         identifying = independent_of(equal, edges)
         changing = independent_of(different, edges)
-        if len(identifying) < 2 or states.bits[identifying].sum() <= states.bits[changing].sum():
+        if (
+            len(identifying) < 2
+            or states.bits[identifying].sum() <= states.bits[changing].sum()
+        ):
             continue
         alike = states.all_equal(equal) & states.present[:, different].all(axis=1)
         surplus = states.counts - expected

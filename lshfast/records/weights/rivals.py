@@ -78,7 +78,9 @@ class PairsBetween:
         mutual = np.flatnonzero(self._greatest_of_rivals(scores)[1])
         return mutual[np.argsort(-scores[mutual], kind="stable")][:count]
 
-    def _greatest_of_rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
+    def _greatest_of_rivals(
+        self, scores: Float64Array
+    ) -> tuple[Float64Array, BoolArray]:
         """Return for each pair the greatest score of its rivals, and whether it is the best.
 
         The score is -inf if there is no rival. Only the records that have one link count. Of
@@ -93,11 +95,15 @@ class PairsBetween:
             place = np.full(size, -1, np.int64)
             np.maximum.at(best, rows, scores)
             firsts = np.flatnonzero(scores == best[rows])[::-1]
-            place[rows[firsts]] = firsts  # of repeated assignments the last stays: the first pair's
+            place[rows[firsts]] = (
+                firsts  # of repeated assignments the last stays: the first pair's
+            )
             is_first = place[rows] == np.arange(len(rows), dtype=np.int64)
             later = np.flatnonzero(~is_first)
             np.maximum.at(second, rows[later], scores[later])
-            greatest = np.maximum(greatest, np.where(is_first, second[rows], best[rows]))
+            greatest = np.maximum(
+                greatest, np.where(is_first, second[rows], best[rows])
+            )
             is_best &= is_first
         return greatest, is_best
 
@@ -216,7 +222,8 @@ def records_by_rivals(best: Float64Array, rivals: Float64Array) -> int:
         return 0
     limits = np.quantile(rivals, QUANTILES)
     shares = [
-        1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)
+        1 - (best < limit).mean() / part
+        for limit, part in zip(limits, QUANTILES, strict=True)
     ]
     return int(max(0.0, float(np.median(shares))) * len(best))
 

@@ -50,13 +50,31 @@ ON_EMPTY = {
     "query(1, 0)": lambda i: i.query(1, 0),
 }
 ARGUMENTS = (
-    *(("m", 0), ("m", 1), ("m", 2.5), ("m", "a"), ("ef_construction", 0), ("ef_construction", 2.5), ("m0", 0)),
-    *(("m0", 2.5), ("seed", -1), ("seed", "a"), ("seed", 2.0), ("reversed_edges", 5), ("seed", None)),
+    *(
+        ("m", 0),
+        ("m", 1),
+        ("m", 2.5),
+        ("m", "a"),
+        ("ef_construction", 0),
+        ("ef_construction", 2.5),
+        ("m0", 0),
+    ),
+    *(
+        ("m0", 2.5),
+        ("seed", -1),
+        ("seed", "a"),
+        ("seed", 2.0),
+        ("reversed_edges", 5),
+        ("seed", None),
+    ),
 )
 
 
 ON_NEW = {
-    "by name": lambda i: (i.insert(key="a", new_point=1.0, ef=5, level=2), i.query(query_point=1.5, k=1, ef=3)),
+    "by name": lambda i: (
+        i.insert(key="a", new_point=1.0, ef=5, level=2),
+        i.query(query_point=1.5, k=1, ef=3),
+    ),
     **each("empty, {}", ON_EMPTY)(lambda i, call: call(i)),
     "hash": lambda i: hash(i),
     "a key without a hash": lambda i: i.insert([], 1.0),
@@ -65,21 +83,68 @@ ON_NEW = {
 }
 ON_FILLED = {
     "the usual": state,
-    "without a key": lambda i: [attempt(call, "q") for call in (i.remove, i.pop, i.__getitem__, i.__delitem__)],
-    "order": lambda i: (put(i, k3=4.4), list(i), list(i.keys()), list(i.reversed()), i.query(4.4, 1)),
-    "iterators": lambda i: (next(i.keys()), next(i.values()), next(i.items()), next(iter(i)), next(i.reversed())),
+    "without a key": lambda i: [
+        attempt(call, "q") for call in (i.remove, i.pop, i.__getitem__, i.__delitem__)
+    ],
+    "order": lambda i: (
+        put(i, k3=4.4),
+        list(i),
+        list(i.keys()),
+        list(i.reversed()),
+        i.query(4.4, 1),
+    ),
+    "iterators": lambda i: (
+        next(i.keys()),
+        next(i.values()),
+        next(i.items()),
+        next(iter(i)),
+        next(i.reversed()),
+    ),
     "reversed": lambda i: reversed(i),
     "replaced": lambda i: (put(i, **{f"k{n}": 50.0 - n for n in range(12)}), state(i)),
-    "removed, hard": lambda i: (i.remove("k3", hard=True), i.remove("k7", hard=True, ef=5), state(i)),
-    "all removed, hard": lambda i: ([i.remove(f"k{n}", hard=True) for n in range(12)], len(i), attempt(i.query, 1.0)),
-    "pop": lambda i: (i.pop("k3"), i.pop("k4", hard=True), i.pop("k3", 5), attempt(i.pop, "k3", None), state(i)),
-    "popitem": lambda i: (i.popitem(), i.popitem(last=False), i.popitem(hard=True), i.popitem(False, True), state(i)),
-    "setdefault": lambda i: (i.setdefault("k3", 9.0), attempt(i.setdefault, "q", None), state(i)),
+    "removed, hard": lambda i: (
+        i.remove("k3", hard=True),
+        i.remove("k7", hard=True, ef=5),
+        state(i),
+    ),
+    "all removed, hard": lambda i: (
+        [i.remove(f"k{n}", hard=True) for n in range(12)],
+        len(i),
+        attempt(i.query, 1.0),
+    ),
+    "pop": lambda i: (
+        i.pop("k3"),
+        i.pop("k4", hard=True),
+        i.pop("k3", 5),
+        attempt(i.pop, "k3", None),
+        state(i),
+    ),
+    "popitem": lambda i: (
+        i.popitem(),
+        i.popitem(last=False),
+        i.popitem(hard=True),
+        i.popitem(False, True),
+        state(i),
+    ),
+    "setdefault": lambda i: (
+        i.setdefault("k3", 9.0),
+        attempt(i.setdefault, "q", None),
+        state(i),
+    ),
     "setdefault of a new key": lambda i: i.setdefault("new", 9.0),
-    "clear": lambda i: (i.clear(), len(i), attempt(i.query, 1.0), put(i, a=2.0), i.query(1.0)),
+    "clear": lambda i: (
+        i.clear(),
+        len(i),
+        attempt(i.query, 1.0),
+        put(i, a=2.0),
+        i.query(1.0),
+    ),
     "a distance that fails": lambda i: i.insert("q", None),
     "a distance of NaN": lambda i: (i.insert("q", float("nan")), "q" in i),
-    "k": lambda i: [i.query(5, k) for k in (0, 1)] + [len(found) for found in (i.query(5, 100), i.query(5))],
+    "k": lambda i: (
+        [i.query(5, k) for k in (0, 1)]
+        + [len(found) for found in (i.query(5, 100), i.query(5))]
+    ),
     "k of None": lambda i: len(i.query(5, k=None, ef=1)),
     "k of a float": lambda i: i.query(5.1, 2.0),
     "k above ef": lambda i: len(i.query(5.1, k=10, ef=5)),
@@ -87,30 +152,61 @@ ON_FILLED = {
     "ef 0": lambda i: i.query(5.1, 1, 0),
     **each("ef {}, inserted", (0, 2.5))(lambda i, ef: i.insert("q", 1.0, ef=ef)),
     **each("level {}", (-1, 2.5))(lambda i, level: i.insert("q", 1.0, level=level)),
-    "level": lambda i: ([i.insert(f"q{n}", 20.0 + n, level=n) for n in (0, 1, 9)], i.query(24.0, 3)),
+    "level": lambda i: (
+        [i.insert(f"q{n}", 20.0 + n, level=n) for n in (0, 1, 9)],
+        i.query(24.0, 3),
+    ),
     "copy.copy": lambda i: (put(copy.copy(i), q=1.0), "q" in i),
 }
 ON_REMOVED = {
     "removed, added again": lambda i: (put(i, k3=77.0), state(i)),
-    "removed, then hard": lambda i: (i.remove("k3", hard=True), attempt(i.remove, "k3"), state(i)),
+    "removed, then hard": lambda i: (
+        i.remove("k3", hard=True),
+        attempt(i.remove, "k3"),
+        state(i),
+    ),
     "cleaned": lambda i: (i.clean(), attempt(i.remove, "k3"), state(i)),
     "cleaned, ef": lambda i: (i.clean(ef=3), state(i)),
 }
 CONSTRUCTED = {
-    "defaults": lambda ds: (i := ds.HNSW(far), i.insert("a", 1.0), put(i, c=9.0), i.query(2.5)),
-    "by place": lambda ds: (i := ds.HNSW(far, 4, 20, 8, 3, True), put(i, a=1.0), i.query(0.5, 1, 5)),
+    "defaults": lambda ds: (
+        i := ds.HNSW(far),
+        i.insert("a", 1.0),
+        put(i, c=9.0),
+        i.query(2.5),
+    ),
+    "by place": lambda ds: (
+        i := ds.HNSW(far, 4, 20, 8, 3, True),
+        put(i, a=1.0),
+        i.query(0.5, 1, 5),
+    ),
     **each("{0[0]} {0[1]!r}", ARGUMENTS)(
-        lambda ds, named: (i := ds.HNSW(far, **{"seed": 1, named[0]: named[1]}), put(i, a=1.0, b=2.0), i.query(0))
+        lambda ds, named: (
+            i := ds.HNSW(far, **{"seed": 1, named[0]: named[1]}),
+            put(i, a=1.0, b=2.0),
+            i.query(0),
+        )
     ),
     "a distance that cannot be called": lambda ds: ds.HNSW(5),
-    "copy of a subclass": lambda ds: type(type("Mine", (ds.HNSW,), {})(far).copy()).__name__,
+    "copy of a subclass": lambda ds: (
+        type(type("Mine", (ds.HNSW,), {})(far).copy()).__name__
+    ),
 }
 
 
 class Graph:
     @given(new)
     def empty(i):
-        yield len(i), bool(i), list(i), "a" in i, i.get("a"), i.get("a", 1), i.pop("a", 2), i.clean()
+        yield (
+            len(i),
+            bool(i),
+            list(i),
+            "a" in i,
+            i.get("a"),
+            i.get("a", 1),
+            i.pop("a", 2),
+            i.clean(),
+        )
         yield i.query(1.0)
 
     @given(new)
@@ -119,7 +215,10 @@ class Graph:
         return len(i.query(1.0)), None in i
 
     def vectors(ds):
-        i, p = ds.HNSW(lambda x, y: np.linalg.norm(x - y), seed=1), np.arange(30.0).reshape(10, 3)
+        i, p = (
+            ds.HNSW(lambda x, y: np.linalg.norm(x - y), seed=1),
+            np.arange(30.0).reshape(10, 3),
+        )
         i.update(dict(enumerate(p)))
         return [key for key, _ in i.query(p[4], 3)], i[4], list(i.values())[9]
 
@@ -136,7 +235,12 @@ class Graph:
 
     @given(filled)
     def all_removed(i):
-        yield [i.remove(f"k{n}") for n in range(12)], len(i), attempt(i.query, 1.0), attempt(i.remove, "k1")
+        yield (
+            [i.remove(f"k{n}") for n in range(12)],
+            len(i),
+            attempt(i.query, 1.0),
+            attempt(i.remove, "k1"),
+        )
         i["a"] = 5.0
         yield list(i), i.query(1.0)
 
@@ -146,7 +250,12 @@ class Graph:
 
     def merge(ds):
         i, j = removed(ds), ds.HNSW(far, seed=2)
-        return j.update({"k1": 70.0, "q": 80.0}), list(i.merge(j).items()), len(i), len(j)
+        return (
+            j.update({"k1": 70.0, "q": 80.0}),
+            list(i.merge(j).items()),
+            len(i),
+            len(j),
+        )
 
     @given(filled)
     def copy(i):
@@ -157,7 +266,13 @@ class Graph:
 
     def equal(ds):
         i, j = filled(ds), filled(ds)
-        yield i == copy.deepcopy(i), i == 5, i != i.copy(), i == dict(i), i == ds.HNSW(far, seed=2)
+        yield (
+            i == copy.deepcopy(i),
+            i == 5,
+            i != i.copy(),
+            i == dict(i),
+            i == ds.HNSW(far, seed=2),
+        )
         j["k3"] = 8.0
         yield i == j, ds.HNSW(far, m=5, seed=1) == ds.HNSW(far, m=4, seed=1)
 
@@ -174,4 +289,12 @@ class Graph:
         return i.copy().label
 
 
-GROUPS = {"HNSW": (CONSTRUCTED, given(new)(ON_NEW), given(filled)(ON_FILLED), given(removed)(ON_REMOVED), Graph)}
+GROUPS = {
+    "HNSW": (
+        CONSTRUCTED,
+        given(new)(ON_NEW),
+        given(filled)(ON_FILLED),
+        given(removed)(ON_REMOVED),
+        Graph,
+    )
+}

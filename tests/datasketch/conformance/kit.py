@@ -48,8 +48,12 @@ class Outcome:
         return self.errors[0] if self.errors else ""
 
     def __str__(self) -> str:
-        parts = [show(value) for value in self.values] + [f"warns {name}" for name in dict.fromkeys(self.warned)]
-        return "; ".join(parts + ([f"raises {self.error} ({self.said})"] if self.error else []))
+        parts = [show(value) for value in self.values] + [
+            f"warns {name}" for name in dict.fromkeys(self.warned)
+        ]
+        return "; ".join(
+            parts + ([f"raises {self.error} ({self.said})"] if self.error else [])
+        )
 
 
 def kinds(error: BaseException) -> tuple[str, ...]:
@@ -61,7 +65,11 @@ def kinds(error: BaseException) -> tuple[str, ...]:
         "_pickle": "pickle.",
         "redis.exceptions": "redis.",
     }
-    return tuple(public[kind.__module__] + kind.__name__ for kind in type(error).__mro__ if kind.__module__ in public)
+    return tuple(
+        public[kind.__module__] + kind.__name__
+        for kind in type(error).__mro__
+        if kind.__module__ in public
+    )
 
 
 def attempt(call: Any, *args: Any, **options: Any) -> Any:
@@ -79,13 +87,23 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.integer):
         return ("int", int(value))
     if isinstance(value, np.ndarray):
-        return ("ndarray", value.dtype.name, value.shape, tuple(map(plain, value.reshape(-1).tolist())))
+        return (
+            "ndarray",
+            value.dtype.name,
+            value.shape,
+            tuple(map(plain, value.reshape(-1).tolist())),
+        )
     if isinstance(value, list | tuple):
         return (type(value).__name__, *map(plain, value))
     if isinstance(value, set | frozenset):
         return (type(value).__name__, *sorted(map(plain, value), key=repr))
     if isinstance(value, dict):
-        return ("dict", *sorted(((plain(key), plain(item)) for key, item in value.items()), key=repr))
+        return (
+            "dict",
+            *sorted(
+                ((plain(key), plain(item)) for key, item in value.items()), key=repr
+            ),
+        )
     if isinstance(value, bytes | bytearray):
         return (type(value).__name__, bytes(value))
     if value is None or isinstance(value, bool | int | str | np.generic):
@@ -107,7 +125,9 @@ def same(peer: Any, ours: Any) -> bool:
     if isinstance(peer, tuple) and isinstance(ours, tuple):
         return len(peer) == len(ours) and all(map(same, peer, ours))
     if isinstance(peer, float) and isinstance(ours, float):
-        return math.isclose(peer, ours, rel_tol=1e-12, abs_tol=1e-15) or (math.isnan(peer) and math.isnan(ours))
+        return math.isclose(peer, ours, rel_tol=1e-12, abs_tol=1e-15) or (
+            math.isnan(peer) and math.isnan(ours)
+        )
     return type(peer) is type(ours) and bool(peer == ours)
 
 
@@ -124,7 +144,9 @@ def half(data: Any) -> int:
 class Library:
     """The library under test: its public names, and objects that many cases begin with, each made when it is used."""
 
-    def __init__(self, package: ModuleType, config: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, package: ModuleType, config: dict[str, Any] | None = None
+    ) -> None:
         self.package = package
         self.config = config
 
@@ -134,7 +156,14 @@ class Library:
     def sketch(self, words: str | range, num_perm: int = 128, **options: Any) -> Any:
         """Return a MinHash of words, or of numbers as words."""
         minhash = self.MinHash(num_perm, **options)
-        minhash.update_batch([word.encode() for word in (words.split() if isinstance(words, str) else map(str, words))])
+        minhash.update_batch(
+            [
+                word.encode()
+                for word in (
+                    words.split() if isinstance(words, str) else map(str, words)
+                )
+            ]
+        )
         return minhash
 
     def lean(self, words: str | range, num_perm: int = 128, **options: Any) -> Any:
@@ -177,7 +206,10 @@ class Library:
     @cached_property
     def entries(self) -> Any:
         """Entries for an ensemble: the numbers from 0 as sets of 5 to 320."""
-        return [(f"s{size}", self.sketch(range(size), 64), size) for size in (5, 10, 20, 40, 80, 160, 320)]
+        return [
+            (f"s{size}", self.sketch(range(size), 64), size)
+            for size in (5, 10, 20, 40, 80, 160, 320)
+        ]
 
     @cached_property
     def bloom(self) -> Any:
@@ -197,13 +229,20 @@ def each(name: str, *axes: Iterable[Any]) -> Callable[[Function], dict[str, Func
 
     def decorate(function: Function) -> dict[str, Function]:
         parameters = list(inspect.signature(function).parameters)[-len(axes) :]
-        labelled = [axis.items() if isinstance(axis, dict) else [(value, value) for value in axis] for axis in axes]
+        labelled = [
+            axis.items()
+            if isinstance(axis, dict)
+            else [(value, value) for value in axis]
+            for axis in axes
+        ]
         found: dict[str, Function] = {}
         for choice in itertools.product(*labelled):
             label = name.format(*(label for label, _ in choice))
             assert label not in found, label
             values = (value for _, value in choice)
-            found[label] = functools.partial(function, **dict(zip(parameters, values, strict=True)))
+            found[label] = functools.partial(
+                function, **dict(zip(parameters, values, strict=True))
+            )
         return found
 
     return decorate
@@ -216,7 +255,11 @@ def members(part: dict[str, Function] | type) -> Iterator[tuple[str, Function]]:
         return
     for name, member in vars(part).items():
         if not name.startswith("_"):
-            yield from member.items() if isinstance(member, dict) else [(name.replace("_", " "), member)]
+            yield from (
+                member.items()
+                if isinstance(member, dict)
+                else [(name.replace("_", " "), member)]
+            )
 
 
 def given(make: Function) -> Callable[[Any], Any]:
@@ -238,7 +281,9 @@ def given(make: Function) -> Callable[[Any], Any]:
 def cases(*modules: ModuleType) -> dict[str, Function]:
     """Return the cases of modules as "group | name"."""
     found: dict[str, Function] = {}
-    for group, parts in (entry for module in modules for entry in module.GROUPS.items()):
+    for group, parts in (
+        entry for module in modules for entry in module.GROUPS.items()
+    ):
         for name, function in itertools.chain.from_iterable(map(members, parts)):
             assert f"{group} | {name}" not in found, name
             found[f"{group} | {name}"] = function
@@ -254,7 +299,9 @@ def values_of(function: Function, library: Library) -> Iterator[Any]:
         yield asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
-def run(package: ModuleType, case: Function, config: dict[str, Any] | None = None) -> Outcome:
+def run(
+    package: ModuleType, case: Function, config: dict[str, Any] | None = None
+) -> Outcome:
     """Run a case and return what came out."""
     values: list[Any] = []
     errors: tuple[str, ...] = ()
@@ -266,7 +313,11 @@ def run(package: ModuleType, case: Function, config: dict[str, Any] | None = Non
                 values.append(plain(value))  # now: the case may change it afterwards
         except Exception as raised:
             errors, said = kinds(raised), " ".join(str(raised).split())
-    warned = tuple(warning.category.__name__ for warning in caught if warning.category is not ResourceWarning)
+    warned = tuple(
+        warning.category.__name__
+        for warning in caught
+        if warning.category is not ResourceWarning
+    )
     return Outcome(tuple(values), warned, errors, said)
 
 
@@ -275,7 +326,9 @@ def difference(peer: Outcome, ours: Outcome) -> str:
     for place, (theirs, mine) in enumerate(zip(peer.values, ours.values, strict=False)):
         if not same(theirs, mine):
             return f"value {place}: {show(theirs)} there, {show(mine)} here"
-    if len(peer.values) != len(ours.values) or (peer.error not in ours.errors if peer.error else ours.error):
+    if len(peer.values) != len(ours.values) or (
+        peer.error not in ours.errors if peer.error else ours.error
+    ):
         return f"there: {peer}\n here: {ours}"
     return (
         ""

@@ -128,32 +128,56 @@ HASH_FUNCTIONS = each("{} of {}", ("sha1_hash32", "sha1_hash64"), DATA)(
 )
 NEW = {
     "no arguments": lambda ds: ds.MinHash(),
-    "all by place": lambda ds: ds.MinHash(16, 2, "disable", half, None, None, None, "affine64"),
-    **each("num_perm {!r}", (1, 0, -1, "8", 8.0, 2.5, None, 2**32 + 1, np.int64(8)))(lambda ds, n: ds.MinHash(n)),
-    "num_perm True": lambda ds: len(ds.MinHash(True)),
-    **each("permutations of seed {!r}, {}", (0, 1, 42, 2**32 - 1, np.int64(7)), SCHEMES)(
-        lambda ds, seed, scheme: ds.MinHash(9, seed, scheme=scheme).permutations
+    "all by place": lambda ds: ds.MinHash(
+        16, 2, "disable", half, None, None, None, "affine64"
     ),
-    **each("seed {!r}", (-1, 2**32, 1.5, "a", True))(lambda ds, seed: ds.MinHash(4, seed)),
+    **each("num_perm {!r}", (1, 0, -1, "8", 8.0, 2.5, None, 2**32 + 1, np.int64(8)))(
+        lambda ds, n: ds.MinHash(n)
+    ),
+    "num_perm True": lambda ds: len(ds.MinHash(True)),
+    **each(
+        "permutations of seed {!r}, {}", (0, 1, 42, 2**32 - 1, np.int64(7)), SCHEMES
+    )(lambda ds, seed, scheme: ds.MinHash(9, seed, scheme=scheme).permutations),
+    **each("seed {!r}", (-1, 2**32, 1.5, "a", True))(
+        lambda ds, seed: ds.MinHash(4, seed)
+    ),
     "seed None": lambda ds: ds.MinHash(4, None).seed,
     "seed a list": lambda ds: ds.MinHash(4, [1, 2]).permutations,
-    **each("scheme {!r}", ("affine32", "nope", "", 1, b"legacy"))(lambda ds, name: ds.MinHash(4, scheme=name)),
-    **each("scheme {}", ("classic", "fast"))(lambda ds, name: ds.MinHash(4, scheme=name).scheme),
+    **each("scheme {!r}", ("affine32", "nope", "", 1, b"legacy"))(
+        lambda ds, name: ds.MinHash(4, scheme=name)
+    ),
+    **each("scheme {}", ("classic", "fast"))(
+        lambda ds, name: ds.MinHash(4, scheme=name).scheme
+    ),
     **each("hashfunc {}", {"1": 1, "sha1": "sha1", "half": half, "hash": hash})(
         lambda ds, function: ds.MinHash(4, hashfunc=function)
     ),
     "hashobj warns": lambda ds: ds.MinHash(4, hashobj=object()),
     "gpu, another word": lambda ds: ds.MinHash(4, gpu_mode="sometimes"),
     "unknown argument": lambda ds: ds.MinHash(4, colour=1),
-    "gpu disable and detect": lambda ds: (m := ds.MinHash(4, gpu_mode="detect"), m.update_batch([b"x"])),
-    "gpu always nothing to do": lambda ds: (m := ds.MinHash(4, gpu_mode="always"), m.update_batch([])),
+    "gpu disable and detect": lambda ds: (
+        m := ds.MinHash(4, gpu_mode="detect"),
+        m.update_batch([b"x"]),
+    ),
+    "gpu always nothing to do": lambda ds: (
+        m := ds.MinHash(4, gpu_mode="always"),
+        m.update_batch([]),
+    ),
 }
 
 
 class New:
     def its_attributes(ds):
         m = ds.MinHash(8)
-        return m.num_perm, m.seed, m.scheme, m.hashfunc(b"a"), len(m), m.permutations, m.hashvalues
+        return (
+            m.num_perm,
+            m.seed,
+            m.scheme,
+            m.hashfunc(b"a"),
+            len(m),
+            m.permutations,
+            m.hashvalues,
+        )
 
     def gpu_always_without_one(ds):
         m = ds.MinHash(4, gpu_mode="always")
@@ -163,14 +187,30 @@ class New:
 
 FROM_VALUES = {
     "without a scheme": lambda ds: ds.MinHash(hashvalues=[1, 2, 3]),
-    "permutations without a scheme": lambda ds: ds.MinHash(4, permutations=ds.MinHash(4).permutations),
-    **each("{1}, {0}", SCHEMES, VALUES)(lambda ds, scheme, values: ds.MinHash(hashvalues=values, scheme=scheme)),
-    "two dimensions": lambda ds: ds.MinHash(hashvalues=[[1, 2], [3, 4]], scheme="affine32"),
-    "num_perm is ignored": lambda ds: ds.MinHash(128, hashvalues=[1, 2], scheme="affine32"),
-    "permutations with an even a": lambda ds: ds.MinHash(2, permutations=([2, 3], [0, 0]), scheme="affine64"),
-    "permutations out of range": lambda ds: ds.MinHash(1, permutations=([2**32 + 1], [0]), scheme="affine32"),
-    "permutations of one row": lambda ds: ds.MinHash(2, permutations=([1, 3],), scheme="affine32"),
-    "permutations a number": lambda ds: ds.MinHash(2, permutations=3, scheme="affine32"),
+    "permutations without a scheme": lambda ds: ds.MinHash(
+        4, permutations=ds.MinHash(4).permutations
+    ),
+    **each("{1}, {0}", SCHEMES, VALUES)(
+        lambda ds, scheme, values: ds.MinHash(hashvalues=values, scheme=scheme)
+    ),
+    "two dimensions": lambda ds: ds.MinHash(
+        hashvalues=[[1, 2], [3, 4]], scheme="affine32"
+    ),
+    "num_perm is ignored": lambda ds: ds.MinHash(
+        128, hashvalues=[1, 2], scheme="affine32"
+    ),
+    "permutations with an even a": lambda ds: ds.MinHash(
+        2, permutations=([2, 3], [0, 0]), scheme="affine64"
+    ),
+    "permutations out of range": lambda ds: ds.MinHash(
+        1, permutations=([2**32 + 1], [0]), scheme="affine32"
+    ),
+    "permutations of one row": lambda ds: ds.MinHash(
+        2, permutations=([1, 3],), scheme="affine32"
+    ),
+    "permutations a number": lambda ds: ds.MinHash(
+        2, permutations=3, scheme="affine32"
+    ),
 }
 
 
@@ -179,7 +219,9 @@ class FromValues:
         return ds.MinHash(3, permutations=ds.MinHash(4).permutations, scheme="affine32")
 
     def permutations_of_64_bits(ds):
-        return ds.MinHash(1, permutations=([2**40 + 1], [2**63]), scheme="affine64").permutations
+        return ds.MinHash(
+            1, permutations=([2**40 + 1], [2**63]), scheme="affine64"
+        ).permutations
 
     def values_are_copied(ds):
         a = np.array([1, 2], np.uint32)
@@ -189,7 +231,9 @@ class FromValues:
 
     def values_and_permutations(ds):
         a = ds.sketch("x y", 8)
-        b = ds.MinHash(hashvalues=a.hashvalues, permutations=a.permutations, scheme=a.scheme)
+        b = ds.MinHash(
+            hashvalues=a.hashvalues, permutations=a.permutations, scheme=a.scheme
+        )
         return b == a, a.update(b"z"), b.update(b"z"), a == b, b
 
     def permutations_as_lists(ds):
@@ -203,16 +247,28 @@ class FromValues:
 
 
 UPDATE = {
-    **each("update_batch({})", BATCHES)(lambda ds, tokens: (m := ds.MinHash(4), m.update_batch(tokens()))),
+    **each("update_batch({})", BATCHES)(
+        lambda ds, tokens: (m := ds.MinHash(4), m.update_batch(tokens()))
+    ),
     "update without anything": lambda ds: ds.MinHash(4).update(),
-    "a batch that fails changes nothing": lambda ds: (m := ds.sketch("x", 8), attempt(m.update_batch, [b"a", "b"])),
+    "a batch that fails changes nothing": lambda ds: (
+        m := ds.sketch("x", 8),
+        attempt(m.update_batch, [b"a", "b"]),
+    ),
 }
 
 
 class Update:
     @each(
         "values, {1}, {0[0]} slots, seed {0[1]}",
-        ((1, 1, 3), (7, 5, 1), (16, 1, 40), (128, 1, 200), (130, 42, 33), (256, 0, 500)),
+        (
+            (1, 1, 3),
+            (7, 5, 1),
+            (16, 1, 40),
+            (128, 1, 200),
+            (130, 42, 33),
+            (256, 0, 500),
+        ),
         SCHEMES,
     )
     def values(ds, sizes, scheme):
@@ -272,10 +328,16 @@ class Update:
 
 HASHFUNC = {
     **each("{1}, {0}", SCHEMES, HASHES)(
-        lambda ds, scheme, value: (m := ds.MinHash(4, hashfunc=number, scheme=scheme), m.update(value))
+        lambda ds, scheme, value: (
+            m := ds.MinHash(4, hashfunc=number, scheme=scheme),
+            m.update(value),
+        )
     ),
     **each("a batch with {1}, {0}", SCHEMES, WRONG_HASHES)(
-        lambda ds, scheme, value: (m := ds.MinHash(4, hashfunc=number, scheme=scheme), m.update_batch([1, value]))
+        lambda ds, scheme, value: (
+            m := ds.MinHash(4, hashfunc=number, scheme=scheme),
+            m.update_batch([1, value]),
+        )
     ),
     "a float": lambda ds: (m := ds.MinHash(4, hashfunc=number), m.update(1.5)),
     "it raises": lambda ds: ds.MinHash(4, hashfunc=lambda data: 1 // 0).update(b"a"),
@@ -287,7 +349,12 @@ class Hashfunc:
     @each("a batch of numbers, {}", SCHEMES)
     def numbers(ds, scheme):
         m, n = (ds.MinHash(8, hashfunc=number, scheme=scheme) for _ in range(2))
-        return m.update_batch(range(1000)), m, [n.update(x) for x in range(1000)], m == n
+        return (
+            m.update_batch(range(1000)),
+            m,
+            [n.update(x) for x in range(1000)],
+            m == n,
+        )
 
     def of_16_bits(ds):
         m = ds.MinHash(8, hashfunc=half)
@@ -303,28 +370,48 @@ COMPARED = {
     "jaccard of two empty": lambda ds: ds.MinHash(4).jaccard(ds.MinHash(4)),
     **each("jaccard of {}", OTHERS)(lambda ds, other: ds.MinHash(8).jaccard(other(ds))),
     **each("merge of {}", OTHERS)(lambda ds, other: ds.MinHash(8).merge(other(ds))),
-    "jaccard of a b-bit sketch": lambda ds: ds.sketch("a", 8).jaccard(ds.bBitMinHash(ds.sketch("a", 8), 32)),
-    "merge of a b-bit sketch": lambda ds: ds.sketch("a", 8).merge(ds.bBitMinHash(ds.sketch("a", 8), 8)),
+    "jaccard of a b-bit sketch": lambda ds: ds.sketch("a", 8).jaccard(
+        ds.bBitMinHash(ds.sketch("a", 8), 32)
+    ),
+    "merge of a b-bit sketch": lambda ds: ds.sketch("a", 8).merge(
+        ds.bBitMinHash(ds.sketch("a", 8), 8)
+    ),
     "jaccard of nothing": lambda ds: ds.MinHash(8).jaccard(),
     **each("count, {}", SCHEMES)(
-        lambda ds, scheme: (ds.sketch(range(900), scheme=scheme).count(), ds.sketch("a", 3, scheme=scheme).count())
+        lambda ds, scheme: (
+            ds.sketch(range(900), scheme=scheme).count(),
+            ds.sketch("a", 3, scheme=scheme).count(),
+        )
     ),
     "count, empty": lambda ds: ds.MinHash(8).count(),
     "count is a float": lambda ds: isinstance(ds.sketch("a b", 8).count(), float),
     **each("union of {}", UNIONS)(lambda ds, others: ds.MinHash.union(*others(ds))),
-    "union of lean ones": lambda ds: ds.MinHash.union(ds.sketch("a", 8), ds.lean("b", 8)),
+    "union of lean ones": lambda ds: ds.MinHash.union(
+        ds.sketch("a", 8), ds.lean("b", 8)
+    ),
     "no hash": lambda ds: hash(ds.MinHash(4)),
     "jaccard with itself empty": lambda ds: (m := ds.MinHash(4), m.jaccard(m)),
     "merge with itself": lambda ds: (a := ds.sketch("a b", 16), a.merge(a)),
-    "merge of another hashfunc": lambda ds: (a := ds.sketch("a", 4), a.merge(ds.sketch("b", 4, hashfunc=half))),
+    "merge of another hashfunc": lambda ds: (
+        a := ds.sketch("a", 4),
+        a.merge(ds.sketch("b", 4, hashfunc=half)),
+    ),
 }
 
 
 class Compared:
     @each("jaccard, {}", SCHEMES)
     def jaccard(ds, scheme):
-        a, b = ds.sketch(range(90), scheme=scheme), ds.sketch(range(30, 120), scheme=scheme)
-        return a.jaccard(b), b.jaccard(a), a.jaccard(a), a.jaccard(ds.MinHash(scheme=scheme))
+        a, b = (
+            ds.sketch(range(90), scheme=scheme),
+            ds.sketch(range(30, 120), scheme=scheme),
+        )
+        return (
+            a.jaccard(b),
+            b.jaccard(a),
+            a.jaccard(a),
+            a.jaccard(ds.MinHash(scheme=scheme)),
+        )
 
     def merge(ds):
         a, b = ds.sketch("a b", 16), ds.sketch("b c", 16)
@@ -335,7 +422,9 @@ class Compared:
         return a.merge(ds.MinHash(16)), a, b.merge(a), b == a
 
     def union(ds):
-        return ds.MinHash.union(ds.sketch("a", 8), ds.sketch("b", 8), ds.sketch("c", 8)), ds.sketch("a b c", 8)
+        return ds.MinHash.union(
+            ds.sketch("a", 8), ds.sketch("b", 8), ds.sketch("c", 8)
+        ), ds.sketch("a b c", 8)
 
     def union_keeps_the_hashfunc(ds):
         m = ds.MinHash.union(*[ds.sketch("a", 8, hashfunc=half)] * 2)
@@ -343,20 +432,42 @@ class Compared:
 
     def equality(ds):
         a = ds.sketch("a b", 8)
-        yield a == ds.sketch("b a", 8), a != ds.sketch("a b", 8), a == ds.sketch("a", 8), a == ds.MinHash(9)
-        yield ds.MinHash(8) == ds.MinHash(8, 2), ds.MinHash(8) == ds.MinHash(8), a == ds.lean("a b", 8), a == "a"
+        yield (
+            a == ds.sketch("b a", 8),
+            a != ds.sketch("a b", 8),
+            a == ds.sketch("a", 8),
+            a == ds.MinHash(9),
+        )
+        yield (
+            ds.MinHash(8) == ds.MinHash(8, 2),
+            ds.MinHash(8) == ds.MinHash(8),
+            a == ds.lean("a b", 8),
+            a == "a",
+        )
         yield a == None, a != 1, ds.MinHash(4, scheme="affine64") == ds.MinHash(4)  # noqa: E711
 
 
 COPIES = {
-    "copy": lambda ds: (a := ds.sketch("a", 8), b := a.copy(), b == a, b.update(b"x"), b.copy().copy() == b),
+    "copy": lambda ds: (
+        a := ds.sketch("a", 8),
+        b := a.copy(),
+        b == a,
+        b.update(b"x"),
+        b.copy().copy() == b,
+    ),
     **each("copy.{}", ("copy", "deepcopy"))(
-        lambda ds, function: (a := ds.sketch("a", 8), b := getattr(copy, function)(a), b.update(b"x"))
+        lambda ds, function: (
+            a := ds.sketch("a", 8),
+            b := getattr(copy, function)(a),
+            b.update(b"x"),
+        )
     ),
     **each("pickle, protocol {}", range(2, 6))(
         lambda ds, protocol: pickle.loads(pickle.dumps(ds.sketch("a", 4), protocol))
     ),
-    "pickle with a function that has no name": lambda ds: pickle.dumps(ds.MinHash(4, hashfunc=NAMELESS[0])),
+    "pickle with a function that has no name": lambda ds: pickle.dumps(
+        ds.MinHash(4, hashfunc=NAMELESS[0])
+    ),
 }
 
 
@@ -379,7 +490,14 @@ class Copies:
 
     def is_empty_and_clear(ds):
         a = ds.sketch("a", 8)
-        return a.is_empty(), a.clear(), a.is_empty(), a == ds.MinHash(8), a, ds.MinHash(3).is_empty()
+        return (
+            a.is_empty(),
+            a.clear(),
+            a.is_empty(),
+            a == ds.MinHash(8),
+            a,
+            ds.MinHash(3).is_empty(),
+        )
 
     @each("pickle, {}", SCHEMES)
     def pickle(ds, scheme):
@@ -397,32 +515,52 @@ class Copies:
             pass
 
         m = Mine(num_perm=4)
-        yield m.update(b"a"), type(m).__name__, isinstance(m, ds.MinHash), m.jaccard(ds.sketch("a", 4))
+        yield (
+            m.update(b"a"),
+            type(m).__name__,
+            isinstance(m, ds.MinHash),
+            m.jaccard(ds.sketch("a", 4)),
+        )
         yield m == ds.sketch("a", 4), type(Mine.union(m, m)).__name__
 
 
 BULK = {
-    "bulk is a list": lambda ds: (type(ds.MinHash.bulk([])).__name__, ds.MinHash.bulk([])),
+    "bulk is a list": lambda ds: (
+        type(ds.MinHash.bulk([])).__name__,
+        ds.MinHash.bulk([]),
+    ),
     "bulk of 300": lambda ds: ds.MinHash.bulk(
         [[str(n * m).encode() for m in range(n % 40)] for n in range(300)], num_perm=16
     ),
-    "bulk of sets and generators": lambda ds: ds.MinHash.bulk([{b"a"}, iter((b"b", b"c")), (b"d",)], num_perm=4),
-    "bulk of a generator": lambda ds: ds.MinHash.bulk(([b"a", bytes([n])] for n in range(5)), num_perm=4),
-    "bulk of what it cannot hash": lambda ds: ds.MinHash.bulk([[b"a"], ["b"]], num_perm=4),
+    "bulk of sets and generators": lambda ds: ds.MinHash.bulk(
+        [{b"a"}, iter((b"b", b"c")), (b"d",)], num_perm=4
+    ),
+    "bulk of a generator": lambda ds: ds.MinHash.bulk(
+        ([b"a", bytes([n])] for n in range(5)), num_perm=4
+    ),
+    "bulk of what it cannot hash": lambda ds: ds.MinHash.bulk(
+        [[b"a"], ["b"]], num_perm=4
+    ),
     "bulk of numbers": lambda ds: ds.MinHash.bulk([1, 2], num_perm=4),
     "bulk of nothing": lambda ds: ds.MinHash.bulk(),
     "bulk of None": lambda ds: ds.MinHash.bulk(None),
     "bulk with a wrong argument": lambda ds: ds.MinHash.bulk([[b"a"]], colour=3),
     "bulk with num_perm 0": lambda ds: ds.MinHash.bulk([[b"a"]], num_perm=0),
     "bulk of nothing with num_perm 0": lambda ds: ds.MinHash.bulk([], num_perm=0),
-    "generator with num_perm 0": lambda ds: next(ds.MinHash.generator([[b"a"]], num_perm=0)),
+    "generator with num_perm 0": lambda ds: next(
+        ds.MinHash.generator([[b"a"]], num_perm=0)
+    ),
 }
 
 
 class Bulk:
     @each("{}, {}", ("bulk", "generator"), SCHEMES)
     def sketches(ds, how, scheme):
-        found = list(getattr(ds.MinHash, how)([[b"a", b"b"], [b"c"], []], num_perm=8, seed=2, scheme=scheme))
+        found = list(
+            getattr(ds.MinHash, how)(
+                [[b"a", b"b"], [b"c"], []], num_perm=8, seed=2, scheme=scheme
+            )
+        )
         yield found
         yield found[0].update(b"x"), found
 
@@ -432,37 +570,62 @@ class Bulk:
 
     def generator_is_lazy(ds):
         seen = []
-        g = ds.MinHash.generator((seen.append(n) or [b"a"] for n in range(3)), num_perm=4)
+        g = ds.MinHash.generator(
+            (seen.append(n) or [b"a"] for n in range(3)), num_perm=4
+        )
         return len(seen), next(g), len(seen) >= 1, len(list(g)), next(g, "end")
 
 
 LEAN = {
     "from a lean one": lambda ds: ds.LeanMinHash(ds.lean("a", 4)),
-    "from values": lambda ds: ds.LeanMinHash(seed=3, hashvalues=[1, 2, 3], scheme="affine32"),
+    "from values": lambda ds: ds.LeanMinHash(
+        seed=3, hashvalues=[1, 2, 3], scheme="affine32"
+    ),
     "by place": lambda ds: ds.LeanMinHash(None, 3, [1, 2, 3], "legacy"),
     "scheme repeated": lambda ds: ds.LeanMinHash(ds.sketch("a", 4), scheme="affine32"),
-    "scheme contradicted": lambda ds: ds.LeanMinHash(ds.sketch("a", 4), scheme="legacy"),
-    **each("without {}", LEAN_WITHOUT)(lambda ds, arguments: ds.LeanMinHash(**arguments)),
-    "values out of range": lambda ds: ds.LeanMinHash(seed=1, hashvalues=[2**32], scheme="affine32"),
-    "values negative": lambda ds: ds.LeanMinHash(seed=1, hashvalues=[-1], scheme="affine64"),
+    "scheme contradicted": lambda ds: ds.LeanMinHash(
+        ds.sketch("a", 4), scheme="legacy"
+    ),
+    **each("without {}", LEAN_WITHOUT)(
+        lambda ds, arguments: ds.LeanMinHash(**arguments)
+    ),
+    "values out of range": lambda ds: ds.LeanMinHash(
+        seed=1, hashvalues=[2**32], scheme="affine32"
+    ),
+    "values negative": lambda ds: ds.LeanMinHash(
+        seed=1, hashvalues=[-1], scheme="affine64"
+    ),
     "no update": lambda ds: ds.lean("a", 4).update(b"a"),
     "no update_batch": lambda ds: ds.lean("a", 4).update_batch([b"a"]),
     "no bulk": lambda ds: ds.LeanMinHash.bulk([[b"a"]]),
     "no generator": lambda ds: list(ds.LeanMinHash.generator([[b"a"]])),
-    "jaccard with a full one": lambda ds: ds.lean("a b", 16).jaccard(ds.sketch("b c", 16)),
+    "jaccard with a full one": lambda ds: ds.lean("a b", 16).jaccard(
+        ds.sketch("b c", 16)
+    ),
     "merge of another seed": lambda ds: ds.lean("a", 4).merge(ds.lean("a", 4, seed=2)),
     "union": lambda ds: ds.LeanMinHash.union(ds.lean("a", 8), ds.lean("b", 8)),
     "union of three": lambda ds: ds.LeanMinHash.union(*[ds.lean("a", 8)] * 3),
     "union of one": lambda ds: ds.LeanMinHash.union(ds.lean("a")),
-    "union of seeds": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 4, seed=2)),
-    "union of lengths": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 5)),
-    "union of schemes": lambda ds: ds.LeanMinHash.union(ds.lean("a", 4), ds.lean("a", 4, scheme="legacy")),
-    "union of full ones": lambda ds: ds.LeanMinHash.union(ds.sketch("a", 8), ds.lean("b", 8)),
+    "union of seeds": lambda ds: ds.LeanMinHash.union(
+        ds.lean("a", 4), ds.lean("a", 4, seed=2)
+    ),
+    "union of lengths": lambda ds: ds.LeanMinHash.union(
+        ds.lean("a", 4), ds.lean("a", 5)
+    ),
+    "union of schemes": lambda ds: ds.LeanMinHash.union(
+        ds.lean("a", 4), ds.lean("a", 4, scheme="legacy")
+    ),
+    "union of full ones": lambda ds: ds.LeanMinHash.union(
+        ds.sketch("a", 8), ds.lean("b", 8)
+    ),
     "no permutations": lambda ds: ds.lean("a", 4).permutations,
     "no hashfunc": lambda ds: ds.lean("a", 4).hashfunc,
     "no num_perm": lambda ds: ds.lean("a", 4).num_perm,
     "no update batch of nothing": lambda ds: (m := ds.lean("a", 4), m.update_batch([])),
-    "merge of a full one": lambda ds: (a := ds.lean("a b", 16), a.merge(ds.sketch("b c", 16))),
+    "merge of a full one": lambda ds: (
+        a := ds.lean("a b", 16),
+        a.merge(ds.sketch("b c", 16)),
+    ),
 }
 
 
@@ -476,7 +639,14 @@ class Lean:
 
     def inherited(ds):
         a, b = ds.lean("a b", 16), ds.lean("b c", 16)
-        yield a.jaccard(b), a.count(), a.is_empty(), a.digest(), len(a), isinstance(a, ds.MinHash)
+        yield (
+            a.jaccard(b),
+            a.count(),
+            a.is_empty(),
+            a.digest(),
+            len(a),
+            isinstance(a, ds.MinHash),
+        )
         yield a.merge(b), a
         yield a.clear(), a.is_empty()
 
@@ -488,7 +658,14 @@ class Lean:
 
     def equality_and_hash(ds):
         a, b = ds.lean("a", 4), ds.lean("a", 4)
-        yield a == b, hash(a) == hash(b), len({a, b}), a != b, a == ds.lean("a", 4, seed=2), a == ds.sketch("a", 4)
+        yield (
+            a == b,
+            hash(a) == hash(b),
+            len({a, b}),
+            a != b,
+            a == ds.lean("a", 4, seed=2),
+            a == ds.sketch("a", 4),
+        )
         yield a == "a", len({a, ds.lean("b", 4)})
 
     def an_attribute_of_its_own(ds):
@@ -510,10 +687,14 @@ LEAN_BYTES = {
     "not a buffer": lambda ds: ds.lean("a", 4).serialize(5),
     "text for a buffer": lambda ds: ds.lean("a", 4).serialize("x" * 100),
     "unknown byte order": lambda ds: ds.lean("a", 4).bytesize("?"),
-    "unknown byte order, written": lambda ds: ds.lean("a", 4).serialize(bytearray(100), "?"),
+    "unknown byte order, written": lambda ds: ds.lean("a", 4).serialize(
+        bytearray(100), "?"
+    ),
     "unknown byte order, read": lambda ds: ds.LeanMinHash.deserialize(bytes(100), "?"),
     **each("read {}", SERIALIZED)(lambda ds, data: ds.LeanMinHash.deserialize(data)),
-    "state of an unknown scheme": lambda ds: unread(ds.LeanMinHash).__setstate__(SERIALIZED["an unknown scheme"]),
+    "state of an unknown scheme": lambda ds: unread(ds.LeanMinHash).__setstate__(
+        SERIALIZED["an unknown scheme"]
+    ),
     "state cut short": lambda ds: unread(ds.LeanMinHash).__setstate__(b"123"),
 }
 
@@ -532,9 +713,18 @@ class LeanBytes:
         yield a.bytesize(order), a.serialize(data, order), data
         b = ds.LeanMinHash.deserialize(data, order)
         yield b, b == a
-        yield ds.LeanMinHash.deserialize(bytes(data), order), ds.LeanMinHash.deserialize(memoryview(data), order)
+        yield (
+            ds.LeanMinHash.deserialize(bytes(data), order),
+            ds.LeanMinHash.deserialize(memoryview(data), order),
+        )
 
-    @each("written to {}", {"a bytearray": lambda n: bytearray(n), "an array": lambda n: np.zeros(64, np.uint8)})
+    @each(
+        "written to {}",
+        {
+            "a bytearray": lambda n: bytearray(n),
+            "an array": lambda n: np.zeros(64, np.uint8),
+        },
+    )
     def in_the_usual_byte_order(ds, buffer):
         a = ds.lean("a", 4)
         d = buffer(a.bytesize())
@@ -542,20 +732,33 @@ class LeanBytes:
 
     def written_to_a_view(ds):
         a, d = ds.lean("a", 4), bytearray(100)
-        return a.serialize(memoryview(d)[10:90]), d, ds.LeanMinHash.deserialize(memoryview(d)[10:])
+        return (
+            a.serialize(memoryview(d)[10:90]),
+            d,
+            ds.LeanMinHash.deserialize(memoryview(d)[10:]),
+        )
 
     @each("seed {}", {"of 63 bits": 2**63 - 1, "negative": -5})
     def seed(ds, seed):
-        a, d = ds.LeanMinHash(seed=seed, hashvalues=[1], scheme="affine32"), bytearray(99)
+        a, d = (
+            ds.LeanMinHash(seed=seed, hashvalues=[1], scheme="affine32"),
+            bytearray(99),
+        )
         return a.serialize(d), d, ds.LeanMinHash.deserialize(d)
 
     def seed_of_64_bits(ds):
-        return ds.LeanMinHash(seed=2**64 - 1, hashvalues=[1], scheme="affine32").serialize(bytearray(99))
+        return ds.LeanMinHash(
+            seed=2**64 - 1, hashvalues=[1], scheme="affine32"
+        ).serialize(bytearray(99))
 
     @each("pickle, {}", SCHEMES)
     def pickle(ds, scheme):
         a = ds.lean("a b", 5, scheme=scheme)
-        return pickle.loads(pickle.dumps(a)) == a, pickle.loads(pickle.dumps(a)), copy.copy(a) == a
+        return (
+            pickle.loads(pickle.dumps(a)) == a,
+            pickle.loads(pickle.dumps(a)),
+            copy.copy(a) == a,
+        )
 
     @each("state, {}", SCHEMES)
     def state(ds, scheme):
@@ -571,17 +774,38 @@ BBIT = {
         lambda ds, b: ds.bBitMinHash(ds.sketch("a", 4), b)
     ),
     "b 0, size": lambda ds: ds.bBitMinHash(ds.sketch("a", 4), 0).bytesize(),
-    **each("r {!r}", (1.1, "x", None, 1, "0.5", -0.1, NAN))(lambda ds, r: ds.bBitMinHash(ds.sketch("a", 4), 2, r).r),
+    **each("r {!r}", (1.1, "x", None, 1, "0.5", -0.1, NAN))(
+        lambda ds, r: ds.bBitMinHash(ds.sketch("a", 4), 2, r).r
+    ),
     "of text": lambda ds: ds.bBitMinHash("abc"),
     "of None": lambda ds: ds.bBitMinHash(None),
-    "of a weighted one": lambda ds: ds.bBitMinHash(ds.WeightedMinHash(1, np.zeros((4, 2), int))),
-    **each("jaccard of {}", OTHER_B_BITS)(lambda ds, other: ds.bBitMinHash(ds.sketch("a", 8), 2).jaccard(other(ds))),
-    "jaccard of two empty": lambda ds: ds.bBitMinHash(ds.MinHash(8), 2).jaccard(ds.bBitMinHash(ds.MinHash(8), 2)),
+    "of a weighted one": lambda ds: ds.bBitMinHash(
+        ds.WeightedMinHash(1, np.zeros((4, 2), int))
+    ),
+    **each("jaccard of {}", OTHER_B_BITS)(
+        lambda ds, other: ds.bBitMinHash(ds.sketch("a", 8), 2).jaccard(other(ds))
+    ),
+    "jaccard of two empty": lambda ds: ds.bBitMinHash(ds.MinHash(8), 2).jaccard(
+        ds.bBitMinHash(ds.MinHash(8), 2)
+    ),
     "no hash": lambda ds: hash(ds.bBitMinHash(ds.sketch("a", 8))),
     "a state cut short": lambda ds: unread(ds.bBitMinHash).__setstate__(b"123"),
-    "the usual": lambda ds: (a := ds.bBitMinHash(ds.sketch("a b")), a.b, a.r, a.seed, a.scheme),
-    "b 0 compared": lambda ds: (a := ds.bBitMinHash(ds.sketch("a", 4), 0), a.jaccard(a)),
-    "copy": lambda ds: (a := ds.bBitMinHash(ds.sketch("a", 8)), copy.copy(a) == a, copy.deepcopy(a)),
+    "the usual": lambda ds: (
+        a := ds.bBitMinHash(ds.sketch("a b")),
+        a.b,
+        a.r,
+        a.seed,
+        a.scheme,
+    ),
+    "b 0 compared": lambda ds: (
+        a := ds.bBitMinHash(ds.sketch("a", 4), 0),
+        a.jaccard(a),
+    ),
+    "copy": lambda ds: (
+        a := ds.bBitMinHash(ds.sketch("a", 8)),
+        copy.copy(a) == a,
+        copy.deepcopy(a),
+    ),
 }
 
 
@@ -591,23 +815,46 @@ class BBit:
         a = ds.bBitMinHash(ds.sketch(range(60), 70, scheme=scheme), b)
         c = ds.bBitMinHash(ds.sketch(range(30, 90), 70, scheme=scheme), b)
         d = pickle.loads(pickle.dumps(a))
-        return a, a.bytesize(), a.__getstate__(), a.jaccard(c), a.jaccard(a), a == c, d == a, d
+        return (
+            a,
+            a.bytesize(),
+            a.__getstate__(),
+            a.jaccard(c),
+            a.jaccard(a),
+            a == c,
+            d == a,
+            d,
+        )
 
-    @each("r {0[0]!r} and {0[1]!r}", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.2), (0.5, 0.5), (1.0, 1.0), (1, 0)))
+    @each(
+        "r {0[0]!r} and {0[1]!r}",
+        ((0.0, 0.0), (0.1, 0.0), (0.1, 0.2), (0.5, 0.5), (1.0, 1.0), (1, 0)),
+    )
     def r(ds, r):
-        a, b = ds.bBitMinHash(ds.sketch(range(60)), 2, r[0]), ds.bBitMinHash(ds.sketch(range(30, 90)), 2, r[1])
+        a, b = (
+            ds.bBitMinHash(ds.sketch(range(60)), 2, r[0]),
+            ds.bBitMinHash(ds.sketch(range(30, 90)), 2, r[1]),
+        )
         return a.jaccard(b), a == b
 
     def jaccard_of_nothing_alike(ds):
-        return ds.bBitMinHash(ds.sketch("a", 64), 1).jaccard(ds.bBitMinHash(ds.sketch("b", 64), 1))
+        return ds.bBitMinHash(ds.sketch("a", 64), 1).jaccard(
+            ds.bBitMinHash(ds.sketch("b", 64), 1)
+        )
 
     def equality(ds):
         a = ds.bBitMinHash(ds.sketch("a", 8), 2)
-        yield a == ds.bBitMinHash(ds.sketch("a", 8), 2), a != "a", a == ds.bBitMinHash(ds.sketch("a", 8), 2, 0.1)
+        yield (
+            a == ds.bBitMinHash(ds.sketch("a", 8), 2),
+            a != "a",
+            a == ds.bBitMinHash(ds.sketch("a", 8), 2, 0.1),
+        )
         yield a == ds.bBitMinHash(ds.sketch("a", 9), 2), a == None  # noqa: E711
 
     def a_state_of_an_unknown_scheme(ds):
-        return unread(ds.bBitMinHash).__setstate__(struct.pack("<qBdiBQ", 1, 1, 0.0, -1, 9, 0))
+        return unread(ds.bBitMinHash).__setstate__(
+            struct.pack("<qBdiBQ", 1, 1, 0.0, -1, 9, 0)
+        )
 
     def a_legacy_state(ds):
         a = unread(ds.bBitMinHash)

@@ -11,7 +11,13 @@ import numpy as np
 from tests.datasketch.conformance.kit import each, given
 
 SCHEMES = ("affine32", "affine64", "legacy")
-ENSEMBLES = ((0.5, 64, 4, 4), (0.9, 128, 2, 8, (0.2, 0.8)), (0.2,), (0.99, 16, 2, 2), (0.0, 16, 2, 2))
+ENSEMBLES = (
+    (0.5, 64, 4, 4),
+    (0.9, 128, 2, 8, (0.2, 0.8)),
+    (0.2,),
+    (0.99, 16, 2, 2),
+    (0.0, 16, 2, 2),
+)
 R = ((1, 0.2, 0.2), (2, 0.2, 0.3), (3, 0.2, 0.2), (4, 0.1, 0.5), (8, 0.5, 0.5))
 
 
@@ -24,9 +30,20 @@ def forest(ds):
 
 def tables(forest):
     """Return all that is in the tables of a forest."""
-    names = [forest.hashtables[i][name] for key in forest.keys for i, name in enumerate(forest.keys[key])]
+    names = [
+        forest.hashtables[i][name]
+        for key in forest.keys
+        for i, name in enumerate(forest.keys[key])
+    ]
     lengths = [len(table) for table in forest.hashtables]
-    return forest.keys, forest.hashtables, lengths, forest.sorted_hashtables, forest.hashranges, names
+    return (
+        forest.keys,
+        forest.hashtables,
+        lengths,
+        forest.sorted_hashtables,
+        forest.hashranges,
+        names,
+    )
 
 
 class Forest:
@@ -52,21 +69,40 @@ class Forest:
         f = forest(ds)
         yield f.index()
         again = pickle.loads(pickle.dumps(f))
-        yield again.keys == f.keys, again.hashtables == f.hashtables, again.sorted_hashtables == f.sorted_hashtables
-        yield again.is_empty(), again.add("e", ds.sketch("e", 16)), again.index(), again.hashtables
+        yield (
+            again.keys == f.keys,
+            again.hashtables == f.hashtables,
+            again.sorted_hashtables == f.sorted_hashtables,
+        )
+        yield (
+            again.is_empty(),
+            again.add("e", ds.sketch("e", 16)),
+            again.index(),
+            again.hashtables,
+        )
 
     def keys_of_two(ds):
         f = forest(ds)
-        return copy.deepcopy(f).keys == f.keys, f.keys == ds.MinHashLSHForest(16, 4).keys
+        return copy.deepcopy(f).keys == f.keys, f.keys == ds.MinHashLSHForest(
+            16, 4
+        ).keys
 
     @each("of scheme {}", SCHEMES)
     def of_scheme(ds, scheme):
         f = ds.MinHashLSHForest(8, 2)
-        return f.add("a", ds.sketch("a", 8, scheme=scheme)), f.keys, f.hashtables, f.get_minhash_hashvalues("a")
+        return (
+            f.add("a", ds.sketch("a", 8, scheme=scheme)),
+            f.keys,
+            f.hashtables,
+            f.get_minhash_hashvalues("a"),
+        )
 
 
 def ensemble(ds):
-    entries = [(f"s{size}", ds.sketch(range(size), 64), size) for size in (5, 6, 20, 21, 80, 81, 82, 320)]
+    entries = [
+        (f"s{size}", ds.sketch(range(size), 64), size)
+        for size in (5, 6, 20, 21, 80, 81, 82, 320)
+    ]
     return ds.MinHashLSHEnsemble(0.8, 64, 3, 4), entries
 
 
@@ -86,12 +122,16 @@ ON_ENSEMBLE = {
     ),
 }
 ENSEMBLE = {
-    **each("params {}", ENSEMBLES)(lambda ds, arguments: (e := ds.MinHashLSHEnsemble(*arguments), e.params, e.xqs)),
+    **each("params {}", ENSEMBLES)(
+        lambda ds, arguments: (e := ds.MinHashLSHEnsemble(*arguments), e.params, e.xqs)
+    ),
     **each("partitions, {} of them", (0, 1, 2, 3, 5, 9))(
         lambda ds, n: partitions(ds, [1, 2, 50, 60, 900], [5, 5, 5, 5, 1], n)
     ),
     "partitions of a single size": lambda ds: partitions(ds, [1], [5], 3),
-    "partitions, a single size first": lambda ds: partitions(ds, [70, 86, 114, 194, 249], [15, 2, 3, 11, 16], 4),
+    "partitions, a single size first": lambda ds: partitions(
+        ds, [70, 86, 114, 194, 249], [15, 2, 3, 11, 16], 4
+    ),
 }
 
 
@@ -105,7 +145,10 @@ class Ensemble:
     def after_index(e, entries):
         yield e.index(entries), e.lowers, e.uppers
         indexes = [i for d in e.indexes for _, i in sorted(d.items())]
-        yield [[key in i for key, _, _ in entries] for i in indexes], [(i.b, i.r, i.h) for i in indexes]
+        yield (
+            [[key in i for key, _, _ in entries] for i in indexes],
+            [(i.b, i.r, i.h) for i in indexes],
+        )
 
 
 class Written:
@@ -122,14 +165,28 @@ class Written:
 @each("b {0[0]}, r {0[1]}, {0[2]}", R)
 def jaccard(ds, arguments):
     b, r, other = arguments
-    return ds.bBitMinHash(ds.sketch(range(60)), b, r).jaccard(ds.bBitMinHash(ds.sketch(range(30, 90)), b, other))
+    return ds.bBitMinHash(ds.sketch(range(60)), b, r).jaccard(
+        ds.bBitMinHash(ds.sketch(range(30, 90)), b, other)
+    )
 
 
 class Saved:
     def by_attributes(ds):
-        g, h = ds.WeightedMinHashGenerator(4, 8, 3), ds.WeightedMinHashGenerator.__new__(ds.WeightedMinHashGenerator)
-        h.dim, h.sample_size, h.seed, h.rs, h.ln_cs, h.betas = 4, 8, 3, g.rs, g.ln_cs, g.betas
-        return h.minhash([1, 2, 3, 4]), h.minhash([1, 2, 3, 4]) == g.minhash([1, 2, 3, 4])
+        g, h = (
+            ds.WeightedMinHashGenerator(4, 8, 3),
+            ds.WeightedMinHashGenerator.__new__(ds.WeightedMinHashGenerator),
+        )
+        h.dim, h.sample_size, h.seed, h.rs, h.ln_cs, h.betas = (
+            4,
+            8,
+            3,
+            g.rs,
+            g.ln_cs,
+            g.betas,
+        )
+        return h.minhash([1, 2, 3, 4]), h.minhash([1, 2, 3, 4]) == g.minhash(
+            [1, 2, 3, 4]
+        )
 
 
 GROUPS = {

@@ -12,14 +12,18 @@ from typing import Any
 
 import pytest
 
-if importlib.util.find_spec("datasketch") is None or not version("datasketch").startswith("2.0."):
+if importlib.util.find_spec("datasketch") is None or not version(
+    "datasketch"
+).startswith("2.0."):
     pytest.skip("datasketch 2.0 is not installed", allow_module_level=True)
 
 
 class BloomFilter:
     """A filter of integers that errs never; it is in its file after `sync`."""
 
-    def __init__(self, capacity: int, error_rate: float, filename: str | None = None) -> None:
+    def __init__(
+        self, capacity: int, error_rate: float, filename: str | None = None
+    ) -> None:
         self.filename = filename
         self.members: set[int] = set()
 
@@ -37,7 +41,9 @@ class BloomFilter:
 
     def sync(self) -> None:
         assert self.filename is not None
-        Path(self.filename).write_text(json.dumps(sorted(self.members)), encoding="utf-8")
+        Path(self.filename).write_text(
+            json.dumps(sorted(self.members)), encoding="utf-8"
+        )
 
 
 if "datasketch.lsh_bloom" not in sys.modules:

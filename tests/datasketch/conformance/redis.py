@@ -10,7 +10,12 @@ from tests.datasketch.conformance.kit import each
 
 def opened(ds, **options):
     """Return an AsyncMinHashLSH, which is to be entered or awaited."""
-    return ds.AsyncMinHashLSH(threshold=0.5, num_perm=64, storage_config={**ds.config, "type": "aioredis"}, **options)
+    return ds.AsyncMinHashLSH(
+        threshold=0.5,
+        num_perm=64,
+        storage_config={**ds.config, "type": "aioredis"},
+        **options,
+    )
 
 
 async def fill(ds, index):
@@ -44,11 +49,17 @@ class Async:
 
     @on_filled
     async def query(ds, index):
-        return [sorted(await index.query(ds.near(n))) for n in (40, 38, 20, 0, 7)], await index.close()
+        return [
+            sorted(await index.query(ds.near(n))) for n in (40, 38, 20, 0, 7)
+        ], await index.close()
 
     @on_filled
     async def contains(ds, index):
-        return await index.has_key(b"n40"), await index.has_key("n40"), await index.is_empty()
+        return (
+            await index.has_key(b"n40"),
+            await index.has_key("n40"),
+            await index.is_empty(),
+        )
 
     @on_filled
     async def remove(ds, index):
@@ -57,8 +68,15 @@ class Async:
 
     @on_filled
     async def all_removed(ds, index):
-        removed = [await index.remove(b"n%d" % n) for n in (40, 38, 35, 20, 0)], await index.is_empty()
-        return removed, [await table.size() for table in index.hashtables], await index.get_counts()
+        removed = (
+            [await index.remove(b"n%d" % n) for n in (40, 38, 35, 20, 0)],
+            await index.is_empty(),
+        )
+        return (
+            removed,
+            [await table.size() for table in index.hashtables],
+            await index.get_counts(),
+        )
 
     @on_filled
     async def a_key_twice(ds, index):
@@ -75,9 +93,15 @@ class Async:
         names = await index.keys.get(keys[0])
         return (
             *(sorted(keys), await index.keys.size()),
-            [sorted(await table.get(name)) for table, name in zip(index.hashtables, names, strict=False)],
+            [
+                sorted(await table.get(name))
+                for table, name in zip(index.hashtables, names, strict=False)
+            ],
             *(await first.itemcounts(), await index.keys.getmany(b"none")),
-            *(len(await first.getmany(*await first.keys())), await index.keys.has_key(b"none")),
+            *(
+                len(await first.getmany(*await first.keys())),
+                await index.keys.has_key(b"none"),
+            ),
         )
 
     @on_filled
@@ -87,7 +111,11 @@ class Async:
 
     @on_filled
     async def opened_twice(ds, index):
-        return await index.init_storages(), await index.close(), await index.has_key(b"n40")
+        return (
+            await index.init_storages(),
+            await index.close(),
+            await index.has_key(b"n40"),
+        )
 
     async def sessions(ds):
         async with opened(ds, prepickle=False) as index:
@@ -98,12 +126,19 @@ class Async:
             async with index.delete_session(batch_size=4) as session:
                 for n in range(8):
                     await session.remove(b"%d" % n)
-            return index.batch_size, found, sorted(await index.query(ds.near(9))), sorted(await index.keys.keys())
+            return (
+                index.batch_size,
+                found,
+                sorted(await index.query(ds.near(9))),
+                sorted(await index.keys.keys()),
+            )
 
     async def without_prepickle(ds):
         async with opened(ds, prepickle=False) as index:
             await index.insert(b"a", ds.near(40))
-            return await index.query(ds.near(40)), await failed(index.insert("b", ds.near(40)))
+            return await index.query(ds.near(40)), await failed(
+                index.insert("b", ds.near(40))
+            )
 
     async def pickle(ds):
         index = await opened(ds)
@@ -113,7 +148,9 @@ class Async:
             return sorted(await again.query(ds.near(40)))
 
     def by_place(ds):
-        index = ds.AsyncMinHashLSH(0.8, 64, (0.2, 0.8), None, {**ds.config, "type": "aioredis"}, False)
+        index = ds.AsyncMinHashLSH(
+            0.8, 64, (0.2, 0.8), None, {**ds.config, "type": "aioredis"}, False
+        )
         return index.b, index.r, index.prepickle
 
 
@@ -124,16 +161,26 @@ def bare(ds, **options):
 
 class Index:
     calls: ClassVar = {
-        "query": lambda ds: ([ds.found(n) for n in (40, 39, 30, 20, 0)], ds.index.is_empty()),
+        "query": lambda ds: (
+            [ds.found(n) for n in (40, 39, 30, 20, 0)],
+            ds.index.is_empty(),
+        ),
         "remove what is not there": lambda ds: ds.index.remove("q"),
         "a key twice": lambda ds: ds.index.insert("n40", ds.near(0)),
         "not prepickled, key of text": lambda ds: bare(ds).insert("a", ds.MinHash(64)),
         "wrong length": lambda ds: ds.index.query(ds.MinHash(63)),
         "wrong scheme": lambda ds: ds.index.query(ds.near(40, scheme="legacy")),
-        "query buffer": lambda ds: (ds.index.add_to_query_buffer(ds.near(40)), sorted(ds.index.collect_query_buffer())),
+        "query buffer": lambda ds: (
+            ds.index.add_to_query_buffer(ds.near(40)),
+            sorted(ds.index.collect_query_buffer()),
+        ),
         "counts": lambda ds: [sorted(c.values()) for c in ds.index.get_counts()],
-        "subset counts": lambda ds: [sorted(c.values()) for c in ds.index.get_subset_counts("n40", "n0")],
-        "without a server's address": lambda ds: ds.MinHashLSH(0.5, 16, storage_config={"type": "redis"}),
+        "subset counts": lambda ds: [
+            sorted(c.values()) for c in ds.index.get_subset_counts("n40", "n0")
+        ],
+        "without a server's address": lambda ds: ds.MinHashLSH(
+            0.5, 16, storage_config={"type": "redis"}
+        ),
     }
 
     def the_usual(ds):
@@ -141,7 +188,12 @@ class Index:
         return i.prepickle, i.b, i.r, i.is_empty(), i.query(ds.near(40)), "a" in i
 
     def contains_and_remove(ds):
-        return "n40" in ds.index, ds.index.remove("n40"), "n40" in ds.index, ds.found(40)
+        return (
+            "n40" in ds.index,
+            ds.index.remove("n40"),
+            "n40" in ds.index,
+            ds.found(40),
+        )
 
     def keys_of_several_kinds(ds):
         i = ds.empty
@@ -151,7 +203,13 @@ class Index:
 
     def not_prepickled(ds):
         i = bare(ds)
-        return i.insert(b"a", ds.near(40)), i.query(ds.near(40)), b"a" in i, i.remove(b"a"), i.query(ds.near(40))
+        return (
+            i.insert(b"a", ds.near(40)),
+            i.query(ds.near(40)),
+            b"a" in i,
+            i.remove(b"a"),
+            i.query(ds.near(40)),
+        )
 
     def insertion_session(ds):
         with ds.empty.insertion_session(buffer_size=2) as s:
@@ -183,15 +241,28 @@ class Index:
 
     def query_buffer_of_two(ds):
         i = ds.index
-        return i.add_to_query_buffer(ds.near(40)), i.add_to_query_buffer(ds.near(38)), sorted(i.collect_query_buffer())
+        return (
+            i.add_to_query_buffer(ds.near(40)),
+            i.add_to_query_buffer(ds.near(38)),
+            sorted(i.collect_query_buffer()),
+        )
 
     def pickle(ds):
         i = pickle.loads(pickle.dumps(ds.index))
-        return sorted(i.query(ds.near(40))), i.insert("new", ds.near(0)), "new" in ds.index
+        return (
+            sorted(i.query(ds.near(40))),
+            i.insert("new", ds.near(0)),
+            "new" in ds.index,
+        )
 
     def opened_again(ds):
         before, i = ds.index, ds.MinHashLSH(0.5, 64, storage_config=ds.config)
-        return sorted(i.query(ds.near(40))), "n40" in i, i.remove("n40"), "n40" in before
+        return (
+            sorted(i.query(ds.near(40))),
+            "n40" in i,
+            i.remove("n40"),
+            "n40" in before,
+        )
 
     def merge_of_one_in_memory(ds):
         o = ds.MinHashLSH(0.5, 64, prepickle=True)
@@ -201,7 +272,10 @@ class Index:
         from redis import backoff, retry
 
         once = retry.Retry(backoff.NoBackoff(), 0)
-        away = {"type": "redis", "redis": {"host": "127.0.0.1", "port": 1, "retry": once}}
+        away = {
+            "type": "redis",
+            "redis": {"host": "127.0.0.1", "port": 1, "retry": once},
+        }
         return ds.MinHashLSH(0.5, 16, storage_config=away).query(ds.MinHash(16))
 
 
@@ -242,7 +316,9 @@ class Ensemble:
         return "s5" in e, e.uppers, answers(ds, e)
 
     def not_prepickled(ds):
-        e = ds.MinHashLSHEnsemble(0.8, 16, 2, 2, storage_config=ds.config, prepickle=False)
+        e = ds.MinHashLSHEnsemble(
+            0.8, 16, 2, 2, storage_config=ds.config, prepickle=False
+        )
         m = ds.sketch("a b", 16)
         return e.index([(b"a", m, 2)]), b"a" in e, list(e.query(m, 2))
 
@@ -252,4 +328,8 @@ class Ensemble:
         return "s5" in e, e.is_empty(), answers(ds, e)
 
 
-GROUPS = {"AsyncMinHashLSH": (Async,), "MinHashLSH on Redis": (Index,), "MinHashLSHEnsemble on Redis": (Ensemble,)}
+GROUPS = {
+    "AsyncMinHashLSH": (Async,),
+    "MinHashLSH on Redis": (Index,),
+    "MinHashLSHEnsemble on Redis": (Ensemble,),
+}

@@ -46,8 +46,12 @@ def own(ds):
 
 OWN = {
     "copy": lambda m, lean: kind(m.copy()),
-    "bulk": lambda m, lean: [kind(found) for found in type(m).bulk([[b"a"], [b"b"]], num_perm=8)],
-    "generator": lambda m, lean: [kind(found) for found in type(m).generator([[b"a"]], num_perm=8)],
+    "bulk": lambda m, lean: [
+        kind(found) for found in type(m).bulk([[b"a"], [b"b"]], num_perm=8)
+    ],
+    "generator": lambda m, lean: [
+        kind(found) for found in type(m).generator([[b"a"]], num_perm=8)
+    ],
     "attributes": lambda m, lean: having(m, label="x").copy().label,
     "lean copy": lambda m, lean: kind(lean.copy()),
     "lean union": lambda m, lean: kind(type(lean).union(lean, lean)),
@@ -91,13 +95,22 @@ OBJECTS = {
 }
 ATTRIBUTES = {
     **each("{}", OBJECTS)(
-        lambda ds, make: [copied(having(make(ds), label="x")).label for copied in (again, copy.deepcopy)]
+        lambda ds, make: [
+            copied(having(make(ds), label="x")).label
+            for copied in (again, copy.deepcopy)
+        ]
     ),
-    "HyperLogLogPlusPlus": lambda ds: having(ds.HyperLogLogPlusPlus(4), label="x").label,
+    "HyperLogLogPlusPlus": lambda ds: (
+        having(ds.HyperLogLogPlusPlus(4), label="x").label
+    ),
 }
 COPIED = {
     "index": lambda ds: (i := one(ds), copy.copy(i).remove("a"), "a" in i),
-    "forest": lambda ds: (f := ds.MinHashLSHForest(16), copy.copy(f).add("a", ds.MinHash(16)), "a" in f),
+    "forest": lambda ds: (
+        f := ds.MinHashLSHForest(16),
+        copy.copy(f).add("a", ds.MinHash(16)),
+        "a" in f,
+    ),
     "ensemble": lambda ds: (
         e := ds.MinHashLSHEnsemble(0.8, 16, 2, 2),
         copy.copy(e).index([("a", ds.MinHash(16), 1)]),
@@ -118,9 +131,18 @@ def forest(ds):
 
 
 PARTS = {
-    "forest": lambda ds: (f := ds.MinHashLSHForest(16), len(f.hashtables), len(f.sorted_hashtables)),
+    "forest": lambda ds: (
+        f := ds.MinHashLSHForest(16),
+        len(f.hashtables),
+        len(f.sorted_hashtables),
+    ),
     "forest's keys": lambda ds: forest(ds).keys,
-    "ensemble": lambda ds: (e := ensemble(ds), len(e.indexes), len(e.lowers), len(e.uppers)),
+    "ensemble": lambda ds: (
+        e := ensemble(ds),
+        len(e.indexes),
+        len(e.lowers),
+        len(e.uppers),
+    ),
     "ensemble's bands": lambda ds: (e := ensemble(ds), len(e.params), len(e.xqs)),
 }
 
@@ -138,10 +160,16 @@ class PartsAlike:
     def tables_of_an_index(i):
         yield [[sorted(t.get(name)) for name in t.keys()] for t in i.hashtables]  # noqa: SIM118
         yield [[sorted(t[n]) for n in t] for t in i.hashtables]
-        yield [name in t for name, t in zip(i.keys["a"], i.hashtables, strict=True)], i.hashtables[0].get(b"z")
+        yield (
+            [name in t for name, t in zip(i.keys["a"], i.hashtables, strict=True)],
+            i.hashtables[0].get(b"z"),
+        )
 
 
-VIEWED = {"keys": lambda i: (i.keys, "b"), "hashtables[0]": lambda i: (i.hashtables[0], b"x")}
+VIEWED = {
+    "keys": lambda i: (i.keys, "b"),
+    "hashtables[0]": lambda i: (i.hashtables[0], b"x"),
+}
 VIEW_CALLS = {
     "insert": lambda view, key: view.insert(key, b"y"),
     "status": lambda view, key: view.status(),
@@ -168,9 +196,24 @@ def valued(dtype):
 
 
 VALUES_SET = {
-    "compared": lambda ds, m, n: (m.jaccard(n), n.jaccard(m), m.count(), m.is_empty(), ds.LeanMinHash(m).jaccard(n)),
-    "updated": lambda ds, m, n: (m.update(b"a"), m.update_batch([b"b"]), m.hashvalues.tolist()),
-    "merged": lambda ds, m, n: (m.merge(n), n.merge(m), m.hashvalues.tolist(), n.hashvalues.tolist()),
+    "compared": lambda ds, m, n: (
+        m.jaccard(n),
+        n.jaccard(m),
+        m.count(),
+        m.is_empty(),
+        ds.LeanMinHash(m).jaccard(n),
+    ),
+    "updated": lambda ds, m, n: (
+        m.update(b"a"),
+        m.update_batch([b"b"]),
+        m.hashvalues.tolist(),
+    ),
+    "merged": lambda ds, m, n: (
+        m.merge(n),
+        n.merge(m),
+        m.hashvalues.tolist(),
+        n.hashvalues.tolist(),
+    ),
     "pickled": lambda ds, m, n: again(m).hashvalues.tolist(),
 }
 VALUES_SET_ALIKE = {
@@ -178,7 +221,9 @@ VALUES_SET_ALIKE = {
     for dtype in (np.int64, np.uint64, np.int32)
     for how, call in VALUES_SET.items()
 }
-FLOATS_SET = given(valued(np.float64))({name: VALUES_SET[name] for name in ("updated", "pickled")})
+FLOATS_SET = given(valued(np.float64))(
+    {name: VALUES_SET[name] for name in ("updated", "pickled")}
+)
 
 
 class ValuesSet:
@@ -246,14 +291,23 @@ GIVEN = {
     "bBitMinHash": lambda ds, a, b: ds.bBitMinHash(b, 8).jaccard(ds.bBitMinHash(a, 8)),
 }
 GIVEN_ALIKE = {
-    "LeanMinHash": lambda ds, a, b: (lean := ds.LeanMinHash(a), lean.jaccard(ds.LeanMinHash(a))),
+    "LeanMinHash": lambda ds, a, b: (
+        lean := ds.LeanMinHash(a),
+        lean.jaccard(ds.LeanMinHash(a)),
+    ),
     "in an index": lambda ds, a, b: (i := small(ds), i.insert("a", a), i.query(a)),
 }
 
 
 class Given:
     @given(permuted)
-    @each("in {}", {"an index": lambda ds: small(ds).insert, "a forest": lambda ds: ds.MinHashLSHForest(16).add})
+    @each(
+        "in {}",
+        {
+            "an index": lambda ds: small(ds).insert,
+            "a forest": lambda ds: ds.MinHashLSHForest(16).add,
+        },
+    )
     def entered(ds, a, b, method):
         enter = method(ds)
         yield enter("a", a)
@@ -264,7 +318,11 @@ class GivenAlike:
     @given(permuted)
     def those_of_the_seed(ds, a, b):
         c = ds.MinHash(16, permutations=b.permutations, scheme="affine32")
-        return c.update(b"x"), b.jaccard(c), ds.LeanMinHash(b).jaccard(ds.LeanMinHash(c))
+        return (
+            c.update(b"x"),
+            b.jaccard(c),
+            ds.LeanMinHash(b).jaccard(ds.LeanMinHash(c)),
+        )
 
 
 # ---- rare uses ----
@@ -279,20 +337,33 @@ FOLDERS = {
     "another scheme": ((0.5, 16, 100, 1e-6), "legacy"),
 }
 RARE = {
-    "buffer size of text": lambda ds: small(ds).insertion_session(buffer_size="a").lsh.b,
+    "buffer size of text": lambda ds: (
+        small(ds).insertion_session(buffer_size="a").lsh.b
+    ),
     "buffer size of None": lambda ds: small(ds).deletion_session(None).lsh.b,
     "weights of nearly 1": lambda ds: small(ds, weights=(0.3, 0.7 + 1e-12)).b,
-    "bands, all against misses": lambda ds: (i := ds.MinHashLSH(0.917493, 20, (0, 1)), i.b, i.r),
-    "bulk of lean ones": lambda ds: ds.LeanMinHash.bulk([[b"a"]], minhash=ds.MinHash(4)),
-    "generator of lean ones": lambda ds: list(ds.LeanMinHash.generator([[b"a"]], **LEAN)),
-    "union, a lean one first": lambda ds: ds.MinHash.union(ds.lean("a", 8), ds.sketch("b", 8)),
+    "bands, all against misses": lambda ds: (
+        i := ds.MinHashLSH(0.917493, 20, (0, 1)),
+        i.b,
+        i.r,
+    ),
+    "bulk of lean ones": lambda ds: ds.LeanMinHash.bulk(
+        [[b"a"]], minhash=ds.MinHash(4)
+    ),
+    "generator of lean ones": lambda ds: list(
+        ds.LeanMinHash.generator([[b"a"]], **LEAN)
+    ),
+    "union, a lean one first": lambda ds: ds.MinHash.union(
+        ds.lean("a", 8), ds.sketch("b", 8)
+    ),
     "an array of two dimensions": lambda ds: of_values(ds, np.ones((2, 2), np.uint32)),
     **each("objects that are {}", {"floats": [1.5, 2.7], "integers": [1, 2]})(
         lambda ds, values: of_values(ds, np.array(values, object))
     ),
-    **each("vector of {}", {"two dimensions": np.ones((4, 1)), "lists": [[1], [2], [3], [4]]})(
-        lambda ds, vector: ds.WeightedMinHashGenerator(4, 8).minhash(vector)
-    ),
+    **each(
+        "vector of {}",
+        {"two dimensions": np.ones((4, 1)), "lists": [[1], [2], [3], [4]]},
+    )(lambda ds, vector: ds.WeightedMinHashGenerator(4, 8).minhash(vector)),
 }
 
 
@@ -303,7 +374,11 @@ class Rare:
         yield i.merge(j), "a" in i
 
     def merge_into_an_index_with_a_hashfunc(ds):
-        i, j, m = small(ds, hashfunc=lambda name: name[:1]), small(ds), ds.sketch("a", 16)
+        i, j, m = (
+            small(ds, hashfunc=lambda name: name[:1]),
+            small(ds),
+            ds.sketch("a", 16),
+        )
         yield j.insert("a", m)
         yield i.merge(j), i.query(m)
 
@@ -318,7 +393,9 @@ class Rare:
 
     def twice_in_partitions_of_an_ensemble(ds):
         e, m = ds.MinHashLSHEnsemble(0.8, 16, 4, 2), ds.sketch("a", 16)
-        return e.index([("a", m, 1), ("b", m, 10), ("c", m, 100), ("a", m, 1000)]), "a" in e
+        return e.index(
+            [("a", m, 1), ("b", m, 10), ("c", m, 100), ("a", m, 1000)]
+        ), "a" in e
 
     def removal_of_a_key_inserted_twice(ds):
         i, b = one(ds), ds.sketch("b", 16)

@@ -28,10 +28,26 @@ def unordered(ds):
 
 class Calls:
     def insert_and_get(ds, s):
-        return s.insert("a", 1, 2, 2), s["a"], s.get("a"), s.get("none"), s["none"], s.getmany("a", "none")
+        return (
+            s.insert("a", 1, 2, 2),
+            s["a"],
+            s.get("a"),
+            s.get("none"),
+            s["none"],
+            s.getmany("a", "none"),
+        )
 
     def keys(ds, s):
-        return s.insert("a", 1), s.insert("b", 2), list(s), list(s.keys()), len(s), s.size(), "a" in s, s.has_key("c")
+        return (
+            s.insert("a", 1),
+            s.insert("b", 2),
+            list(s),
+            list(s.keys()),
+            len(s),
+            s.size(),
+            "a" in s,
+            s.has_key("c"),
+        )
 
     def insert_twice(ds, s):
         return s.insert("a", 1), s.insert("a", 1, 3), s["a"], s.itemcounts()
@@ -64,29 +80,54 @@ class Calls:
         yield s.buffer_size
 
     def select_buffer(ds, s):
-        return s.insert("a", 1), s.add_to_select_buffer(["a", "b"]), s.collect_select_buffer()
+        return (
+            s.insert("a", 1),
+            s.add_to_select_buffer(["a", "b"]),
+            s.collect_select_buffer(),
+        )
 
     def values_are_the_storages_own(ds, s):
         return s.insert("a", 1), s["a"] is s.get("a")
 
     def kinds(ds, s):
-        yield isinstance(s, ds.storage.Storage), isinstance(s, ds.storage.OrderedStorage)
-        yield isinstance(s, ds.storage.UnorderedStorage), isinstance(s, ds.storage.DictListStorage)
+        yield (
+            isinstance(s, ds.storage.Storage),
+            isinstance(s, ds.storage.OrderedStorage),
+        )
+        yield (
+            isinstance(s, ds.storage.UnorderedStorage),
+            isinstance(s, ds.storage.DictListStorage),
+        )
 
     def pickle(ds, s):
-        return s.insert("a", 1), pickle.loads(pickle.dumps(s))["a"], copy.deepcopy(s)["a"]
+        return (
+            s.insert("a", 1),
+            pickle.loads(pickle.dumps(s))["a"],
+            copy.deepcopy(s)["a"],
+        )
 
 
 MAKING = {
-    "by class": lambda ds: (ds.storage.DictListStorage(DICT).size(), ds.storage.DictSetStorage(None).get("a")),
+    "by class": lambda ds: (
+        ds.storage.DictListStorage(DICT).size(),
+        ds.storage.DictSetStorage(None).get("a"),
+    ),
     "with a name": lambda ds: len(ds.storage.ordered_storage(DICT, name=b"x")),
     "another type": lambda ds: ds.storage.ordered_storage({"type": "paper"}),
     "no type": lambda ds: ds.storage.unordered_storage({}),
     "abstract": lambda ds: ds.storage.Storage(),
-    "names": lambda ds: [hasattr(ds.storage, f"Redis{name}") for name in REDIS] + [hasattr(ds.lsh, "WeightedMinHash")],
-    "names of lsh": lambda ds: (ds.lsh.MinHash is ds.MinHash, ds.lsh.MinHashLSH is ds.MinHashLSH),
+    "names": lambda ds: (
+        [hasattr(ds.storage, f"Redis{name}") for name in REDIS]
+        + [hasattr(ds.lsh, "WeightedMinHash")]
+    ),
+    "names of lsh": lambda ds: (
+        ds.lsh.MinHash is ds.MinHash,
+        ds.lsh.MinHashLSH is ds.MinHashLSH,
+    ),
     "storages of lsh": lambda ds: ds.lsh.ordered_storage is ds.storage.ordered_storage,
-    "optimal params": lambda ds: [ds.lsh._optimal_param(t, 64, 0.5, 0.5) for t in (0.2, 0.5, 0.9)],
+    "optimal params": lambda ds: [
+        ds.lsh._optimal_param(t, 64, 0.5, 0.5) for t in (0.2, 0.5, 0.9)
+    ],
 }
 
 
@@ -115,12 +156,30 @@ def without_a(ds):
 
 
 CHANGED = {
-    "one bucket": lambda i, a, b: (i.hashtables[0].insert(i.keys["a"][0], "d"), sorted(i.query(a)), "d" in i),
-    "buckets removed": lambda i, a, b: ([t.remove(*list(t)) for t in i.hashtables], i.query(a), "a" in i, i.is_empty()),
+    "one bucket": lambda i, a, b: (
+        i.hashtables[0].insert(i.keys["a"][0], "d"),
+        sorted(i.query(a)),
+        "d" in i,
+    ),
+    "buckets removed": lambda i, a, b: (
+        [t.remove(*list(t)) for t in i.hashtables],
+        i.query(a),
+        "a" in i,
+        i.is_empty(),
+    ),
 }
 WITHOUT = {
-    "keys removed": lambda i, a, b: (i.query(a), i.query(b), "a" in i, i.get_counts(), len(i.keys)),
-    "query buffer": lambda i, a, b: (i.add_to_query_buffer(b), i.collect_query_buffer()),
+    "keys removed": lambda i, a, b: (
+        i.query(a),
+        i.query(b),
+        "a" in i,
+        i.get_counts(),
+        len(i.keys),
+    ),
+    "query buffer": lambda i, a, b: (
+        i.add_to_query_buffer(b),
+        i.collect_query_buffer(),
+    ),
 }
 
 
@@ -128,8 +187,17 @@ class Changed:
     @given(index)
     def keys_inserted(i, a, b):
         names = i.keys["a"]
-        yield i.keys.insert("c", *names), [t.insert(n, "c") for t, n in zip(i.hashtables, names, strict=True)]
-        yield sorted(i.query(a)), "c" in i, i.remove("c"), i.query(a), i.get_subset_counts("a")
+        yield (
+            i.keys.insert("c", *names),
+            [t.insert(n, "c") for t, n in zip(i.hashtables, names, strict=True)],
+        )
+        yield (
+            sorted(i.query(a)),
+            "c" in i,
+            i.remove("c"),
+            i.query(a),
+            i.get_subset_counts("a"),
+        )
 
     @given(without_a)
     def insertions_after(i, a, b):
@@ -161,8 +229,19 @@ class Changed:
 
     @given(index)
     def read_changed_read(i, a, b):
-        yield i.get_counts(), i.remove("a"), i.get_counts(), i.insert("a", b), i.get_counts(), i.keys["a"]
-        yield sorted(i.hashtables[1].get(i.keys["a"][1])), i.keys.itemcounts(), [t.size() for t in i.hashtables]
+        yield (
+            i.get_counts(),
+            i.remove("a"),
+            i.get_counts(),
+            i.insert("a", b),
+            i.get_counts(),
+            i.keys["a"],
+        )
+        yield (
+            sorted(i.hashtables[1].get(i.keys["a"][1])),
+            i.keys.itemcounts(),
+            [t.size() for t in i.hashtables],
+        )
 
 
 # ---- BloomTable ----
@@ -174,7 +253,13 @@ def table(ds, **options):
 
 ON_TABLE = {
     "insert": lambda t: t.insert([2, 3, 31]),
-    "query": lambda t: (t.query([2, 3, 31]), t.query(np.array([2, 3, 30], np.uint32)), t.r, t.fname, t.sync()),
+    "query": lambda t: (
+        t.query([2, 3, 31]),
+        t.query(np.array([2, 3, 30], np.uint32)),
+        t.r,
+        t.fname,
+        t.sync(),
+    ),
     "another length": lambda t: t.insert([2, 3]),
     "another length, queried": lambda t: t.query([2, 3]),
 }
@@ -195,9 +280,15 @@ class Table:
         b, m = ds.MinHashLSHBloom(0.5, 16, 10, 1e-6), ds.sketch("a", 16)
         yield (
             b.insert(m),
-            [t.query(m.hashvalues[low:high]) for t, (low, high) in zip(b.hashtables, b.hashranges, strict=True)],
+            [
+                t.query(m.hashvalues[low:high])
+                for t, (low, high) in zip(b.hashtables, b.hashranges, strict=True)
+            ],
         )
-        yield b.hashtables[0].query(m.hashvalues[: b.r] + np.uint32(1)), b.hashtables[0].r == b.r
+        yield (
+            b.hashtables[0].query(m.hashvalues[: b.r] + np.uint32(1)),
+            b.hashtables[0].r == b.r,
+        )
 
     def of_an_index_changed(ds):
         b, m = ds.MinHashLSHBloom(0.5, 16, 10, 1e-6), ds.sketch("a", 16)
@@ -213,7 +304,11 @@ def on_fake():
 
 def fake(ds):
     """Return an index on fakeredis, and the two sketches that it holds."""
-    config = {"type": "redis", "redis": {"host": uuid.uuid4().hex, "port": 6379}, "basename": b"fake"}
+    config = {
+        "type": "redis",
+        "redis": {"host": uuid.uuid4().hex, "port": 6379},
+        "basename": b"fake",
+    }
     with on_fake():
         i = bare(ds, storage_config=config)
     a, b = ds.sketch("a", 16), ds.sketch("b", 16)
@@ -227,10 +322,23 @@ ON_FAKE = {
     "counts": lambda i, a, b: (i.get_counts(), i.get_subset_counts("a")),
     "a key twice": lambda i, a, b: i.insert("a", a),
     "another key": lambda i, a, b: i.insert("c", a),
-    "remove": lambda i, a, b: (i.remove("a"), i.query(a), i.get_counts(), i.remove("b"), i.is_empty()),
-    "tables of nothing": lambda i, a, b: (i.remove("a"), i.remove("b"), [len(t) for t in i.hashtables]),
+    "remove": lambda i, a, b: (
+        i.remove("a"),
+        i.query(a),
+        i.get_counts(),
+        i.remove("b"),
+        i.is_empty(),
+    ),
+    "tables of nothing": lambda i, a, b: (
+        i.remove("a"),
+        i.remove("b"),
+        [len(t) for t in i.hashtables],
+    ),
     "remove what is not there": lambda i, a, b: i.remove("c"),
-    "query buffer": lambda i, a, b: (i.add_to_query_buffer(a), i.collect_query_buffer()),
+    "query buffer": lambda i, a, b: (
+        i.add_to_query_buffer(a),
+        i.collect_query_buffer(),
+    ),
 }
 
 
@@ -246,14 +354,31 @@ class Fake:
 
     @given(fake)
     def keys_and_tables(i, a, b):
-        yield i.keys.keys(), i.keys.status()["keyspace_size"], i.keys.redis_keys(), i.keys[pickle.dumps("a")]
-        yield i.hashtables[0].itemcounts(), [sorted(i.hashtables[1][name]) for name in i.hashtables[1]]
+        yield (
+            i.keys.keys(),
+            i.keys.status()["keyspace_size"],
+            i.keys.redis_keys(),
+            i.keys[pickle.dumps("a")],
+        )
+        yield (
+            i.hashtables[0].itemcounts(),
+            [sorted(i.hashtables[1][name]) for name in i.hashtables[1]],
+        )
         yield i.keys.redis_key(b"x")
 
     @given(fake)
     def changed(i, a, b):
-        yield i.keys.insert(b"x", b"y", b"z"), i.keys[b"x"], i.keys.remove(b"x"), i.keys[b"x"]
-        yield i.hashtables[0].insert(b"x", b"y"), i.hashtables[0].remove_val(b"x", b"y"), i.hashtables[0].get(b"x")
+        yield (
+            i.keys.insert(b"x", b"y", b"z"),
+            i.keys[b"x"],
+            i.keys.remove(b"x"),
+            i.keys[b"x"],
+        )
+        yield (
+            i.hashtables[0].insert(b"x", b"y"),
+            i.hashtables[0].remove_val(b"x", b"y"),
+            i.hashtables[0].get(b"x"),
+        )
 
     @given(fake)
     def buffered(i, a, b):
@@ -271,7 +396,11 @@ GROUPS = {
     "ordered_storage": (given(ordered)(Calls),),
     "unordered_storage": (given(unordered)(Calls),),
     "storages": (MAKING,),
-    "an index changed through its storages": (given(index)(CHANGED), given(without_a)(WITHOUT), Changed),
+    "an index changed through its storages": (
+        given(index)(CHANGED),
+        given(without_a)(WITHOUT),
+        Changed,
+    ),
     "BloomTable": (given(table)(ON_TABLE), Table),
     "MinHashLSH on fakeredis": (given(fake)(ON_FAKE), Fake),
 }

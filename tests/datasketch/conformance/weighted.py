@@ -44,15 +44,23 @@ VECTORS = {
 }
 MATRICES = {
     "dense": RAMP % 7,
-    "dense with an empty row": np.array([[1, 2, 0, 0, 0, 0, 0, 1], [0] * 8, [0, 0, 0, 0, 9, 0, 0, 0.5]]),
+    "dense with an empty row": np.array(
+        [[1, 2, 0, 0, 0, 0, 0, 1], [0] * 8, [0, 0, 0, 0, 9, 0, 0, 0.5]]
+    ),
     "all rows empty": np.zeros((3, 8)),
     "no rows": np.zeros((0, 8)),
     "csr": sparse.csr_matrix(RAMP % 5),
     "csc": sparse.csc_matrix(RAMP % 5),
     "coo": sparse.coo_matrix(RAMP % 5),
-    "csr, repeated entries": sparse.csr_matrix((np.ones(4), [1, 1, 0, 2], [0, 3, 4]), shape=(2, 8)),
-    "csr, zeros stored": sparse.csr_matrix((np.array([0.0, 2, 0]), [1, 3, 0], [0, 2, 3]), shape=(2, 8)),
-    "csr, unsorted": sparse.csr_matrix((np.array([1.0, 2, 3]), [7, 3, 0], [0, 3]), shape=(1, 8)),
+    "csr, repeated entries": sparse.csr_matrix(
+        (np.ones(4), [1, 1, 0, 2], [0, 3, 4]), shape=(2, 8)
+    ),
+    "csr, zeros stored": sparse.csr_matrix(
+        (np.array([0.0, 2, 0]), [1, 3, 0], [0, 2, 3]), shape=(2, 8)
+    ),
+    "csr, unsorted": sparse.csr_matrix(
+        (np.array([1.0, 2, 3]), [7, 3, 0], [0, 3]), shape=(1, 8)
+    ),
     "csr array": sparse.csr_array(RAMP % 5),
     "float32": (RAMP % 7).astype(np.float32) / 3,
     "a list of lists": [[1] * 8],
@@ -88,15 +96,35 @@ def used(generator):
 
 
 MINHASH = {
-    **each("minhash, {}", VECTORS)(lambda generator, vector: generator.minhash(copy.deepcopy(vector))),
+    **each("minhash, {}", VECTORS)(
+        lambda generator, vector: generator.minhash(copy.deepcopy(vector))
+    ),
     "minhash, an iterator": lambda generator: generator.minhash(iter([1] * 8)),
 }
-MANY = each("minhash_many, {}", MATRICES)(lambda generator, rows: generator.minhash_many(copy.deepcopy(rows)))
+MANY = each("minhash_many, {}", MATRICES)(
+    lambda generator, rows: generator.minhash_many(copy.deepcopy(rows))
+)
 GENERATOR = {
-    "attributes": lambda ds: (g := ds.WeightedMinHashGenerator(8, 4, 3), g.dim, g.sample_size, g.seed),
-    "the usual": lambda ds: (g := ds.WeightedMinHashGenerator(8), g.sample_size, g.seed),
-    "by name": lambda ds: ds.WeightedMinHashGenerator(dim=8, sample_size=4, seed=2).minhash([1] * 8),
-    "its draws": lambda ds: (g := ds.WeightedMinHashGenerator(5, 3, 7), g.rs, g.ln_cs, g.betas),
+    "attributes": lambda ds: (
+        g := ds.WeightedMinHashGenerator(8, 4, 3),
+        g.dim,
+        g.sample_size,
+        g.seed,
+    ),
+    "the usual": lambda ds: (
+        g := ds.WeightedMinHashGenerator(8),
+        g.sample_size,
+        g.seed,
+    ),
+    "by name": lambda ds: ds.WeightedMinHashGenerator(
+        dim=8, sample_size=4, seed=2
+    ).minhash([1] * 8),
+    "its draws": lambda ds: (
+        g := ds.WeightedMinHashGenerator(5, 3, 7),
+        g.rs,
+        g.ln_cs,
+        g.betas,
+    ),
     **each("dim {!r}", (0, -1, "8", 1.0, 2.5, None, True))(
         lambda ds, dim: ds.WeightedMinHashGenerator(dim, 4).minhash([1])
     ),
@@ -109,7 +137,9 @@ GENERATOR = {
         lambda ds, seed: used(ds.WeightedMinHashGenerator(2, 4, seed))
     ),
     "a long vector": lambda ds: ds.WeightedMinHashGenerator(300, 64).minhash(VECTOR),
-    "a long matrix": lambda ds: ds.WeightedMinHashGenerator(60, 32).minhash_many(MATRIX),
+    "a long matrix": lambda ds: ds.WeightedMinHashGenerator(60, 32).minhash_many(
+        MATRIX
+    ),
 }
 
 
@@ -117,10 +147,16 @@ class Generator:
     def copy_and_pickle(ds):
         g = ds.WeightedMinHashGenerator(8, 4)
         h = pickle.loads(pickle.dumps(g))
-        return h.minhash([1] * 8) == g.minhash([1] * 8), copy.deepcopy(g).minhash([2] * 8)
+        return h.minhash([1] * 8) == g.minhash([1] * 8), copy.deepcopy(g).minhash(
+            [2] * 8
+        )
 
     def what_is_given_stays_as_it_is(ds):
-        g, v, m = ds.WeightedMinHashGenerator(4, 4), np.array([1, 0, 2, 0], np.float32), sparse.csr_matrix(np.eye(4))
+        g, v, m = (
+            ds.WeightedMinHashGenerator(4, 4),
+            np.array([1, 0, 2, 0], np.float32),
+            sparse.csr_matrix(np.eye(4)),
+        )
         yield g.minhash(v), v
         yield len(g.minhash_many(m)), m.toarray()
 
@@ -140,20 +176,34 @@ BY_HAND = {
     ),
     "by name": lambda ds: ds.WeightedMinHash(seed=1, hashvalues=np.array([[1, 2]])),
     "without values": lambda ds: ds.WeightedMinHash(1),
-    **each("jaccard of {}", OTHERS)(lambda ds, other: used(ds.WeightedMinHashGenerator(2, 4)).jaccard(other(ds))),
+    **each("jaccard of {}", OTHERS)(
+        lambda ds, other: used(ds.WeightedMinHashGenerator(2, 4)).jaccard(other(ds))
+    ),
     "no hash": lambda ds: hash(ds.WeightedMinHash(1, np.zeros((2, 2)))),
 }
 ON_TWO = {
     "jaccard": lambda a, b: (a.jaccard(b), b.jaccard(a), a.jaccard(a), a == b, a == a),
-    "what it is": lambda a, b: (type(v := a.hashvalues).__name__, v.dtype.name, v.shape, len(a), a.seed),
-    "copies": lambda a, b: [copied == a for copied in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)))],
+    "what it is": lambda a, b: (
+        type(v := a.hashvalues).__name__,
+        v.dtype.name,
+        v.shape,
+        len(a),
+        a.seed,
+    ),
+    "copies": lambda a, b: [
+        copied == a
+        for copied in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)))
+    ],
     "pickle": lambda a, b: pickle.loads(pickle.dumps(a)),
 }
 
 
 class Weighted:
     def of_a_list(ds):
-        a, b = ds.WeightedMinHash(1, [[1, 2], [3, 4]]), ds.WeightedMinHash(1, [[1, 2], [3, 5]])
+        a, b = (
+            ds.WeightedMinHash(1, [[1, 2], [3, 4]]),
+            ds.WeightedMinHash(1, [[1, 2], [3, 5]]),
+        )
         return len(a), a.jaccard(b)
 
     @given(two)
@@ -166,7 +216,12 @@ class Weighted:
 
     def equality(ds):
         a, b = two(ds)
-        yield a == ds.WeightedMinHash(2, a.hashvalues), a == ds.WeightedMinHash(1, a.hashvalues), a == "a", a != b
+        yield (
+            a == ds.WeightedMinHash(2, a.hashvalues),
+            a == ds.WeightedMinHash(1, a.hashvalues),
+            a == "a",
+            a != b,
+        )
         yield a == None  # noqa: E711
 
 

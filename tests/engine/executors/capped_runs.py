@@ -10,11 +10,17 @@ from tests.corpora import similar_texts
 def corpus(seed, n):
     """Return rows with the texts of `similar_texts`."""
     rng = random.Random(seed)
-    return [{"id": f"row{i}", "text": text, "rank": rng.randrange(9)} for i, text in enumerate(similar_texts(rng, n))]
+    return [
+        {"id": f"row{i}", "text": text, "rank": rng.randrange(9)}
+        for i, text in enumerate(similar_texts(rng, n))
+    ]
 
 
 def write_jsonl(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        encoding="utf-8",
+    )
     return path
 
 

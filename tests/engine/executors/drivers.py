@@ -58,12 +58,18 @@ class Case:
     @property
     def suffix(self) -> str:
         """What the outputs are."""
-        return self.options.get("output_format") or self.data.split(".")[0].rstrip("_;#")
+        return self.options.get("output_format") or self.data.split(".")[0].rstrip(
+            "_;#"
+        )
 
     @property
     def names(self) -> set[str]:
         """The options that the run has."""
-        given = {"removed", *(["id_column"] if self.ids else []), *(["pairs"] if self.pairs else [])}
+        given = {
+            "removed",
+            *(["id_column"] if self.ids else []),
+            *(["pairs"] if self.pairs else []),
+        }
         return given | set(self.options)
 
 
@@ -71,7 +77,9 @@ class Case:
 def corpus(n: int) -> list[dict[str, Any]]:
     """Return rows with similar texts, copies of bytes and of words, empty texts and nulls, and values to choose by."""
     rng = random.Random(3)
-    texts = [text.replace("7 ", " the ") for text in similar_texts(rng, n)]  # some words are stop words
+    texts = [
+        text.replace("7 ", " the ") for text in similar_texts(rng, n)
+    ]  # some words are stop words
     for i in range(3, n, 5):
         texts[i] = rng.choice([str, str.upper, "{}!".format])(texts[rng.randrange(i)])
     return [
@@ -79,9 +87,13 @@ def corpus(n: int) -> list[dict[str, Any]]:
             "id": f"row{i:05}é",
             "number": i * 7,
             "text": text or None,
-            "integer": rng.choice([rng.randrange(-9, 9), rng.randrange(-(2**63), 2**63)]),
+            "integer": rng.choice(
+                [rng.randrange(-9, 9), rng.randrange(-(2**63), 2**63)]
+            ),
             "float": rng.choice([rng.randrange(9), rng.random(), 2**53 + 1, 2.0**53]),
-            "string": rng.choice(["a", "aé", "a\ud800", "b" * 9, f"{'c' * 99}{rng.random()}"]),
+            "string": rng.choice(
+                ["a", "aé", "a\ud800", "b" * 9, f"{'c' * 99}{rng.random()}"]
+            ),
         }
         for i, text in enumerate(texts)
     ]
@@ -94,14 +106,24 @@ def rows_of(case: Case, n: int) -> list[dict[str, Any]]:
         return rows
     if case.data == "parquet":
         numbers: dict[str, int] = {}
-        sets = [[numbers.setdefault(word, len(numbers)) for word in (row["text"] or "").split()] for row in rows]
-        return [row | {"text": own or None} for row, own in zip(rows, sets, strict=True)]
+        sets = [
+            [
+                numbers.setdefault(word, len(numbers))
+                for word in (row["text"] or "").split()
+            ]
+            for row in rows
+        ]
+        return [
+            row | {"text": own or None} for row, own in zip(rows, sets, strict=True)
+        ]
     return [row | {"text": row["text"] and row["text"].split()} for row in rows]
 
 
 def lines_of_json(rows: list[dict[str, Any]]) -> bytes:
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    return "".join(lines).encode(errors="backslashreplace")  # a lone surrogate is written as JSON's escape
+    return "".join(lines).encode(
+        errors="backslashreplace"
+    )  # a lone surrogate is written as JSON's escape
 
 
 def table_of(rows: list[dict[str, Any]], delimiter: str) -> bytes:
@@ -113,7 +135,9 @@ def table_of(rows: list[dict[str, Any]], delimiter: str) -> bytes:
     for i, row in enumerate(rows):
         text = row["text"]
         if sets:
-            text = text and json.dumps(text, indent=0 if i % 5 == 0 else None)  # with line ends
+            text = text and json.dumps(
+                text, indent=0 if i % 5 == 0 else None
+            )  # with line ends
         elif i % 5 == 0:
             text = (text or "").replace(" ", ' "; \r\n,\t', 1)
         mark = "=" if i % 11 == 0 and not sets else ""
@@ -126,20 +150,32 @@ def write_part(path: Path, rows: list[dict[str, Any]], case: Case, number: int) 
     data = case.data
     if data == "parquet":
         names = ("id", "number", "text")
-        kind = pa.list_(pa.int64()) if case.options.get("kind") == "set" else pa.string()
-        schema = pa.schema([("id", pa.string()), ("number", pa.int64()), ("text", kind)])
-        table = pa.Table.from_pylist([{name: row[name] for name in names} for row in rows], schema)
+        kind = (
+            pa.list_(pa.int64()) if case.options.get("kind") == "set" else pa.string()
+        )
+        schema = pa.schema(
+            [("id", pa.string()), ("number", pa.int64()), ("text", kind)]
+        )
+        table = pa.Table.from_pylist(
+            [{name: row[name] for name in names} for row in rows], schema
+        )
         pq.write_table(table, path.with_suffix(".parquet"), row_group_size=70)
     elif "csv" in data or "tsv" in data:
-        delimiter = {";": ",;|"[number % 3], "#": "#"}.get(data[-1], "\t" if "tsv" in data else ",")
+        delimiter = {";": ",;|"[number % 3], "#": "#"}.get(
+            data[-1], "\t" if "tsv" in data else ","
+        )
         bad = b"too,few\n" if case.options.get("on_error") else b""
         pack(table_of(rows, delimiter) + bad, path.with_suffix(f".{data.rstrip(';#')}"))
     elif data == "txt":
         for i, row in enumerate(rows):
-            path.with_name(f"{path.name}-{i:03}.txt").write_text(row["text"] or "", encoding="utf-8")
+            path.with_name(f"{path.name}-{i:03}.txt").write_text(
+                row["text"] or "", encoding="utf-8"
+            )
     elif data == "jsonl_":  # texts inside of an object, other letters, and other names
         rows = [{"id": row["id"], "more": {"body": row["text"] or ""}} for row in rows]
-        path.with_suffix(".data").write_bytes(lines_of_json(rows).decode().encode("latin-1"))
+        path.with_suffix(".data").write_bytes(
+            lines_of_json(rows).decode().encode("latin-1")
+        )
     else:
         lines = lines_of_json(rows)
         if case.options.get("on_error") == "skip":
@@ -169,7 +205,9 @@ class Run:
     @property
     def options(self) -> dict[str, Any]:
         """The options for functions that read files."""
-        given = self.case.options | ({"id_column": self.case.ids} if self.case.ids else {})
+        given = self.case.options | (
+            {"id_column": self.case.ids} if self.case.ids else {}
+        )
         if "against" in given:
             given["against"] = self.index()
         return given
@@ -189,7 +227,11 @@ class Run:
         if self.case.ids:
             return [row[self.case.ids] for row in self.rows]
         paths = sorted(self.source.iterdir())
-        return [f"{path}:{n + 1}" for path in paths for n in range(path.read_bytes().count(b"\n"))]
+        return [
+            f"{path}:{n + 1}"
+            for path in paths
+            for n in range(path.read_bytes().count(b"\n"))
+        ]
 
 
 def content(paths: list[Path]) -> Any:
@@ -197,7 +239,9 @@ def content(paths: list[Path]) -> Any:
     if paths[0].suffix == ".parquet":
         return pa.concat_tables([pq.read_table(path) for path in paths])
     if paths[0].suffix == ".jsonl":
-        return [line for path in paths for line in unpack(path).splitlines(keepends=True)]
+        return [
+            line for path in paths for line in unpack(path).splitlines(keepends=True)
+        ]
     parts = [path.read_bytes().split(b"\n") for path in paths]
     (header,) = {part[0] for part in parts}
     return [header, *(line for part in parts for line in part[1:-1])]
@@ -206,7 +250,10 @@ def content(paths: list[Path]) -> Any:
 def plain(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer whose rows of JSON are tuples; of kept rows only the ids, and of removed ones three values."""
     names = {"kept", "removed", "pairs"} & answer.keys()
-    rows = {name: [tuple(json.loads(line).values()) for line in answer[name]] for name in names}
+    rows = {
+        name: [tuple(json.loads(line).values()) for line in answer[name]]
+        for name in names
+    }
     rows["kept"] = [key for key, *_ in rows["kept"]]
     return answer | rows | {"removed": [row[:3] for row in rows["removed"]]}
 
@@ -216,7 +263,9 @@ class Files:
 
     name = "files"
     given: ClassVar[set[str]] = {"exact"}  # options that each run has
-    also: ClassVar[set[str]] = set()  # options that another function of the same way of running takes
+    also: ClassVar[set[str]] = (
+        set()
+    )  # options that another function of the same way of running takes
     plain: ClassVar[bool] = False  # whether its answers are as those of `plain`
     data: ClassVar[set[str]] = {
         "jsonl", "jsonl.gz", "jsonl_", "csv", "csv;", "csv#", "csv.gz", "csv.zst", "tsv", "parquet", "txt",
@@ -227,8 +276,15 @@ class Files:
 
     def takes(self, case: Case) -> bool:
         """Return whether this way of running has all options of a case, and reads its files."""
-        taken = all(self.name in OPTIONS[name].drivers or name in self.also for name in case.options)
-        off = [name for name, value in case.options.items() if value and self.name in OPTIONS[name].off_only]
+        taken = all(
+            self.name in OPTIONS[name].drivers or name in self.also
+            for name in case.options
+        )
+        off = [
+            name
+            for name, value in case.options.items()
+            if value and self.name in OPTIONS[name].off_only
+        ]
         return taken and not off and case.data in self.data
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
@@ -238,13 +294,17 @@ class Files:
         if "output_format" in run.case.options:
             paths["kept"] = run.out / "kept.out"
         options = {"threads": 1, "exact": False} | run.options | more
-        result = self.call(run.source, paths["kept"], {name: paths[name] for name in names} | options)
+        result = self.call(
+            run.source, paths["kept"], {name: paths[name] for name in names} | options
+        )
         if "output_format" in run.case.options:
             paths["kept"] = paths["kept"].rename(run.out / f"kept.{suffix}")
         if run.case.options.get("on_error") == "skip":
             paths["rejected"] = run.out / f"kept.{suffix}.rejects.jsonl"
         answer = {name: content([path]) for name, path in paths.items()}
-        return answer | ({} if result is None else {"result": result, "summary": result.summary})
+        return answer | (
+            {} if result is None else {"result": result, "summary": result.summary}
+        )
 
     def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
         result = dedup_files(source, kept, **options)
@@ -256,7 +316,9 @@ class CommandLine(Files):
     """`lshfast dedup`."""
 
     def takes(self, case: Case) -> bool:
-        return super().takes(case) and not isinstance(case.options.get("stop_words"), tuple)
+        return super().takes(case) and not isinstance(
+            case.options.get("stop_words"), tuple
+        )
 
     def call(self, source: Path, kept: Path, options: dict[str, Any]) -> Any:
         flags = []
@@ -296,9 +358,15 @@ class Resumed(Capped):
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         given = {"resume": True, **more}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(capped, "divide", lambda labels, costs, most: divide(labels, costs, min(most, self.most)))
+            patch.setattr(
+                capped,
+                "divide",
+                lambda labels, costs, most: divide(labels, costs, min(most, self.most)),
+            )
             with suppress(Ended):
-                return super().run(run, progress=end_at(self.ended)[0], **given)  # it had fewer calls
+                return super().run(
+                    run, progress=end_at(self.ended)[0], **given
+                )  # it had fewer calls
             assert {path.name for path in run.out.iterdir()} <= {"work"}
             return super().run(run, progress=None, **given)
 
@@ -306,7 +374,9 @@ class Resumed(Capped):
 def little_memory(case: Case) -> int:
     """Return little more than the least memory of a run with the fixture `small_parts`: MANY rows take far more."""
     known = inspect.signature(make_plan).parameters
-    plan = make_plan(**{name: value for name, value in case.options.items() if name in known})
+    plan = make_plan(
+        **{name: value for name, value in case.options.items() if name in known}
+    )
     return Budget(0, plan).least(0) * 9 // 8
 
 
@@ -323,19 +393,39 @@ class Stages(Files):
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         names = ["removed", *(["pairs"] if run.case.pairs else [])]
-        end = f".{run.case.suffix}" if "output_format" in run.case.options else ""  # that of the tables
-        options = {"exact": False} | run.options | {name: run.out / f"{name}{end}" for name in names} | more
+        end = (
+            f".{run.case.suffix}" if "output_format" in run.case.options else ""
+        )  # that of the tables
+        options = (
+            {"exact": False}
+            | run.options
+            | {name: run.out / f"{name}{end}" for name in names}
+            | more
+        )
         if options.pop("on_error", None) == "skip":
             options["rejected"] = run.out / "rejected"
         work = run.out / "work"
-        stages.plan(run.source, work, run.out / "kept", shards=self.shards, tasks=self.tasks, **options)
+        stages.plan(
+            run.source,
+            work,
+            run.out / "kept",
+            shards=self.shards,
+            tasks=self.tasks,
+            **options,
+        )
         run_all(work)
-        folders = {"kept": run.out / "kept"} | {name: options[name] for name in (*names, "rejected") if name in options}
+        folders = {"kept": run.out / "kept"} | {
+            name: options[name] for name in (*names, "rejected") if name in options
+        }
         files = {name: tables(folder) for name, folder in folders.items()}
         for name, paths in files.items():
             own = self.tasks if name == "pairs" else self.shards
-            assert [path.stem for path in paths] == [f"{number:05}" for number in range(own)]
-        answer = {name: content(paths) for name, paths in files.items() if name != "pairs"}
+            assert [path.stem for path in paths] == [
+                f"{number:05}" for number in range(own)
+            ]
+        answer = {
+            name: content(paths) for name, paths in files.items() if name != "pairs"
+        }
         if run.case.pairs:
             answer["pairs"] = merged_pairs(run, files["pairs"])
         return answer | {"summary": stages.status(work).summary}
@@ -365,7 +455,9 @@ class Memory(Files):
     data: ClassVar[set[str]] = {"jsonl"}
 
     def takes(self, case: Case) -> bool:
-        return super().takes(case) and not (case.pairs and "against" in case.options)  # `pairs` has no index
+        return super().takes(case) and not (
+            case.pairs and "against" in case.options
+        )  # `pairs` has no index
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         texts, keys = [row["text"] for row in run.rows], run.keys
@@ -375,7 +467,9 @@ class Memory(Files):
                 return self._answer(run, texts, keys, options | {"against": index})
         return self._answer(run, texts, keys, options)
 
-    def _answer(self, run: Run, texts: list[str], keys: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    def _answer(
+        self, run: Run, texts: list[str], keys: list[Any], options: dict[str, Any]
+    ) -> dict[str, Any]:
         keep, column = chosen(run.rows, options.pop("keep", "first")), options.get("by")
         if column is not None:
             options["by"] = [row[column] for row in run.rows]
@@ -383,14 +477,28 @@ class Memory(Files):
             for name in ("groups", "by"):
                 options.pop(name, None)
             found = lshfast.pairs(texts, **options)
-            return {"pairs": [(keys[i], keys[j], similarity) for i, j, similarity in found.tolist()]}
+            return {
+                "pairs": [
+                    (keys[i], keys[j], similarity)
+                    for i, j, similarity in found.tolist()
+                ]
+            }
         result = lshfast.dedup(texts, keys=keys, keep=keep, **options)
         if column is not None:  # the values have no name
             by = replace(result.summary.by, column=column)
             result = replace(result, summary=replace(result.summary, by=by))
-        kept = [row["id"] for row, own in zip(run.rows, result.keep.tolist(), strict=True) if own]
+        kept = [
+            row["id"]
+            for row, own in zip(run.rows, result.keep.tolist(), strict=True)
+            if own
+        ]
         removed = [tuple(row) for row in result.removed]
-        return {"kept": kept, "removed": removed, "result": result, "summary": result.summary}
+        return {
+            "kept": kept,
+            "removed": removed,
+            "result": result,
+            "summary": result.summary,
+        }
 
 
 def chosen(rows: list[dict[str, Any]], keep: str) -> Any:
@@ -398,7 +506,9 @@ def chosen(rows: list[dict[str, Any]], keep: str) -> Any:
     policy, _, column = keep.partition(":")
     if not column:
         return keep
-    values = [float(row[column]) if column == "float" else row[column] for row in rows]  # as files compare them
+    values = [
+        float(row[column]) if column == "float" else row[column] for row in rows
+    ]  # as files compare them
     ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
     return [ranks[value] * (1 if policy == "max" else -1) for value in values]
 
@@ -414,7 +524,9 @@ class Spark(Memory):
     given: ClassVar[set[str]] = {"column", "exact"}
 
     def takes(self, case: Case) -> bool:
-        of_spark = case.ids is not None and not str(case.options.get("keep")).startswith("min:")
+        of_spark = case.ids is not None and not str(
+            case.options.get("keep")
+        ).startswith("min:")
         return of_spark and super().takes(case)
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
@@ -423,9 +535,16 @@ class Spark(Memory):
         options, id_column = {"exact": False} | run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
-        names = list(dict.fromkeys(["id", "number", "text", *filter(None, (column, options.get("by")))]))
+        names = list(
+            dict.fromkeys(
+                ["id", "number", "text", *filter(None, (column, options.get("by")))]
+            )
+        )
         schema = ", ".join(f"{name} {kinds.get(name, 'string')}" for name in names)
-        rows = [tuple(value_for_spark(row[name], kinds.get(name)) for name in names) for row in run.rows]
+        rows = [
+            tuple(value_for_spark(row[name], kinds.get(name)) for name in names)
+            for row in run.rows
+        ]
         rows = random.Random(1).sample(rows, len(rows))
         frame = self.session.createDataFrame(rows, schema).repartition(5)
         options["limits"] = self.limits
@@ -433,13 +552,29 @@ class Spark(Memory):
             for name in ("groups", "by"):
                 options.pop(name, None)
             found, summary = distributed_pairs(frame, "text", id_column, **options)
-            told = summary.pairs, summary.read, summary.kept, summary.removed, summary.groups
+            told = (
+                summary.pairs,
+                summary.read,
+                summary.kept,
+                summary.removed,
+                summary.groups,
+            )
             assert told == (len(found), len(rows), len(rows), 0, 0)
             return {"pairs": found}
-        found, summary = distributed(frame, "text", id_column, keep=F.col(column) if column else policy, **options)
+        found, summary = distributed(
+            frame,
+            "text",
+            id_column,
+            keep=F.col(column) if column else policy,
+            **options,
+        )
         own = {row[id_column]: row["id"] for row in run.rows}
         kept = [own[key] for key, keep, *_ in found if keep]
-        removed = [(key, other, similarity) for key, keep, other, similarity, _ in found if not keep]
+        removed = [
+            (key, other, similarity)
+            for key, keep, other, similarity, _ in found
+            if not keep
+        ]
         return {"kept": kept, "removed": removed, "summary": summary}
 
 

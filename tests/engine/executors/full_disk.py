@@ -45,7 +45,9 @@ class FullDisk:
 
         monkeypatch.setattr(builtins, "open", opened)
         monkeypatch.setattr(os, "open", os_opened)
-        limited = type("_NamedFile", (atomic_files._NamedFile, File), {})  # its `super().write` is File.write
+        limited = type(
+            "_NamedFile", (atomic_files._NamedFile, File), {}
+        )  # its `super().write` is File.write
         monkeypatch.setattr(atomic_files, "_NamedFile", limited)
         for name in ("write", "fsync", "replace", "posix_fallocate"):
             if hasattr(os, name):

@@ -13,7 +13,9 @@ PACKAGE = Path(lshfast.__file__).parent
 
 def copy_package(folder):
     """Copy the package to a folder, change one of its modules, and return the folder, for PYTHONPATH."""
-    shutil.copytree(PACKAGE, folder / "lshfast", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        PACKAGE, folder / "lshfast", ignore=shutil.ignore_patterns("__pycache__")
+    )
     with open(folder / "lshfast" / "shingling.py", "a", encoding="utf-8") as module:
         module.write("\nCHANGED = True\n")
     return folder
@@ -23,4 +25,11 @@ def run_other(folder, program, *arguments):
     """Run a program with the package in a folder, outside the tree, and return the finished process."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )

@@ -31,7 +31,13 @@ from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
 from tests.cli.commands import run as run_command
 from tests.corpora import WORDS
-from tests.engine.executors.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
+from tests.engine.executors.capped_runs import (
+    MEMORY,
+    Ended,
+    corpus,
+    outputs,
+    write_jsonl,
+)
 
 
 @pytest.mark.one_case
@@ -40,8 +46,15 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
     """All texts share their first half, so they are one component."""
     rng = random.Random(1)
     common = " ".join(rng.choices(WORDS, k=200))
-    rows = [{"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"} for _ in range(3000)]
-    source, work, files = write_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "work", set()
+    rows = [
+        {"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"}
+        for _ in range(3000)
+    ]
+    source, work, files = (
+        write_jsonl(tmp_path / "in.jsonl", rows),
+        tmp_path / "work",
+        set(),
+    )
     wanted = outputs(tmp_path, "a", source, groups=groups)
     found = outputs(
         tmp_path, "b", source, groups=groups, memory=MEMORY, work=work,
@@ -49,7 +62,9 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
     )  # fmt: skip
     assert ".signatures" in files
     assert found[1:] == wanted[1:]
-    assert np.array_equal(found[0].pairs, wanted[0].pairs)  # the number of comparisons depends on a random number
+    assert np.array_equal(
+        found[0].pairs, wanted[0].pairs
+    )  # the number of comparisons depends on a random number
 
 
 class MostBuckets:
@@ -60,8 +75,12 @@ class MostBuckets:
 
 
 @pytest.mark.one_case
-@pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}])
-def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, small_parts, monkeypatch, options):
+@pytest.mark.parametrize(
+    "options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}]
+)
+def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(
+    tmp_path, small_parts, monkeypatch, options
+):
     """All texts share a few phrases, and many a bucket; a few are near copies, and a few have the same bytes."""
     rng, rows = random.Random(1), []
     common = [" ".join(rng.choices(WORDS, k=12)) for _ in range(3)]
@@ -93,7 +112,10 @@ def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, s
 
 
 def test_short_texts_give_the_same_advice(tmp_path):
-    source = write_jsonl(tmp_path / "in.jsonl", [{"text": f"bus {i} of our town is late again"} for i in range(300)])
+    source = write_jsonl(
+        tmp_path / "in.jsonl",
+        [{"text": f"bus {i} of our town is late again"} for i in range(300)],
+    )
     with pytest.warns(lshfast.ShortTextsWarning) as wanted:
         dedup_files(source)
     with pytest.warns(lshfast.ShortTextsWarning) as found:
@@ -105,19 +127,29 @@ def test_a_run_that_does_not_fit_gets_a_cap(tmp_path, small_parts, monkeypatch):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(29, 4000))
     wanted, stages = outputs(tmp_path, "a", source), []
     monkeypatch.setattr(cap, "available_memory", lambda: 6 << 20)
-    assert outputs(tmp_path, "b", source, progress=lambda stage, *_: stages.append(stage)) == wanted
+    assert (
+        outputs(tmp_path, "b", source, progress=lambda stage, *_: stages.append(stage))
+        == wanted
+    )
     assert "texts" in stages
     monkeypatch.setattr(cap, "available_memory", lambda: 1 << 40)
     stages.clear()
     outputs(tmp_path, "c", source, progress=lambda stage, *_: stages.append(stage))
     assert "texts" not in stages
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    assert (
+        sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("."))
+        == []
+    )
 
 
 @pytest.mark.parametrize(("suffix", "fits"), [("jsonl", True), ("csv", False)])
-def test_texts_that_can_be_read_again_need_no_cap(tmp_path, small_parts, monkeypatch, suffix, fits):
+def test_texts_that_can_be_read_again_need_no_cap(
+    tmp_path, small_parts, monkeypatch, suffix, fits
+):
     """Texts of local JSONL are not held by a run in memory, so they do not count."""
-    source = write_jsonl(tmp_path / "in.jsonl", [{"text": " ".join(WORDS)} for _ in range(300)])
+    source = write_jsonl(
+        tmp_path / "in.jsonl", [{"text": " ".join(WORDS)} for _ in range(300)]
+    )
     if suffix == "csv":
         dedup_files(source, tmp_path / "in.csv", annotate=True)
         source = tmp_path / "in.csv"
@@ -125,7 +157,9 @@ def test_texts_that_can_be_read_again_need_no_cap(tmp_path, small_parts, monkeyp
     held = 300 * len(" ".join(WORDS))
     without = sum(plan.memory(300, held, held=False).values())
     monkeypatch.setattr(cap, "available_memory", lambda: without + held // 2)
-    monkeypatch.setattr(cap, "MOST_GROWTH", 1 << 20)  # the inputs are not too small for this
+    monkeypatch.setattr(
+        cap, "MOST_GROWTH", 1 << 20
+    )  # the inputs are not too small for this
     assert (cap.cap_for(inputs, inputs.open(), plan) is None) == fits
 
 
@@ -133,22 +167,34 @@ def test_the_forecast_names_memory_that_is_enough(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 2000))
     plan = make_plan(threads=1)
     found = forecast(Inputs([str(source)]), plan, 1 << 29)
-    texts = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
+    texts = [
+        json.loads(line)["text"]
+        for line in source.read_text(encoding="utf-8").splitlines()
+    ]
     assert found.rows == len(texts)
     assert found.nbytes == sum(len(text.encode()) for text in texts)
     assert found.seconds.least < found.seconds.value < found.seconds.most
     with pytest.raises(ValueError, match="memory must be at least"):
         dedup_files(source, memory=found.least_memory - 1, threads=1)
     dedup_files(source, memory=found.least_memory, threads=1)
-    assert forecast(Inputs([str(write_jsonl(tmp_path / "none.jsonl", []))]), plan, 1 << 29) is None
+    assert (
+        forecast(Inputs([str(write_jsonl(tmp_path / "none.jsonl", []))]), plan, 1 << 29)
+        is None
+    )
 
 
 @pytest.mark.slow
-def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, monkeypatch):
+def test_too_many_rows_for_the_memory_are_known_before_all_are_read(
+    tmp_path, monkeypatch
+):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 20_000))
     monkeypatch.setattr(budget, "COSTS", budget.MemoryCosts(row=1 << 20))
     monkeypatch.setattr(
-        Inputs, "open", lambda inputs, real=Inputs.open, **others: real(inputs, **{"batch_bytes": 1 << 13, **others})
+        Inputs,
+        "open",
+        lambda inputs, real=Inputs.open, **others: real(
+            inputs, **{"batch_bytes": 1 << 13, **others}
+        ),
     )
     read = []
 
@@ -156,7 +202,9 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
         if stage == "read":
             read.append(done / total)
 
-    with pytest.raises(ValueError, match=r"memory must be at least .* for .* rows and 1 thread") as error:
+    with pytest.raises(
+        ValueError, match=r"memory must be at least .* for .* rows and 1 thread"
+    ) as error:
         dedup_files(source, memory="400M", threads=1, progress=tell)
     assert read[-1] < 0.5
     said = int(re.search(r"for ([\d,]+) rows", str(error.value))[1].replace(",", ""))
@@ -168,7 +216,9 @@ def few_rows_to_measure(monkeypatch):
     monkeypatch.setattr("lshfast._engine.forecasts.texts.BENCH_ROWS", 1 << 12)
 
 
-@pytest.mark.parametrize(("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)])
+@pytest.mark.parametrize(
+    ("rows", "memory"), [(1, 0), (6, 1 << 30), (500, 0), (500, 1 << 40)]
+)
 def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
     source = write_jsonl(tmp_path / "a.jsonl", corpus(2, rows))
     assert forecast(Inputs([str(source)]), make_plan(), memory).rows == rows
@@ -187,13 +237,19 @@ def test_tune_prints_the_forecast(tmp_path):
 
 @pytest.mark.slow
 def test_tune_counts_the_ids(tmp_path):
-    source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
+    source = write_jsonl(
+        tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)]
+    )
 
     def least(*options):
-        said = run_command("tune", source, "--threads", "1", "--memory", "1G", *options).stdout
+        said = run_command(
+            "tune", source, "--threads", "1", "--memory", "1G", *options
+        ).stdout
         return int(re.search(r"memory +(\d+) MB at least", said)[1])
 
-    assert least("--id-column", "id") - least() == pytest.approx(50_000 * budget.COSTS.id / 1e6, abs=1.1)
+    assert least("--id-column", "id") - least() == pytest.approx(
+        50_000 * budget.COSTS.id / 1e6, abs=1.1
+    )
 
 
 def test_available_memory():
@@ -201,21 +257,32 @@ def test_available_memory():
     assert found is None or 1 << 20 < found < 1 << 60
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not tell what is available")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="other systems do not tell what is available",
+)
 def test_a_cap_above_the_memory_of_the_machine(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(3, 200))
-    assert outputs(tmp_path, "b", source, memory=1 << 50)[1:] == outputs(tmp_path, "a", source)[1:]
+    assert (
+        outputs(tmp_path, "b", source, memory=1 << 50)[1:]
+        == outputs(tmp_path, "a", source)[1:]
+    )
 
 
 def test_no_rows(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", [])
-    assert outputs(tmp_path, "b", source, memory="400M") == outputs(tmp_path, "a", source)
+    assert outputs(tmp_path, "b", source, memory="400M") == outputs(
+        tmp_path, "a", source
+    )
 
 
 def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     """It was ended after its first reading. Another index is refused."""
     rows = corpus(41, 3000)
-    earlier, source = write_jsonl(tmp_path / "old.jsonl", rows[::7]), write_jsonl(tmp_path / "in.jsonl", rows[500:])
+    earlier, source = (
+        write_jsonl(tmp_path / "old.jsonl", rows[::7]),
+        write_jsonl(tmp_path / "in.jsonl", rows[500:]),
+    )
     dedup_files(earlier, save_index=tmp_path / "index", id_column="id", threads=1)
     given = {"against": tmp_path / "index", "id_column": "id"}
     wanted = outputs(tmp_path, "a", source, **given)
@@ -228,14 +295,28 @@ def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     given |= {"memory": MEMORY, "work": tmp_path / "work"}
     with pytest.raises(Ended):
         outputs(tmp_path, "b", source, progress=tell, **given)
-    dedup_files(write_jsonl(tmp_path / "more.jsonl", rows[:40]), save_index=tmp_path / "third", id_column="id")
-    with pytest.raises(ValueError, match="this folder belongs to another run: against was"):
-        outputs(tmp_path, "b", source, resume=True, **{**given, "against": tmp_path / "third"})
+    dedup_files(
+        write_jsonl(tmp_path / "more.jsonl", rows[:40]),
+        save_index=tmp_path / "third",
+        id_column="id",
+    )
+    with pytest.raises(
+        ValueError, match="this folder belongs to another run: against was"
+    ):
+        outputs(
+            tmp_path,
+            "b",
+            source,
+            resume=True,
+            **{**given, "against": tmp_path / "third"},
+        )
     assert outputs(tmp_path, "b", source, resume=True, **given) == wanted
 
 
 @given(
-    st.lists(st.integers(0, 20), max_size=60).map(lambda found: [min(i, label) for i, label in enumerate(found)]),
+    st.lists(st.integers(0, 20), max_size=60).map(
+        lambda found: [min(i, label) for i, label in enumerate(found)]
+    ),
     st.integers(1, 100),
 )
 def test_division_into_parts(links, most):
@@ -246,7 +327,9 @@ def test_division_into_parts(links, most):
     parts = divide(labels, costs, most)
     sizes = np.bincount(labels, minlength=1)
     assert ((parts == NO_PART) == (sizes[labels] == 1)).all()
-    assert sorted(set(parts.tolist()) - {NO_PART}) == list(range(parts.max(initial=-1) + 1))
+    assert sorted(set(parts.tolist()) - {NO_PART}) == list(
+        range(parts.max(initial=-1) + 1)
+    )
     for label in set(labels.tolist()):
         assert len(set(parts[labels == label].tolist())) == 1
     for part in range(parts.max(initial=-1) + 1):
@@ -257,7 +340,9 @@ def test_division_into_parts(links, most):
 @pytest.mark.slow
 def test_many_parts_are_written_in_a_share_of_the_memory(tmp_path):
     parts, each, memory = 300, 100, 8 << 20
-    texts = Texts([bytes([65 + number % 26]) * (900 + number) for number in range(parts)])
+    texts = Texts(
+        [bytes([65 + number % 26]) * (900 + number) for number in range(parts)]
+    )
     writer = PartWriter(str(tmp_path), parts, memory)
     tracemalloc.start()
     try:
@@ -292,19 +377,30 @@ def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypa
     found = np.concatenate(list(merged_pairs(str(tmp_path), names, 1 << 20)))
     assert found[["i", "j"]].tolist() == sorted(every)
     assert max(merges) == 3
-    assert len(list(tmp_path.iterdir())) == len(names) + 3  # the files of the last merge
+    assert (
+        len(list(tmp_path.iterdir())) == len(names) + 3
+    )  # the files of the last merge
 
 
 def test_bad_arguments(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(1, 30))
     for options, reason in (
-        ({"memory": 10}, r"memory must be at least .* MB \(\d+ bytes\) for 1 thread, not 10 bytes"),
-        ({"memory": "4 elephants"}, "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'"),
+        (
+            {"memory": 10},
+            r"memory must be at least .* MB \(\d+ bytes\) for 1 thread, not 10 bytes",
+        ),
+        (
+            {"memory": "4 elephants"},
+            "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'",
+        ),
         (
             {"memory": "1G", "exact": True},
             "^exact is not an option of lshfast dedup --memory: it takes memory for what it finds. Run",
         ),
-        ({"memory": "1G", "save_index": tmp_path / "i"}, "^save_index is not an option of lshfast dedup --memory"),
+        (
+            {"memory": "1G", "save_index": tmp_path / "i"},
+            "^save_index is not an option of lshfast dedup --memory",
+        ),
         ({"memory": "1G", "resume": True}, "resume needs the work folder"),
         ({"work": tmp_path / "w"}, "memory is needed"),
     ):
@@ -318,20 +414,32 @@ def test_bad_arguments(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "suffix", ["jsonl", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("jsonl.gz", "csv", "parquet"))]
+    "suffix",
+    [
+        "jsonl",
+        *(
+            pytest.param(suffix, marks=pytest.mark.slow)
+            for suffix in ("jsonl.gz", "csv", "parquet")
+        ),
+    ],
 )
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """A text that is near the limit is compared; a longer one is a bad row, also where the run is resumed."""
     memory = Budget(0, make_plan(threads=1)).least(1000, 4 << 20)
     most = Budget(memory, make_plan(threads=1)).longest_row(4)
     assert 4 << 20 < most < 4_300_000
-    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (most - 50, most + 200))
+    fine, long = (
+        " ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40]
+        for nbytes in (most - 50, most + 200)
+    )
     rows = [{"text": text} for text in ("a b c d e f", fine, long, f"{fine} x")]
     path = tmp_path / f"in.{suffix}"
     content = "".join(json.dumps(row) + "\n" for row in rows)
     if suffix == "csv":
         content = "text\n" + "".join(row["text"] + "\n" for row in rows)
-    path.write_bytes(gzip.compress(content.encode()) if "gz" in suffix else content.encode())
+    path.write_bytes(
+        gzip.compress(content.encode()) if "gz" in suffix else content.encode()
+    )
     if suffix == "parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -346,7 +454,11 @@ def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     work = tmp_path / "work"
     given = {"threads": 1, "memory": memory, "work": work, "on_error": "skip"}
     result, kept, removed = outputs(tmp_path, "a", path, **given)
-    assert (result.summary.kept, result.summary.removed, result.summary.rejected) == (2, 1, 1)
+    assert (result.summary.kept, result.summary.removed, result.summary.rejected) == (
+        2,
+        1,
+        1,
+    )
 
     def stop(stage, *_):
         if stage == "texts":
@@ -354,8 +466,13 @@ def test_memory_limits_the_length_of_rows(tmp_path, suffix):
 
     with pytest.raises(Ended):
         outputs(tmp_path, "b", path, progress=stop, **given)
-    with pytest.raises(ValueError, match=r"memory must be at least .* for 3 rows and a row of 4,\d+,\d+ bytes and 1"):
-        outputs(tmp_path, "b", path, resume=True, **given | {"memory": memory - 1_000_000})
+    with pytest.raises(
+        ValueError,
+        match=r"memory must be at least .* for 3 rows and a row of 4,\d+,\d+ bytes and 1",
+    ):
+        outputs(
+            tmp_path, "b", path, resume=True, **given | {"memory": memory - 1_000_000}
+        )
     again = outputs(tmp_path, "b", path, resume=True, **given | {"memory": 2 * memory})
     assert again[1:] == (kept, removed)
     assert again[0].summary.rejected == 1
@@ -363,7 +480,11 @@ def test_memory_limits_the_length_of_rows(tmp_path, suffix):
 
 def test_long_rows_leave_less_memory_for_records(tmp_path, monkeypatch):
     shrunk, shrink = [], BucketRuns.shrink
-    monkeypatch.setattr(BucketRuns, "shrink", lambda runs, memory: (shrunk.append(memory), shrink(runs, memory))[1])
+    monkeypatch.setattr(
+        BucketRuns,
+        "shrink",
+        lambda runs, memory: (shrunk.append(memory), shrink(runs, memory))[1],
+    )
     rows = corpus(3, 3000)
     rows[1500]["text"] = " ".join(rows[1500]["text"].split() * 30_000)[: 4 << 20]
     source = write_jsonl(tmp_path / "in.jsonl", rows)
@@ -385,24 +506,52 @@ def test_a_bad_row_leaves_no_work_folder(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
-@pytest.mark.parametrize("kind", [pytest.param("similar", marks=pytest.mark.weekly), "crowded", "short"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("similar", marks=pytest.mark.weekly), "crowded", "short"]
+)
 def test_the_cap_is_held(tmp_path, kind):
     """The data of the process may take 5 % more than the cap: 440 MB of similar texts, or many short texts."""
     rng = random.Random(1)
     text = [rng.choice(WORDS) for _ in range(1200)]
     with (tmp_path / "in.jsonl").open("w") as file:
         for number in range(24_000 if kind != "short" else 700_000):
-            words = text if kind != "similar" else [f"{word[4:]}{number // 2}" for word in text]
-            changed = [f"own{number}.{i}" for i in range(300 if kind == "crowded" else 10)]
-            file.write(json.dumps({"text": " ".join([*words, *changed] if kind != "short" else changed)}) + "\n")
+            words = (
+                text
+                if kind != "similar"
+                else [f"{word[4:]}{number // 2}" for word in text]
+            )
+            changed = [
+                f"own{number}.{i}" for i in range(300 if kind == "crowded" else 10)
+            ]
+            file.write(
+                json.dumps(
+                    {
+                        "text": " ".join(
+                            [*words, *changed] if kind != "short" else changed
+                        )
+                    }
+                )
+                + "\n"
+            )
     memory, threads = ("300M", 1) if kind != "short" else ("364M", 2)
     limit = int(int(memory[:-1]) * 1.05) << 20
     program = (
         f"import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, ({limit},) * 2); "
         "from lshfast.__main__ import main; main()"
     )
-    run = [sys.executable, "-c", program, "dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl"]
+    run = [
+        sys.executable,
+        "-c",
+        program,
+        "dedup",
+        tmp_path / "in.jsonl",
+        "-o",
+        tmp_path / "out.jsonl",
+    ]
     run += ["--memory", memory, "--threads", str(threads), "--quiet"]
     subprocess.run(run, check=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     with (tmp_path / "out.jsonl").open("rb") as file:
-        assert sum(1 for _ in file) == {"similar": 12_000, "crowded": 24_000, "short": 700_000}[kind]
+        assert (
+            sum(1 for _ in file)
+            == {"similar": 12_000, "crowded": 24_000, "short": 700_000}[kind]
+        )

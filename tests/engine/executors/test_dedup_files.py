@@ -10,8 +10,17 @@ import lshfast
 from lshfast import DataError, Removal, dedup, dedup_files
 from tests.cli.commands import read_jsonl, write_jsonl
 
-TEXTS = ["the cat sat on the mat today", "a dog", "The cat sat on the mat, today!", "", "A dog?", "a bird that sings"]
-ROWS = [{"id": f"r{row}", "text": text, "score": row % 4} for row, text in enumerate(TEXTS)]
+TEXTS = [
+    "the cat sat on the mat today",
+    "a dog",
+    "The cat sat on the mat, today!",
+    "",
+    "A dog?",
+    "a bird that sings",
+]
+ROWS = [
+    {"id": f"r{row}", "text": text, "score": row % 4} for row, text in enumerate(TEXTS)
+]
 
 
 @pytest.fixture
@@ -25,11 +34,28 @@ def test_without_outputs_nothing_is_written(source, tmp_path):
     assert result == dedup(TEXTS, keys=[row["id"] for row in ROWS])
     assert result.removed == [Removal("r2", "r0", 1.0), Removal("r4", "r1", 1.0)]
     assert sorted(tmp_path.iterdir()) == before
-    assert dedup_files(source, tmp_path / "out.jsonl", save_index=tmp_path / "index.lsh", dry_run=True).keep.sum() == 4
+    assert (
+        dedup_files(
+            source,
+            tmp_path / "out.jsonl",
+            save_index=tmp_path / "index.lsh",
+            dry_run=True,
+        ).keep.sum()
+        == 4
+    )
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("kind", [str, Path, lambda path: [path], lambda path: (str(path),), lambda path: iter([path])])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        str,
+        Path,
+        lambda path: [path],
+        lambda path: (str(path),),
+        lambda path: iter([path]),
+    ],
+)
 def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
     out = tmp_path / "out.jsonl"
     dedup_files(kind(source), out)
@@ -38,11 +64,21 @@ def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
 
 
 def test_against_and_save_an_index(source, tmp_path):
-    seen, more = tmp_path / "seen.lsh", write_jsonl(tmp_path / "more.jsonl", [{"id": "new", "text": TEXTS[0].upper()}])
-    assert dedup_files(source, id_column="id", threshold=0.7, size=4, save_index=seen).summary.indexed == 4
+    seen, more = (
+        tmp_path / "seen.lsh",
+        write_jsonl(tmp_path / "more.jsonl", [{"id": "new", "text": TEXTS[0].upper()}]),
+    )
+    assert (
+        dedup_files(
+            source, id_column="id", threshold=0.7, size=4, save_index=seen
+        ).summary.indexed
+        == 4
+    )
     result = dedup_files(more, id_column="id", against=seen)
     assert result.removed == [Removal("new", "r0", 1.0)]
-    with pytest.raises(ValueError, match=r"seen.lsh: threshold is 0.7 in this index, not 0.8"):
+    with pytest.raises(
+        ValueError, match=r"seen.lsh: threshold is 0.7 in this index, not 0.8"
+    ):
         dedup_files(more, against=seen, threshold=0.8)
     with pytest.raises(ValueError, match=r"seen.lsh: size is 4 in this index, not 5"):
         dedup_files(more, against=str(seen), size=5)
@@ -61,7 +97,10 @@ def test_errors_are_those_of_the_data_and_of_the_arguments(source, tmp_path):
         dedup_files(source, out)
     dedup_files(source, out, overwrite=True)
     for arguments, message in (
-        ({"keep": "newest"}, "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not 'newest'"),
+        (
+            {"keep": "newest"},
+            "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not 'newest'",
+        ),
         ({"threshold": 0}, r"threshold must be in \(0, 1\], not 0"),
         ({"annotate": True}, "annotate needs an output"),
     ):
@@ -71,7 +110,11 @@ def test_errors_are_those_of_the_data_and_of_the_arguments(source, tmp_path):
 
 def test_progress_is_told(source, tmp_path):
     stages = []
-    dedup_files(source, tmp_path / "out.jsonl", progress=lambda stage, done, total: stages.append(stage))
+    dedup_files(
+        source,
+        tmp_path / "out.jsonl",
+        progress=lambda stage, done, total: stages.append(stage),
+    )
     assert {"read", "sketch", "write"} <= set(stages)
 
 
@@ -83,7 +126,10 @@ def test_it_is_public():
 
 def test_strings_of_any_length_rank_rows(tmp_path):
     """A long string takes no more memory in the ranks of the others; a NUL at the end counts."""
-    rows = [{"text": f"text {number}", "date": f"2024-{number:05}"} for number in range(20_000)]
+    rows = [
+        {"text": f"text {number}", "date": f"2024-{number:05}"}
+        for number in range(20_000)
+    ]
     rows[11]["date"] = "9" * 2_000_000
     rows[12] = {"text": "the same", "date": "2024-00012\0"}
     rows[13] = {"text": "the same", "date": "2024-00012"}
@@ -102,7 +148,8 @@ HOSTILE = {
     "a list": b'{"n": [1], "text": %b}' % LONG.encode(),
     "an empty object": b'{"o": {}, "text": "a"}',
     "the name of an annotation": b'{"duplicate_of": 1, "text": %b}' % LONG.encode(),
-    "many names": b'{"text": "a", %b}' % b", ".join(b'"k%d": 1' % i for i in range(3000)),
+    "many names": b'{"text": "a", %b}'
+    % b", ".join(b'"k%d": 1' % i for i in range(3000)),
     "deep lists": b'{"text": "a", "n": ' + b"[" * 900 + b"]" * 900 + b"}",
     "not UTF-8": b'{"text": "\xff"}',
 }
@@ -114,15 +161,35 @@ HOSTILE = {
 @pytest.mark.parametrize("options", [{}, {"annotate": True}, {"memory": "1G"}], ids=str)
 def test_one_row_never_ends_a_run_that_skips_bad_rows(tmp_path, hostile, out, options):
     source = tmp_path / "in.jsonl"
-    rows = [json.dumps({"n": i, "text": json.loads(LONG) if i < 2 else f"text {i}"}).encode() for i in range(6)]
+    rows = [
+        json.dumps(
+            {"n": i, "text": json.loads(LONG) if i < 2 else f"text {i}"}
+        ).encode()
+        for i in range(6)
+    ]
     source.write_bytes(b"\n".join([*rows[:3], HOSTILE[hostile], *rows[3:], b""]))
-    result = dedup_files(source, tmp_path / out, removed=tmp_path / "r.csv", on_error="skip", threads=1, **options)
+    result = dedup_files(
+        source,
+        tmp_path / out,
+        removed=tmp_path / "r.csv",
+        on_error="skip",
+        threads=1,
+        **options,
+    )
     summary, rejects = result.summary, read_jsonl(tmp_path / f"{out}.rejects.jsonl")
     assert summary.kept + summary.removed + summary.rejected == summary.read == 7
     assert [row["line"] for row in rejects] == [4] * summary.rejected
     assert 1 <= summary.removed <= 2
-    written = pq.read_table(tmp_path / out).num_rows if out == "o.parquet" else len(read_lines(tmp_path / out))
-    assert written == len(result.keep) if "annotate" in options else written == summary.kept
+    written = (
+        pq.read_table(tmp_path / out).num_rows
+        if out == "o.parquet"
+        else len(read_lines(tmp_path / out))
+    )
+    assert (
+        written == len(result.keep)
+        if "annotate" in options
+        else written == summary.kept
+    )
 
 
 def read_lines(path):

@@ -23,24 +23,35 @@ def other(tmp_path_factory):
 
 @pytest.fixture
 def source(tmp_path):
-    rows = [{"text": f"row {i // 2} of a corpus, in which every row is there twice"} for i in range(40)]
+    rows = [
+        {"text": f"row {i // 2} of a corpus, in which every row is there twice"}
+        for i in range(40)
+    ]
     return corpora.make(tmp_path / "in.jsonl", rows)
 
 
 def stage(folder, *words):
-    return run_other(folder, "from lshfast.__main__ import process; process()", "stage", *words)
+    return run_other(
+        folder, "from lshfast.__main__ import process; process()", "stage", *words
+    )
 
 
 def test_the_version_is_that_of_the_code(other, tmp_path):
-    assert re.fullmatch(re.escape(lshfast.__version__) + r" \(code [0-9a-f]{16}\)", code_version())
+    assert re.fullmatch(
+        re.escape(lshfast.__version__) + r" \(code [0-9a-f]{16}\)", code_version()
+    )
     changed = run_other(other, VERSION).stdout.strip()
     assert changed.startswith(lshfast.__version__)
     assert changed != code_version()
 
 
-@pytest.mark.parametrize("name", ["kernels/sources.digest", "_common/run_key.py", "index/stores/lmdb.py"])
+@pytest.mark.parametrize(
+    "name", ["kernels/sources.digest", "_common/run_key.py", "index/stores/lmdb.py"]
+)
 def test_each_part_of_the_code_counts(tmp_path, name):
-    shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("__pycache__")
+    )
     assert run_other(tmp_path, VERSION).stdout.strip() == code_version()
     with open(tmp_path / "lshfast" / name, "a", encoding="utf-8") as file:
         file.write("\n# changed\n")
@@ -54,7 +65,17 @@ def test_the_digest_of_the_compiled_sources_is_there():
 @pytest.mark.slow
 def test_a_task_refuses_the_plan_of_another_version(other, source, tmp_path):
     work = tmp_path / "work"
-    planned = stage(other, "plan", "--work", work, source, "-o", tmp_path / "out", "--memory", "500M")
+    planned = stage(
+        other,
+        "plan",
+        "--work",
+        work,
+        source,
+        "-o",
+        tmp_path / "out",
+        "--memory",
+        "500M",
+    )
     assert planned.returncode == 0, planned.stderr
     assert stage(other, "sketch", work, "--task", "0").returncode == 0
     files = sorted(path.name for path in work.iterdir())
@@ -87,7 +108,9 @@ def test_a_run_is_not_resumed_by_another_version(other, source, tmp_path):
     work = tmp_path / "work"
     begun = run_other(other, INTERRUPTED, source, work)
     assert begun.stdout == "interrupted\n", begun.stderr
-    with pytest.raises(ValueError, match="belongs to another run: version of lshfast was") as refused:
+    with pytest.raises(
+        ValueError, match="belongs to another run: version of lshfast was"
+    ) as refused:
         lshfast.dedup_files(source, memory="500M", work=work, resume=True)
     assert code_version() in str(refused.value)
     resumed = run_other(other, RESUMED, source, work)

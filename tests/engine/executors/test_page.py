@@ -22,7 +22,10 @@ HOSTILE = [
 
 
 def write(path, texts):
-    rows = [{"id": f"id {text[:40]} {number}", "text": text} for number, text in enumerate(texts)]
+    rows = [
+        {"id": f"id {text[:40]} {number}", "text": text}
+        for number, text in enumerate(texts)
+    ]
     return write_jsonl(path, rows)
 
 
@@ -36,15 +39,24 @@ def hostile(tmp_path):
 def plain(page):
     """Return a page without what differs from run to run."""
     return re.sub(
-        r"<footer>.*|Seconds of each stage.*?</table>|<tr><th scope=\"row\">candidates.*?</tr>", "", page, flags=re.S
+        r"<footer>.*|Seconds of each stage.*?</table>|<tr><th scope=\"row\">candidates.*?</tr>",
+        "",
+        page,
+        flags=re.S,
     )
 
 
 def test_hostile_texts_are_shown_as_text(tmp_path, hostile):
-    result = dedup_files(hostile, html=tmp_path / "page.html", id_column="id", threshold=0.5)
+    result = dedup_files(
+        hostile, html=tmp_path / "page.html", id_column="id", threshold=0.5
+    )
     assert result.summary.removed > 10
     page = (tmp_path / "page.html").read_text()
-    assert not re.search(r"<script|<a |javascript:alert\(1\)'>|<b>|<!--|[\x00-\x08\x0b-\x1f\u202e\u2066]", page, re.I)
+    assert not re.search(
+        r"<script|<a |javascript:alert\(1\)'>|<b>|<!--|[\x00-\x08\x0b-\x1f\u202e\u2066]",
+        page,
+        re.I,
+    )
     assert page.count("<table") == page.count("</table>")
     for shown in ("&lt;script&gt;", r"\u202e", r"\x00", "{{ 7 * 7 }}"):
         assert shown in page
@@ -54,11 +66,21 @@ def test_hostile_texts_are_shown_as_text(tmp_path, hostile):
 
 @pytest.mark.parametrize("kind", ["rows", "pairs"])
 def test_a_cap_of_memory_gives_the_same_page(tmp_path, hostile, kind):
-    outputs = {"output": tmp_path / "out.jsonl"} if kind == "rows" else {"pairs": tmp_path / "pairs.csv"}
+    outputs = (
+        {"output": tmp_path / "out.jsonl"}
+        if kind == "rows"
+        else {"pairs": tmp_path / "pairs.csv"}
+    )
     pages = []
     for options in ({}, {"memory": "500M"}):
         dedup_files(
-            hostile, html=tmp_path / "p.html", id_column="id", threshold=0.5, overwrite=True, **outputs, **options
+            hostile,
+            html=tmp_path / "p.html",
+            id_column="id",
+            threshold=0.5,
+            overwrite=True,
+            **outputs,
+            **options,
         )
         pages.append(plain((tmp_path / "p.html").read_text()))
     assert pages[0] == pages[1]
@@ -66,8 +88,13 @@ def test_a_cap_of_memory_gives_the_same_page(tmp_path, hostile, kind):
 
 
 def test_without_texts_no_word_of_them_is_shown(tmp_path):
-    source = write(tmp_path / "in.jsonl", ["", *(["secret words of a customer here"] * 3)])
-    rows = [json.loads(line) | {"id": number} for number, line in enumerate(source.read_text().splitlines())]
+    source = write(
+        tmp_path / "in.jsonl", ["", *(["secret words of a customer here"] * 3)]
+    )
+    rows = [
+        json.loads(line) | {"id": number}
+        for number, line in enumerate(source.read_text().splitlines())
+    ]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     dedup_files(source, html=tmp_path / "p.html", html_texts=False, id_column="id")
     page = (tmp_path / "p.html").read_text()
@@ -100,7 +127,11 @@ def test_what_cannot_be_written_is_said_before_the_work(tmp_path):
     for html, error, said in (
         ("p.html", FileExistsError, "p.html: the output exists already"),
         ("p.pdf", ValueError, "p.pdf: a page .html. must be named .html"),
-        ("nowhere/p.html", FileNotFoundError, "the folder of the output does not exist"),
+        (
+            "nowhere/p.html",
+            FileNotFoundError,
+            "the folder of the output does not exist",
+        ),
     ):
         with pytest.raises(error, match=said):
             dedup_files(source, tmp_path / "out.jsonl", html=tmp_path / html)
@@ -124,12 +155,16 @@ def test_the_command_is_named(tmp_path):
     with process(*arguments) as running:
         running.communicate()
     assert running.returncode == 0
-    assert f"<pre>{' '.join(map(str, ['lshfast', *arguments]))}</pre>" in page.read_text()
+    assert (
+        f"<pre>{' '.join(map(str, ['lshfast', *arguments]))}</pre>" in page.read_text()
+    )
 
 
 def test_a_dry_run_writes_no_page(tmp_path):
     source = write(tmp_path / "in.jsonl", ["one two three"] * 2)
-    assert run("dedup", source, "--dry-run", "--html", tmp_path / "p.html").exit_code == 0
+    assert (
+        run("dedup", source, "--dry-run", "--html", tmp_path / "p.html").exit_code == 0
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
@@ -143,20 +178,31 @@ def test_a_dry_run_writes_no_page(tmp_path):
     ],
 )
 def test_the_command_has_no_secrets(argument, shown):
-    assert command_line(["python", "dedup", argument]).replace("'", "") == f"lshfast dedup {shown}".replace("'", "")
+    assert command_line(["python", "dedup", argument]).replace(
+        "'", ""
+    ) == f"lshfast dedup {shown}".replace("'", "")
 
 
 def test_the_inputs_have_no_secrets(tmp_path):
     memory = pytest.importorskip("fsspec").filesystem("memory")
     rows = "".join(json.dumps({"text": text}) + "\n" for text in ["one two three"] * 2)
     memory.pipe("/me:secret@host/a.jsonl", rows.encode())
-    assert named(["https://me:secret@host/a.jsonl?key=secret", "b.jsonl"]) == "https://…@host/a.jsonl?…, b.jsonl"
+    assert (
+        named(["https://me:secret@host/a.jsonl?key=secret", "b.jsonl"])
+        == "https://…@host/a.jsonl?…, b.jsonl"
+    )
     for options in ([], ["--memory", "500M"]):
         page = tmp_path / f"{len(options)}.html"
-        source, kept = "memory://me:secret@host/a.jsonl", tmp_path / f"{len(options)}.jsonl"
+        source, kept = (
+            "memory://me:secret@host/a.jsonl",
+            tmp_path / f"{len(options)}.jsonl",
+        )
         run("dedup", source, "-o", kept, "--html", page, "--html-no-texts", *options)
         text = page.read_text()
-        head, inputs = text.partition("</title>")[0], text.partition("Where the rows come from")[2]
+        head, inputs = (
+            text.partition("</title>")[0],
+            text.partition("Where the rows come from")[2],
+        )
         assert "Near-duplicates in memory://…@host/a.jsonl" in head
         assert "secret" not in head + inputs.partition("<h2")[0]
 
@@ -179,7 +225,9 @@ def table(path, columns):
     pa = pytest.importorskip("pyarrow")
     made = pa.table(columns)
     if path.suffix == ".arrow":
-        pytest.importorskip("pyarrow.feather").write_feather(made, path, compression="uncompressed")
+        pytest.importorskip("pyarrow.feather").write_feather(
+            made, path, compression="uncompressed"
+        )
     else:
         from lshfast._io import write_table
 
@@ -206,9 +254,15 @@ def test_items_of_other_kinds_are_shown(tmp_path):
         (dict(column="tags"), ["red, green", "blue"]),
         (dict(column="code", radius=1), ["ab01ab01ab01ab01"]),
         (dict(column="vector"), ["The vectors are left out of this page."]),
-        (dict(column="vector", html_column="about.name"), ["rose", "tulip", "iris", "lily"]),
+        (
+            dict(column="vector", html_column="about.name"),
+            ["rose", "tulip", "iris", "lily"],
+        ),
         (dict(column="vector", html_column="vector"), ["1, 0.5", "1, 1.5"]),
-        (dict(column="tags", html_column="about", html_texts=False), ["Texts are left out of this page."]),
+        (
+            dict(column="tags", html_column="about", html_texts=False),
+            ["Texts are left out of this page."],
+        ),
     ):
         dedup_files(source, html=tmp_path / "p.html", overwrite=True, **options)
         page = re.sub("<[^>]*>", "", (tmp_path / "p.html").read_text())
@@ -218,9 +272,20 @@ def test_items_of_other_kinds_are_shown(tmp_path):
 
 def test_a_column_that_is_not_there_is_named_before_the_work(tmp_path):
     for kind in (".csv", ".parquet"):
-        source = table(tmp_path / f"in{kind}", {"text": ["a", "b"], "title": ["c", "d"]})
-        with pytest.raises(DataError, match=f"in{kind}: no column 'name'; columns are: text, title"):
-            dedup_files(source, tmp_path / "out.csv", html=tmp_path / "p.html", html_column="name")
+        source = table(
+            tmp_path / f"in{kind}", {"text": ["a", "b"], "title": ["c", "d"]}
+        )
+        with pytest.raises(
+            DataError, match=f"in{kind}: no column 'name'; columns are: text, title"
+        ):
+            dedup_files(
+                source,
+                tmp_path / "out.csv",
+                html=tmp_path / "p.html",
+                html_column="name",
+            )
     source = write_jsonl(tmp_path / "in.jsonl", [{"text": "one two"}] * 2)
-    dedup_files(source, html=tmp_path / "p.html", html_column="name")  # it may be in any row
+    dedup_files(
+        source, html=tmp_path / "p.html", html_column="name"
+    )  # it may be in any row
     assert "one two" not in (tmp_path / "p.html").read_text()

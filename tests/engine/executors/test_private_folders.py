@@ -11,7 +11,9 @@ from lshfast import dedup_files, stages
 from tests.cli.commands import failing
 from tests.engine.executors.capped_runs import Ended, corpus, end_at, write_jsonl
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has other permissions"
+)
 
 # Another user of this machine, and a group.
 NOBODY = 65534
@@ -31,7 +33,14 @@ def wide():
 
 
 def capped(source, folder, **options):
-    return dedup_files(source, source.parent / "out.jsonl", memory=300 << 20, work=folder, threads=1, **options)
+    return dedup_files(
+        source,
+        source.parent / "out.jsonl",
+        memory=300 << 20,
+        work=folder,
+        threads=1,
+        **options,
+    )
 
 
 def planned(source, folder):
@@ -51,7 +60,10 @@ def test_a_folder_that_others_can_write_to_is_refused(source, tmp_path, run, mod
     folder = tmp_path / "work"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(PermissionError, match=rf"other users can write to the work folder \(its mode is {mode:o}\)"):
+    with pytest.raises(
+        PermissionError,
+        match=rf"other users can write to the work folder \(its mode is {mode:o}\)",
+    ):
         run(source, folder)
     assert list(folder.iterdir()) == []
     folder.chmod(mode & 0o755)
@@ -63,7 +75,10 @@ def test_a_folder_of_another_user_is_refused(source, tmp_path, run):
     folder = tmp_path / "work"
     folder.mkdir(mode=0o700)
     give_away(folder)
-    with pytest.raises(PermissionError, match=f"the work folder belongs to user {NOBODY}, not to user {os.geteuid()}"):
+    with pytest.raises(
+        PermissionError,
+        match=f"the work folder belongs to user {NOBODY}, not to user {os.geteuid()}",
+    ):
         run(source, folder)
     assert list(folder.iterdir()) == []
 
@@ -73,12 +88,16 @@ def test_a_link_to_a_folder_is_refused(source, tmp_path, run):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "work").symlink_to("real")
     for name in ("work", "work/"):
-        with pytest.raises(NotADirectoryError, match="the work folder is a symbolic link"):
+        with pytest.raises(
+            NotADirectoryError, match="the work folder is a symbolic link"
+        ):
             run(source, str(tmp_path / name))
     assert list((tmp_path / "real").iterdir()) == []
 
 
-def test_tasks_do_not_read_a_plan_in_a_folder_that_others_can_write_to(source, tmp_path):
+def test_tasks_do_not_read_a_plan_in_a_folder_that_others_can_write_to(
+    source, tmp_path
+):
     planned(source, tmp_path / "work")
     (tmp_path / "work").chmod(0o757)
     with pytest.raises(PermissionError, match="other users can write"):
@@ -88,7 +107,17 @@ def test_tasks_do_not_read_a_plan_in_a_folder_that_others_can_write_to(source, t
 def test_the_command_line_says_what_to_do(source, tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work").chmod(0o775)
-    said = failing(1, "dedup", source, "-o", tmp_path / "o.jsonl", "--memory", "300M", "--work", tmp_path / "work")
+    said = failing(
+        1,
+        "dedup",
+        source,
+        "-o",
+        tmp_path / "o.jsonl",
+        "--memory",
+        "300M",
+        "--work",
+        tmp_path / "work",
+    )
     assert said == (
         f"lshfast: error: {tmp_path / 'work'}: other users can write to the work folder (its mode is 775): "
         "`chmod go-w` forbids it"
@@ -107,12 +136,19 @@ def test_files_of_a_run_are_private(source, tmp_path, small_parts, work):
                 for path in (folder, *folder.rglob("*")):
                     modes[path.name] = stat.S_IMODE(path.stat().st_mode)
 
-    capped(source, tmp_path / "work" if work else None, progress=look, pairs=tmp_path / "pairs.csv")
+    capped(
+        source,
+        tmp_path / "work" if work else None,
+        progress=look,
+        pairs=tmp_path / "pairs.csv",
+    )
     assert len(modes) > 4
     assert {mode & 0o077 for mode in modes.values()} == {0}
 
 
-@pytest.mark.parametrize("name", [".manifest.json.part", ".rows.npz.part", "lock", "band-0-0.run"])
+@pytest.mark.parametrize(
+    "name", [".manifest.json.part", ".rows.npz.part", "lock", "band-0-0.run"]
+)
 def test_links_in_a_work_folder_are_not_followed(source, tmp_path, name):
     """As if someone had planted them who could write there."""
     victim = tmp_path / "victim"

@@ -24,18 +24,45 @@ WORDS = [f"word{number}" for number in range(20_000)]
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
-def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(tmp_path):
+def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(
+    tmp_path,
+):
     with open(tmp_path / "short.jsonl", "w") as file:
         for row in range(ROWS):
-            file.write(ROW % (row, *(row // 2 * (k * 2654435761 + 3) & 0xFFFFFFFF for k in range(12)), row))
+            file.write(
+                ROW
+                % (
+                    row,
+                    *(row // 2 * (k * 2654435761 + 3) & 0xFFFFFFFF for k in range(12)),
+                    row,
+                )
+            )
     least = Budget(0, make_plan(threads=1), ids=True).least(ROWS)
     program = (
         f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({int(least * 1.05)},) * 2); "
         "from lshfast.__main__ import main; main()"
     )
-    run = [sys.executable, "-c", program, "dedup", tmp_path / "short.jsonl", "-o", tmp_path / "kept.jsonl"]
+    run = [
+        sys.executable,
+        "-c",
+        program,
+        "dedup",
+        tmp_path / "short.jsonl",
+        "-o",
+        tmp_path / "kept.jsonl",
+    ]
     run += ["--removed", tmp_path / "removed.csv"]
-    run += ["--id-column", "id", "--keep", "last", "--memory", str(least), "--threads", "1", "--quiet"]
+    run += [
+        "--id-column",
+        "id",
+        "--keep",
+        "last",
+        "--memory",
+        str(least),
+        "--threads",
+        "1",
+        "--quiet",
+    ]
     subprocess.run(run, check=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     with open(tmp_path / "removed.csv", "rb") as file:
         assert 0.4 * ROWS < sum(1 for _ in file) <= ROWS // 2 + 1
@@ -48,7 +75,9 @@ PEAK = (
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the unit of the peak of memory differs"
+)
 @pytest.mark.parametrize(
     ("threads", "unit"),
     [
@@ -62,23 +91,53 @@ def test_the_longest_rows_that_memory_allows(tmp_path, threads, unit):
     """Near copies of a text of as many different shingles as there can be. Their file is mapped, which counts too."""
     rng, rows, memory = random.Random(1), 20_000, 400_000_000
     budget = Budget(memory, make_plan(threads=threads, unit=unit))
-    nbytes = budget.longest_row(rows) - 2000  # the number of rows is estimated from the first ones
+    nbytes = (
+        budget.longest_row(rows) - 2000
+    )  # the number of rows is estimated from the first ones
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    words = rng.choices(letters, k=nbytes // 2) if unit == "word" else ["".join(rng.choices(letters, k=nbytes - 99))]
+    words = (
+        rng.choices(letters, k=nbytes // 2)
+        if unit == "word"
+        else ["".join(rng.choices(letters, k=nbytes - 99))]
+    )
     with open(tmp_path / "in.jsonl", "w") as file:
         for row in range(rows):
             if row % 4000 == 7:
                 file.write(json.dumps({"text": f"{' '.join(words)} {row}"}) + "\n")
             file.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=50))}) + "\n")
-    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.jsonl", "--removed", tmp_path / "removed.csv"]
-    run += ["--dry-run", "--unit", unit, "--memory", str(memory), "--threads", str(threads), "--quiet"]
-    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
+    run = [
+        sys.executable,
+        "-m",
+        "lshfast",
+        "dedup",
+        tmp_path / "in.jsonl",
+        "--removed",
+        tmp_path / "removed.csv",
+    ]
+    run += [
+        "--dry-run",
+        "--unit",
+        unit,
+        "--memory",
+        str(memory),
+        "--threads",
+        str(threads),
+        "--quiet",
+    ]
+    said = subprocess.run(
+        [sys.executable, "-c", PEAK, *run],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert int(said.stdout) <= 1.05 * memory + 5 * nbytes
     assert budget.memory < budget.least(rows, nbytes + 3000)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the unit of the peak of memory differs"
+)
 def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
     """The memory is measured as resident: pyarrow reserves more addresses than it uses."""
     import pyarrow as pa
@@ -88,13 +147,31 @@ def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
     texts = [" ".join(rng.choices(WORDS, k=1500)) for _ in range(rows)]
     for row in range(0, rows, 3):
         texts[row] = texts[row // 2] + " more"
-    table = pa.table({"id": list(range(4 * rows)), "text": [f"{part} {text}" for part in "abcd" for text in texts]})
+    table = pa.table(
+        {
+            "id": list(range(4 * rows)),
+            "text": [f"{part} {text}" for part in "abcd" for text in texts],
+        }
+    )
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
     del table, texts
     least = Budget(0, make_plan(threads=1), parquet=True).least(4 * rows)
-    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.parquet", "-o", tmp_path / "kept.parquet"]
+    run = [
+        sys.executable,
+        "-m",
+        "lshfast",
+        "dedup",
+        tmp_path / "in.parquet",
+        "-o",
+        tmp_path / "kept.parquet",
+    ]
     run += ["--memory", str(least), "--threads", "1", "--quiet"]
-    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
+    said = subprocess.run(
+        [sys.executable, "-c", PEAK, *run],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert int(said.stdout) <= 1.05 * least
     assert 0 < pq.read_metadata(tmp_path / "kept.parquet").num_rows < 4 * rows
 
@@ -105,8 +182,15 @@ def dictionary_of_texts(folder):
     import pyarrow.parquet as pq
 
     values = pa.array(["lorem ipsum dolor " * 2000 + str(i) for i in range(4)])
-    texts = pa.DictionaryArray.from_arrays(pa.array([i % 4 for i in range(10_000)], pa.int32()), values)
-    pq.write_table(pa.table({"text": texts}), folder / "in.parquet", row_group_size=10_000, store_schema=False)
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array([i % 4 for i in range(10_000)], pa.int32()), values
+    )
+    pq.write_table(
+        pa.table({"text": texts}),
+        folder / "in.parquet",
+        row_group_size=10_000,
+        store_schema=False,
+    )
     return "in.parquet", "o.parquet", "400M"
 
 
@@ -124,12 +208,25 @@ def cells_with_line_ends(folder):
 def long_strings(folder):
     """Write 200,000 rows, half of them copies, with ids and other values of 500 characters."""
     row = '{"id":"%0500d","day":"%0500d","text":"%d a b c d e f"}\n'
-    (folder / "in.jsonl").write_text("".join(row % (i, i * 7919 % 200_000, i // 2) for i in range(200_000)))
-    return "in.jsonl", "o.jsonl", "300M", "--id-column", "id", "--keep", "max:day", "--annotate"
+    (folder / "in.jsonl").write_text(
+        "".join(row % (i, i * 7919 % 200_000, i // 2) for i in range(200_000))
+    )
+    return (
+        "in.jsonl",
+        "o.jsonl",
+        "300M",
+        "--id-column",
+        "id",
+        "--keep",
+        "max:day",
+        "--annotate",
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the unit of the peak of memory differs"
+)
 @pytest.mark.parametrize(
     "write",
     [
@@ -141,18 +238,38 @@ def long_strings(folder):
 )
 def test_memory_counts_what_rows_become(tmp_path, write):
     source, output, memory, *options = write(tmp_path)
-    run = [sys.executable, "-m", "lshfast", "dedup", source, "-o", output, "--memory", memory, "--threads", "1"]
+    run = [
+        sys.executable,
+        "-m",
+        "lshfast",
+        "dedup",
+        source,
+        "-o",
+        output,
+        "--memory",
+        memory,
+        "--threads",
+        "1",
+    ]
     run += ["--quiet", *options]
     said = subprocess.run(
-        [sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+        [sys.executable, "-c", PEAK, *run],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
     )
     assert int(said.stdout) <= 1.05 * (int(memory[:-1]) << 20)
 
 
 def write_wide(path, rows, coordinates, arrays, dtype):
     """Write an .npz file with vectors, and arrays of zeros of which all rows of a column are in one row of the file."""
-    columns = {f"m{number}": np.zeros((rows, coordinates), dtype) for number in range(arrays)}
-    np.savez_compressed(path, text=np.random.default_rng(0).normal(size=(rows, 8)), **columns)
+    columns = {
+        f"m{number}": np.zeros((rows, coordinates), dtype) for number in range(arrays)
+    }
+    np.savez_compressed(
+        path, text=np.random.default_rng(0).normal(size=(rows, 8)), **columns
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
@@ -160,9 +277,14 @@ def write_wide(path, rows, coordinates, arrays, dtype):
 def test_a_row_of_an_archive_counts_with_all_of_its_arrays(tmp_path, dtype, name):
     path, out = tmp_path / "wide.npz", tmp_path / name
     write_wide(path, 2, 1 << 16, 4, dtype)
-    with pytest.raises(DataError, match=r"wide\.npz: a row of more than 1,966,080 bytes; more memory \(--memory\)"):
+    with pytest.raises(
+        DataError,
+        match=r"wide\.npz: a row of more than 1,966,080 bytes; more memory \(--memory\)",
+    ):
         dedup_files(path, out, memory="60M")
-    with pytest.raises(DataError, match=r"wide\.npz: a row of more than 2,000,000 bytes; max_row_bytes"):
+    with pytest.raises(
+        DataError, match=r"wide\.npz: a row of more than 2,000,000 bytes; max_row_bytes"
+    ):
         dedup_files(path, out, max_row_bytes=2_000_000)
     assert not out.exists()
     assert dedup_files(path, out, memory="300M", threads=1).summary.read == 2
@@ -173,7 +295,9 @@ def test_rejected_rows_of_vectors_wait_in_a_file(tmp_path):
     vectors[100:] = np.nan
     np.save(tmp_path / "rows.npy", vectors)
     options = {"on_error": "skip", "threads": 1, "overwrite": True}
-    within = dedup_files(tmp_path / "rows.npy", tmp_path / "a.jsonl", memory="300M", **options).summary
+    within = dedup_files(
+        tmp_path / "rows.npy", tmp_path / "a.jsonl", memory="300M", **options
+    ).summary
     rejects = (tmp_path / "a.jsonl.rejects.jsonl").read_bytes()
     free = dedup_files(tmp_path / "rows.npy", tmp_path / "b.jsonl", **options).summary
     assert within == free

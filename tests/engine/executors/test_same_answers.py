@@ -37,8 +37,25 @@ CASES = [
     Case({"keep": "last"}, ids="id"),
     Case({"keep": "longest", "groups": "components"}, ids="number"),
     Case({"keep": "shortest", "verify": "signature"}, ids="id"),
-    Case({"groups": "components", "verify": "signature", "scheme": "classic", "num_perm": 64}, ids="number"),
-    Case({"groups": "components", "verify": "none", "keep": "last", "recall": 0.5, "threshold": 0.6}, ids="id"),
+    Case(
+        {
+            "groups": "components",
+            "verify": "signature",
+            "scheme": "classic",
+            "num_perm": 64,
+        },
+        ids="number",
+    ),
+    Case(
+        {
+            "groups": "components",
+            "verify": "none",
+            "keep": "last",
+            "recall": 0.5,
+            "threshold": 0.6,
+        },
+        ids="id",
+    ),
     Case({"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5}, ids="id"),
     Case({"measure": "containment", "threshold": 0.9, "keep": "last"}, ids="id"),
     Case({"ignore_common": 0.05, "threshold": 0.5, "size": 2}, ids="id"),
@@ -62,11 +79,21 @@ CASES = [
     Case(ids="id", pairs=True),
     Case({"verify": "none", "unit": "char", "threads": 2}, pairs=True),
     Case({"measure": "containment", "threshold": 0.9}, ids="id", pairs=True),
-    Case({"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"}, ids="id", pairs=True),
+    Case(
+        {"top": 1, "most": 0.95, "threshold": 0.5, "keep": "last"}, ids="id", pairs=True
+    ),
     Case({"top": 2, "threshold": 0.5, "ignore_common": 0.03}, pairs=True),
     Case({"annotate": True, "measure": "containment", "groups": "components"}),
     Case({"annotate": True, "keep": "min:id", "against": True}, ids="id"),
-    Case({"format": "jsonl", "encoding": "latin-1", "column": "more.body", "glob": "*[1-5].data"}, "jsonl_"),
+    Case(
+        {
+            "format": "jsonl",
+            "encoding": "latin-1",
+            "column": "more.body",
+            "glob": "*[1-5].data",
+        },
+        "jsonl_",
+    ),
     Case({"on_error": "skip", "max_row_bytes": 1000}, "jsonl.gz", ids="id"),
     Case({"max_columns": 6, "output_format": "csv"}),
     Case({"keep": "max:number"}, "csv;", ids="id"),
@@ -79,18 +106,44 @@ CASES = [
     Case(data="txt"),
 ]
 MORE_CASES = [  # slow
-    Case({"kind": "set", "groups": "components", "keep": "shortest", "verify": "signature"}, ids="number"),
+    Case(
+        {
+            "kind": "set",
+            "groups": "components",
+            "keep": "shortest",
+            "verify": "signature",
+        },
+        ids="number",
+    ),
     Case({"kind": "set", "measure": "containment", "annotate": True, "keep": "last"}),
     Case({"kind": "set", "keep": "last"}, "csv.gz"),
     Case({"verify": "none", "unit": "char", "threads": 2}),
     Case({"keep": "last", "verify": "signature", "unit": "char", "size": 9}, ids="id"),
-    Case({"measure": "containment", "groups": "components", "unit": "stopword", "stop_words": ("the",)}, ids="id"),
-    Case({"threshold": 0.5, "unit": "stopword", "stop_words": "english"}, ids="id", pairs=True),
+    Case(
+        {
+            "measure": "containment",
+            "groups": "components",
+            "unit": "stopword",
+            "stop_words": ("the",),
+        },
+        ids="id",
+    ),
+    Case(
+        {"threshold": 0.5, "unit": "stopword", "stop_words": "english"},
+        ids="id",
+        pairs=True,
+    ),
     Case({"against": True, "keep": "last", "verify": "signature"}, ids="number"),
     Case({"against": True, "keep": "longest", "verify": "none"}),
     Case({"against": True}, ids="id", pairs=True),
-    *(Case({"keep": f"min:{column}", "annotate": True}) for column in ("integer", "string")),
-    *(Case({"keep": f"max:{column}", "groups": "components"}, ids="id") for column in ("integer", "float", "string")),
+    *(
+        Case({"keep": f"min:{column}", "annotate": True})
+        for column in ("integer", "string")
+    ),
+    *(
+        Case({"keep": f"max:{column}", "groups": "components"}, ids="id")
+        for column in ("integer", "float", "string")
+    ),
     Case({"keep": "last", "groups": "components"}, ids="number", pairs=True),
     Case({"keep": "longest", "verify": "signature"}, ids="id", pairs=True),
     Case({"verify": "none", "bands": 20, "rows_per_band": 5}, ids="id", pairs=True),
@@ -105,16 +158,27 @@ EVERY = [*CASES, *MORE_CASES]
 SLOW = pytest.mark.slow
 WEEKLY = pytest.mark.weekly
 
-# Runs within a cap need many rows, so that there are several parts; they come first, since the runs that the others
-# are compared with have fewer.
-LOCAL = [Capped(), Resumed(20, 1 << 30), Memory(), CommandLine(), Stages(1, 1), Stages(5, 3)]
-LONG = [LOCAL[0], LOCAL[-1]]  # each takes every fourth case of JSON Lines in the tests that are not slow
+# Runs within a cap need many rows, so that there are several parts; they come first, since the runs
+# that the others are compared with have fewer.
+LOCAL = [
+    Capped(),
+    Resumed(20, 1 << 30),
+    Memory(),
+    CommandLine(),
+    Stages(1, 1),
+    Stages(5, 3),
+]
+LONG = [
+    LOCAL[0],
+    LOCAL[-1],
+]  # each takes every fourth case of JSON Lines in the tests that are not slow
 FEW = 400  # rows
 
 LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
 OF_SPARK = [case for case in EVERY if Spark(None, None).takes(case)]
 
-# Options that change no answer, or that are about other outputs or kinds of items; they have tests of their own.
+# Options that change no answer, or that are about other outputs or kinds of items; they have tests
+# of their own.
 NOT_COMPARED = {
     "radius",
     "group_by",
@@ -144,7 +208,9 @@ def reference(tmp_path_factory):
         rows = rows_of(case, n if case.data == "jsonl" else FEW)
         if (str(case), n) not in made:
             folder = tmp_path_factory.mktemp("case")
-            run = Run(case, rows, write_inputs(case, folder / "in", rows), folder / "out")
+            run = Run(
+                case, rows, write_inputs(case, folder / "in", rows), folder / "out"
+            )
             run.out.mkdir()
             made.clear()  # the cases come one after another
             made[str(case), n] = run, Files().run(run)
@@ -181,17 +247,33 @@ def params():
         for driver in LOCAL:
             slow = case in MORE_CASES or driver in (Stages(1, 1), Resumed(20, 1 << 30))
             slow |= isinstance(driver, CommandLine) and case.data == "jsonl"
-            slow |= case.data == "jsonl" and driver in LONG and (EVERY.index(case) + 2 * LONG.index(driver)) % 4 != 0
+            slow |= (
+                case.data == "jsonl"
+                and driver in LONG
+                and (EVERY.index(case) + 2 * LONG.index(driver)) % 4 != 0
+            )
             weekly = slow and (EVERY.index(case) + LOCAL.index(driver)) % 2 == 1
             if driver.takes(case):
-                yield pytest.param(case, driver, id=f"{case}-{driver}", marks=[SLOW] * slow + [WEEKLY] * weekly)
+                yield pytest.param(
+                    case,
+                    driver,
+                    id=f"{case}-{driver}",
+                    marks=[SLOW] * slow + [WEEKLY] * weekly,
+                )
 
 
 def all_values(cases):
     """Return few of the cases, in which each value of each option of all the cases occurs."""
 
     def values(case):
-        return {(name, repr(value)) for name, value in [*case.options.items(), ("ids", case.ids), ("", case.pairs)]}
+        return {
+            (name, repr(value))
+            for name, value in [
+                *case.options.items(),
+                ("ids", case.ids),
+                ("", case.pairs),
+            ]
+        }
 
     chosen_cases = []
     missing = set().union(*map(values, cases))
@@ -205,31 +287,56 @@ def params_of_spark():
     """Return the cases that Spark takes; those whose values other cases have are weekly."""
     slow_cases = all_values(OF_SPARK)
     for case in OF_SPARK:
-        yield pytest.param(case, id=str(case), marks=[WEEKLY] * (case not in slow_cases))
+        yield pytest.param(
+            case, id=str(case), marks=[WEEKLY] * (case not in slow_cases)
+        )
 
 
 @pytest.mark.parametrize(("case", "driver"), list(params()))
-def test_the_answer_is_that_of_a_run_in_memory(tmp_path, small_parts, reference, case, driver):
+def test_the_answer_is_that_of_a_run_in_memory(
+    tmp_path, small_parts, reference, case, driver
+):
     run, wanted = reference(case, MANY if isinstance(driver, Capped) else FEW)
     check(run, wanted, driver, tmp_path)
 
 
 @pytest.mark.parametrize("case", list(params_of_spark()))
-def test_the_answer_of_spark_is_that_of_a_run_in_memory(tmp_path, spark, reference, case):
+def test_the_answer_of_spark_is_that_of_a_run_in_memory(
+    tmp_path, spark, reference, case
+):
     run, wanted = reference(case, FEW)
-    check(run, wanted, Spark(spark, LIMITS[OF_SPARK.index(case) % len(LIMITS)]), tmp_path)
+    check(
+        run, wanted, Spark(spark, LIMITS[OF_SPARK.index(case) % len(LIMITS)]), tmp_path
+    )
 
 
-# Copies of bytes and of words, chains of texts that differ in some words, texts without words, and values to choose by.
+# Copies of bytes and of words, chains of texts that differ in some words, texts without words, and
+# values to choose by.
 STYLES = [str, str.upper, "{}!".format]
 SMALL_ROWS = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 12), st.sampled_from(STYLES), st.integers(-2, 2)), max_size=40
+    st.tuples(
+        st.integers(0, 4),
+        st.integers(0, 12),
+        st.sampled_from(STYLES),
+        st.integers(-2, 2),
+    ),
+    max_size=40,
 )
 SMALL_OPTIONS = st.fixed_dictionaries(
     {
         "threshold": st.just(0.6),
         "groups": st.sampled_from(["star", "components"]),
-        "keep": st.sampled_from(["first", "last", "longest", "shortest", "max:number", "min:string", "max:float"]),
+        "keep": st.sampled_from(
+            [
+                "first",
+                "last",
+                "longest",
+                "shortest",
+                "max:number",
+                "min:string",
+                "max:float",
+            ]
+        ),
         "verify": st.sampled_from(["exact", "signature", "none"]),
     },
     optional={
@@ -243,7 +350,13 @@ SMALL_OPTIONS = st.fixed_dictionaries(
 
 @SLOW
 @settings(max_examples=50)
-@given(SMALL_ROWS, SMALL_OPTIONS, st.sampled_from([None, "id", "number"]), st.booleans(), st.data())
+@given(
+    SMALL_ROWS,
+    SMALL_OPTIONS,
+    st.sampled_from([None, "id", "number"]),
+    st.booleans(),
+    st.data(),
+)
 def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
     """Also with files without rows."""
     folder = tmp_path_factory.mktemp("case")
@@ -251,7 +364,12 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
         {
             "id": f"é{i:02}",
             "number": -i,
-            "text": style(" ".join(f"w{kind}.{word if word < 30 - cut else word + kind * 100}" for word in range(30)))
+            "text": style(
+                " ".join(
+                    f"w{kind}.{word if word < 30 - cut else word + kind * 100}"
+                    for word in range(30)
+                )
+            )
             if kind
             else data.draw(st.sampled_from([None, ""])),
             "float": float(value),
@@ -259,12 +377,20 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
         }
         for i, (kind, cut, style, value) in enumerate(rows)
     ]
-    case = Case(options if pairs else {name: options[name] for name in options if name != "top"}, ids=ids, pairs=pairs)
+    case = Case(
+        options
+        if pairs
+        else {name: options[name] for name in options if name != "top"},
+        ids=ids,
+        pairs=pairs,
+    )
     run = Run(case, records, write_inputs(case, folder / "in", records), folder / "out")
     run.out.mkdir()
     wanted = Files().run(run)
     stages = Stages(data.draw(st.integers(1, 7)), data.draw(st.integers(1, 5)))
-    resumed = Resumed(data.draw(st.integers(1, 12)), data.draw(st.sampled_from([1, 2000, 1 << 30])))
+    resumed = Resumed(
+        data.draw(st.integers(1, 12)), data.draw(st.sampled_from([1, 2000, 1 << 30]))
+    )
     with little_costs():
         for driver in (Memory(), Capped(), resumed, stages):
             if driver.takes(case):
@@ -290,7 +416,9 @@ COMMANDS = {
 
 def value_of(name):
     """Return a value of an option that is not its default."""
-    return VALUES.get(name) or next(case.options[name] for case in EVERY if name in case.options)
+    return VALUES.get(name) or next(
+        case.options[name] for case in EVERY if name in case.options
+    )
 
 
 @pytest.mark.parametrize(
@@ -312,7 +440,9 @@ def test_other_options_are_refused_by_name(tmp_path, monkeypatch, driver, name):
             lshfast.dedup(["a"], **{name: value})
     else:
         shown = OPTIONS[name].shown
-        said = failing(2, *COMMANDS[driver], "in.jsonl", shown, *([] if value is True else [value]))
+        said = failing(
+            2, *COMMANDS[driver], "in.jsonl", shown, *([] if value is True else [value])
+        )
         assert re.search(rf"\b({name}|{shown[2:]})\b", said)
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
@@ -324,25 +454,49 @@ def test_each_option_is_in_a_case_of_each_way_of_running_that_takes_it(driver):
 
 
 ERRORS = [
-    ({"id_column": "id"}, {"id": ["a", "b", "c", "d", "b", "f"]}, "id 'b' is taken by .*"),
+    (
+        {"id_column": "id"},
+        {"id": ["a", "b", "c", "d", "b", "f"]},
+        "id 'b' is taken by .*",
+    ),
     ({"id_column": "id"}, {"id": [1, 2, 3, 4, 5, 1]}, "id 1 is taken by .*"),
-    ({"id_column": "id"}, {"id": ["a", "b", "c", 4, 5, 6]}, "id 4 is a number, the ids before it are not"),
+    (
+        {"id_column": "id"},
+        {"id": ["a", "b", "c", 4, 5, 6]},
+        "id 4 is a number, the ids before it are not",
+    ),
     ({"keep": "max:value"}, {"value": [1, 2, 3, "a"]}, "order column 'value' .*"),
     ({"keep": "max:value"}, {"value": ["a", "b", 1.5, 2]}, "order column 'value' .*"),
-    ({"keep": "max:value"}, {"value": ["a", "b", "c", None]}, "order column 'value' .*"),
+    (
+        {"keep": "max:value"},
+        {"value": ["a", "b", "c", None]},
+        "order column 'value' .*",
+    ),
     ({"keep": "max:value"}, {"value": [1, 2, [], 4]}, "order column 'value' .*"),
     ({"keep": "max:value"}, {"value": [0, 1, 2, "x" * 99]}, "order column 'value' .*"),
-    ({"annotate": True}, {"similarity": [..., 1]}, "there is a column 'similarity' already.*"),
-    *(({"keep": keep}, {"value": [1]}, "keep must be .*") for keep in ("longer", "max", "max:", "first:a", "Max:a")),
+    (
+        {"annotate": True},
+        {"similarity": [..., 1]},
+        "there is a column 'similarity' already.*",
+    ),
+    *(
+        ({"keep": keep}, {"value": [1]}, "keep must be .*")
+        for keep in ("longer", "max", "max:", "first:a", "Max:a")
+    ),
 ]
 
 
 @pytest.mark.few_cases
 @pytest.mark.parametrize("driver", [Capped(), Stages(7, 2)], ids=str)
 @pytest.mark.parametrize(("options", "columns", "reason"), ERRORS)
-def test_errors_are_those_of_a_run_in_memory(tmp_path, small_parts, driver, options, columns, reason):
+def test_errors_are_those_of_a_run_in_memory(
+    tmp_path, small_parts, driver, options, columns, reason
+):
     ((name, values),) = columns.items()
-    rows = [{"text": f"text {i}"} | ({} if value is ... else {name: value}) for i, value in enumerate(values)]
+    rows = [
+        {"text": f"text {i}"} | ({} if value is ... else {name: value})
+        for i, value in enumerate(values)
+    ]
     source = write_inputs(Case(), tmp_path / "in", rows)
     with pytest.raises(ValueError, match=rf"^(.*: )?{reason}$") as wanted:
         Files().run(Run(Case(options), rows, source, tmp_path))

@@ -8,7 +8,9 @@ HOSTILE = [
     '"><img src=x onerror=alert(1)>', "' onmouseover='x", "</title></style></svg>", "{{ 7 * 7 }}{% raw %}",
     "\u2028line",
 ]  # fmt: skip
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 VOID = {"meta", "link", "br", "img"}
 TAGS = re.compile(
     "html|head|meta|title|style|body|main|footer|section|h[1-4]|p|d[ltd]|div|small|strong|figure|figcaption|svg|rect|text|"
@@ -23,7 +25,14 @@ class _Page(HTMLParser):
     def __init__(self, pictures):
         super().__init__()
         self.pictures = pictures
-        self.text, self.open, self.tags, self.ids, self.links, self.numbers = [], [], [], [], [], []
+        self.text, self.open, self.tags, self.ids, self.links, self.numbers = (
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
 
     def handle_starttag(self, tag, attributes):
         names = dict(attributes)
@@ -33,13 +42,20 @@ class _Page(HTMLParser):
             assert THUMBNAIL.fullmatch(names.pop("src"))
         else:
             assert TAGS.fullmatch(tag), tag
-        assert not [name for name in names if name.startswith("on") or name in ("style", "src", "formaction")]
+        assert not [
+            name
+            for name in names
+            if name.startswith("on") or name in ("style", "src", "formaction")
+        ]
         if "href" in names:
             assert re.fullmatch(r"#[\w-]+", names["href"]), names["href"]
             self.links.append(names["href"][1:])
         if "id" in names:
             self.ids.append(names["id"])
-        assert not any(CONTROL.search(str(value)) or "nan" in str(value).split() for value in names.values()), names
+        assert not any(
+            CONTROL.search(str(value)) or "nan" in str(value).split()
+            for value in names.values()
+        ), names
         self.tags.append(tag)
         if tag not in VOID:
             self.open.append(tag)

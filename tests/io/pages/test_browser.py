@@ -23,15 +23,24 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 def browser():
     if CHROMIUM is None:
         pytest.skip("needs Chromium (apt-get install chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: install lshfast[test]")
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright: install lshfast[test]"
+    )
     with sync_api.sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
 
 
 def rows():
     """Return rows that are similar, and written to break a page."""
     common = " ".join(WORDS[:60])
-    for text in [*HOSTILE, "no-space-" * 300, "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>"]:
+    for text in [
+        *HOSTILE,
+        "no-space-" * 300,
+        "<img src=x onerror=alert(1)>",
+        "<svg onload=alert(1)>",
+    ]:
         for end in ("", " one", " two", " three"):
             yield {"id": text[:60] + end, "text": f"{text} {common}{end}"}
 
@@ -41,10 +50,27 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     sources = [folder / f"{'long-name-' * 12}{number}.jsonl" for number in range(2)]
     for source in sources:
-        source.write_text("".join(json.dumps(row | {"id": f"{row['id']} {source.name[-7]}"}) + "\n" for row in rows()))
+        source.write_text(
+            "".join(
+                json.dumps(row | {"id": f"{row['id']} {source.name[-7]}"}) + "\n"
+                for row in rows()
+            )
+        )
     dedup_files(sources, html=folder / "dedup.html", id_column="id", threshold=0.5)
-    dedup_files(sources, html=folder / "no texts.html", id_column="id", threshold=0.5, html_texts=False)
-    dedup_files(sources, pairs=folder / "pairs.csv", html=folder / "pairs.html", id_column="id", threshold=0.5)
+    dedup_files(
+        sources,
+        html=folder / "no texts.html",
+        id_column="id",
+        threshold=0.5,
+        html_texts=False,
+    )
+    dedup_files(
+        sources,
+        pairs=folder / "pairs.csv",
+        html=folder / "pairs.html",
+        id_column="id",
+        threshold=0.5,
+    )
     texts = [row["text"] for row in rows()]
     check(texts, threshold=0.5, examples=9).to_html(folder / "check.html")
     return sorted(folder.glob("*.html"))
@@ -55,7 +81,12 @@ def test_a_page_runs_and_loads_nothing(browser, pages, number):
     page = browser.new_context().new_page()
     happened = []
     for event in ("dialog", "pageerror", "console", "request"):
-        page.on(event, lambda said, event=event: happened.append((event, getattr(said, "url", said))))
+        page.on(
+            event,
+            lambda said, event=event: happened.append(
+                (event, getattr(said, "url", said))
+            ),
+        )
     page.goto(pages[number].as_uri())
     page.wait_for_timeout(300)
     assert happened == [("request", pages[number].as_uri())]
@@ -78,7 +109,8 @@ def test_a_page_is_accessible_and_fits(browser, pages, number, scheme, width):
 
 
 @pytest.mark.parametrize(
-    ("sample", "scheme", "width"), on_screens(sorted(path.stem for path in SAMPLES.glob("*.html")))
+    ("sample", "scheme", "width"),
+    on_screens(sorted(path.stem for path in SAMPLES.glob("*.html"))),
 )
 def test_a_sample_is_accessible_and_fits(browser, sample, scheme, width):
     check_page(browser, SAMPLES / f"{sample}.html", scheme, width)
@@ -90,7 +122,9 @@ def gallery(tmp_path_factory):
     from tests.images.pictures import Image, picture, save
 
     folder = tmp_path_factory.mktemp("pictures")
-    for seed, name in enumerate(["<script>alert(1)", '" onerror="alert(1)', "\u202egpj", "long-name-" * 20]):
+    for seed, name in enumerate(
+        ["<script>alert(1)", '" onerror="alert(1)', "\u202egpj", "long-name-" * 20]
+    ):
         save(folder, f"{name}.png", picture(seed))
         save(folder, f"{name} copy.jpg", picture(seed, (120, 90)))
     save(folder, "sky.png", Image.new("L", (64, 64)))
@@ -103,7 +137,12 @@ def test_a_gallery_shows_its_pictures_and_loads_nothing(browser, gallery):
     page = browser.new_context().new_page()
     happened = []
     for event in ("dialog", "pageerror", "console", "request"):
-        page.on(event, lambda said, event=event: happened.append((event, getattr(said, "url", said))))
+        page.on(
+            event,
+            lambda said, event=event: happened.append(
+                (event, getattr(said, "url", said))
+            ),
+        )
     page.goto(gallery.as_uri())
     page.wait_for_timeout(300)
     assert {(event, str(said).partition(",")[0]) for event, said in happened} <= {
@@ -120,9 +159,14 @@ def test_a_gallery_is_accessible_and_fits(browser, gallery, scheme, width):
 
 
 def check_page(browser, path, scheme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: install lshfast[test]")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="needs axe: install lshfast[test]",
+    )
     viewport = {"width": width, "height": 900}
-    page = browser.new_context(color_scheme=scheme, viewport=viewport, bypass_csp=True).new_page()
+    page = browser.new_context(
+        color_scheme=scheme, viewport=viewport, bypass_csp=True
+    ).new_page()
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == width
     found = axe.Axe().run(page).response["violations"]

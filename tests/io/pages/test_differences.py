@@ -39,7 +39,10 @@ def test_leaves_out_long_equal_parts():
     assert [span.kind for span in left] == ["other", "same", "gap", "same", "other"]
 
 
-WORDS = st.lists(st.sampled_from(["a", "b", "c d", "東京", ",", "\n", "\ud800", "x" * 90]), max_size=30).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["a", "b", "c d", "東京", ",", "\n", "\ud800", "x" * 90]),
+    max_size=30,
+).map(" ".join)
 
 
 @given(WORDS, WORDS)
@@ -48,7 +51,9 @@ def test_nothing_is_lost_in_short_texts(left, right):
         if "gap" not in {span.kind for span in spans}:
             assert text(spans, "same", "other", "moved") == given_text
     if left != right:
-        assert any(span.kind != "same" for spans in compare(left, right) for span in spans)
+        assert any(
+            span.kind != "same" for spans in compare(left, right) for span in spans
+        )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,10 @@ def test_nothing_is_lost_in_short_texts(left, right):
 )
 def test_what_is_shown_is_limited(left, right):
     for spans in compare(left, right):
-        assert len(text(spans, "same", "other", "moved")) <= differences.MOST_CHARACTERS + 40
+        assert (
+            len(text(spans, "same", "other", "moved"))
+            <= differences.MOST_CHARACTERS + 40
+        )
 
 
 def test_a_difference_far_inside_is_shown():

@@ -12,34 +12,48 @@ def parsed(picture):
 
 
 def test_names_are_escaped():
-    drawn = str(bars([Bar("<script>", 1, "a & b"), Bar("\x1b\u202e", 2, "x")], 'says "so"'))
+    drawn = str(
+        bars([Bar("<script>", 1, "a & b"), Bar("\x1b\u202e", 2, "x")], 'says "so"')
+    )
     assert "<script>" not in drawn
     assert "\x1b" not in drawn
     assert parsed(drawn).findtext("title") == 'says "so"'
 
 
 def test_bars_are_proportional():
-    rects = parsed(bars([Bar("all", 200, ""), Bar("half", 100, ""), Bar("none", 0, "")], "bars")).findall("rect")
+    rects = parsed(
+        bars([Bar("all", 200, ""), Bar("half", 100, ""), Bar("none", 0, "")], "bars")
+    ).findall("rect")
     wide = [float(rect.get("width")) for rect in rects]
     assert wide[0] == pytest.approx(2 * wide[1], rel=0.01)
     assert wide[2] == 1  # can be seen
 
 
 def test_columns_have_the_height_of_their_counts():
-    drawn = parsed(histogram([Bin(0, 0.5, 20), Bin(0.5, 1, 10)], "t", axis=(0, 1), x_label="x"))
+    drawn = parsed(
+        histogram([Bin(0, 0.5, 20), Bin(0.5, 1, 10)], "t", axis=(0, 1), x_label="x")
+    )
     tall = [float(rect.get("height")) for rect in drawn.iter("rect")]
     assert tall[0] == pytest.approx(2 * tall[1], rel=0.01)
-    assert [rect.findtext("title") for rect in drawn.iter("rect")] == ["0.00 to 0.50: 20", "0.50 to 1.00: 10"]
+    assert [rect.findtext("title") for rect in drawn.iter("rect")] == [
+        "0.00 to 0.50: 20",
+        "0.50 to 1.00: 10",
+    ]
 
 
 def test_a_curve_goes_from_the_bottom_to_the_top():
-    drawn = parsed(histogram([], "t", axis=(0, 1), x_label="x", curve=[(0, 0), (1, 1)], mark=0.5))
+    drawn = parsed(
+        histogram([], "t", axis=(0, 1), x_label="x", curve=[(0, 0), (1, 1)], mark=0.5)
+    )
     (first_x, first_y), (last_x, last_y) = (
-        map(float, point.split(",")) for point in drawn.find("polyline").get("points").split()
+        map(float, point.split(","))
+        for point in drawn.find("polyline").get("points").split()
     )
     assert first_x < last_x
     assert first_y > last_y
-    assert float(drawn.findall("line")[-1].get("x1")) == pytest.approx((first_x + last_x) / 2, abs=0.1)
+    assert float(drawn.findall("line")[-1].get("x1")) == pytest.approx(
+        (first_x + last_x) / 2, abs=0.1
+    )
 
 
 def test_no_columns_and_no_bars_are_pictures_too():
@@ -53,4 +67,7 @@ def test_a_gauge_is_filled(share):
 
 
 def test_attributes_are_escaped():
-    assert str(element("a", class_='x" onload="y')) == '<a class="x&#34; onload=&#34;y"></a>'
+    assert (
+        str(element("a", class_='x" onload="y'))
+        == '<a class="x&#34; onload=&#34;y"></a>'
+    )

@@ -23,11 +23,21 @@ def wanted(u, v):
     """Return [(node, label)] of all nodes that links name."""
     nodes, places = np.unique(np.concatenate([u, v]), return_inverse=True)
     left, right = np.split(places.reshape(-1), 2)
-    return list(zip(nodes.tolist(), nodes[sets.components(left, right, len(nodes))].tolist(), strict=True))
+    return list(
+        zip(
+            nodes.tolist(),
+            nodes[sets.components(left, right, len(nodes))].tolist(),
+            strict=True,
+        )
+    )
 
 
 def pairs_of(parts):
-    return [pair for part in parts for pair in zip(*(column.tolist() for column in part), strict=True)]
+    return [
+        pair
+        for part in parts
+        for pair in zip(*(column.tolist() for column in part), strict=True)
+    ]
 
 
 def parts(u, v, count=5):
@@ -41,7 +51,11 @@ def graphs(draw):
     names = draw(st.permutations(range(n)))
     kind = draw(st.sampled_from(["path", "star", "cycle", "any"]))
     if kind == "any":
-        pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=60))
+        pairs = draw(
+            st.lists(
+                st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=60
+            )
+        )
     else:
         pairs = {
             "path": [(i, i + 1) for i in range(n - 1)],
@@ -50,13 +64,17 @@ def graphs(draw):
         }[kind]
         pairs += draw(st.lists(st.sampled_from(pairs), max_size=5)) if pairs else []
     step = draw(st.sampled_from([1, 1 << 40]))
-    links = np.array([(names[i] * step, names[j] * step) for i, j in pairs], np.int64).reshape(-1, 2)
+    links = np.array(
+        [(names[i] * step, names[j] * step) for i, j in pairs], np.int64
+    ).reshape(-1, 2)
     return np.ascontiguousarray(links[:, 0]), np.ascontiguousarray(links[:, 1])
 
 
 @settings(deadline=None)
 @given(graphs(), st.integers(4, 24))
-def test_equals_the_union_find_with_few_records_in_memory(tmp_path_factory, graph, records):
+def test_equals_the_union_find_with_few_records_in_memory(
+    tmp_path_factory, graph, records
+):
     folder = tmp_path_factory.mktemp("work")
     with StarContraction(str(folder), "links", records, LEAST_MEMORY) as contraction:
         assert pairs_of(contraction.run(parts(*graph))) == wanted(*graph)
@@ -77,7 +95,10 @@ def random_links(n, seed=1):
         "shuffled path",
         "star",
         "random",
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("path", "cycle", "groups")),
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("path", "cycle", "groups")
+        ),
     ],
 )
 def test_equals_the_union_find_with_many_files(tmp_path, kind):
@@ -92,7 +113,9 @@ def test_equals_the_union_find_with_many_files(tmp_path, kind):
     if kind != "path":
         order, names = rng.permutation(len(u)), rng.permutation(n)
         u, v = names[u[order]], names[v[order]]
-    assert pairs_of(contract_links(parts(u, v, 50), str(tmp_path), "links", LEAST_CONTRACTION)) == wanted(u, v)
+    assert pairs_of(
+        contract_links(parts(u, v, 50), str(tmp_path), "links", LEAST_CONTRACTION)
+    ) == wanted(u, v)
     assert os.listdir(tmp_path) == []
 
 
@@ -101,7 +124,9 @@ def test_rounds_are_few_where_nothing_is_contracted_in_memory(tmp_path):
     u, v = path(800)
     order = np.random.default_rng(1).permutation(len(u))
     with StarContraction(str(tmp_path), "links", 8, LEAST_MEMORY) as contraction:
-        assert pairs_of(contraction.run(parts(u[order], v[order]))) == [(node, 0) for node in range(800)]
+        assert pairs_of(contraction.run(parts(u[order], v[order]))) == [
+            (node, 0) for node in range(800)
+        ]
         assert 3 <= contraction.rounds <= 20
         assert contraction.written > 0
 
@@ -116,7 +141,9 @@ def test_links_whose_nodes_fit_are_not_written(tmp_path):
 def test_no_links_and_nodes_that_are_linked_with_themselves(tmp_path):
     folder, empty = str(tmp_path), np.empty(0, np.int64)
     assert list(contract_links([], folder, "links", LEAST_CONTRACTION)) == []
-    assert list(contract_links([(empty, empty)], folder, "links", LEAST_CONTRACTION)) == []
+    assert (
+        list(contract_links([(empty, empty)], folder, "links", LEAST_CONTRACTION)) == []
+    )
     own = np.arange(MANY)
     found = pairs_of(contract_links([(own, own)], folder, "links", LEAST_CONTRACTION))
     assert found == [(node, node) for node in range(MANY)]
@@ -131,16 +158,30 @@ def test_bad_arguments(tmp_path):
         run(one, one, LEAST_CONTRACTION - 1)
     with pytest.raises(ValueError, match="nodes must be at least 0, not -7"):
         run(one, one - 7)
-    for u, v in ((one, np.zeros(2, np.int64)), (one, one.astype(np.uint64)), (one[None], one[None]), ([0], [0])):
+    for u, v in (
+        (one, np.zeros(2, np.int64)),
+        (one, one.astype(np.uint64)),
+        (one[None], one[None]),
+        ([0], [0]),
+    ):
         with pytest.raises(TypeError, match="two arrays of int64 of the same length"):
             run(u, v)
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        list(contract_links([random_links(MANY)], str(tmp_path / "nowhere"), "links", LEAST_CONTRACTION))
+        list(
+            contract_links(
+                [random_links(MANY)],
+                str(tmp_path / "nowhere"),
+                "links",
+                LEAST_CONTRACTION,
+            )
+        )
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.slow
-def test_a_full_disk_at_any_write_is_one_error_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_at_any_write_is_one_error_and_leaves_nothing(
+    tmp_path, monkeypatch
+):
     write, left = run_file.write_all, -1
 
     def limited(file, data):
@@ -171,7 +212,9 @@ def test_an_interrupt_and_an_early_end_leave_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         list(contract_links(interrupted(), str(tmp_path), "links", LEAST_CONTRACTION))
     assert os.listdir(tmp_path) == []
-    found = contract_links([random_links(MANY)], str(tmp_path), "links", LEAST_CONTRACTION)
+    found = contract_links(
+        [random_links(MANY)], str(tmp_path), "links", LEAST_CONTRACTION
+    )
     next(found)
     assert os.listdir(tmp_path)
     found.close()

@@ -51,7 +51,9 @@ def test_equals_the_join_in_memory(tmp_path_factory, keys, cut):
     with ExternalJoin(keys.shape[1], folder) as join:
         join.add(keys)
         i, j = (
-            (np.array(column, np.int64) for column in zip(*wanted, strict=True)) if wanted else [np.zeros(0, int)] * 2
+            (np.array(column, np.int64) for column in zip(*wanted, strict=True))
+            if wanted
+            else [np.zeros(0, int)] * 2
         )
         assert join.components().tolist() == sets.components(i, j, len(keys)).tolist()
     assert os.listdir(folder) == []
@@ -65,7 +67,9 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
     copies = np.arange(n)
     copies[n // 2 :: 7] = 3
     i, j = candidates(keys, copies=copies)
-    found = external_candidates(np.array_split(keys, 7), tmp_path, memory=least_memory(b), copies=copies)
+    found = external_candidates(
+        np.array_split(keys, 7), tmp_path, memory=least_memory(b), copies=copies
+    )
     assert np.array_equal(found[0], i)
     assert np.array_equal(found[1], j)
 
@@ -73,7 +77,9 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
         return (left + right) % 3 == 0
 
     kept = screen(i, j)
-    found = external_candidates(keys, tmp_path, memory=least_memory(b), copies=copies, screen=screen)
+    found = external_candidates(
+        keys, tmp_path, memory=least_memory(b), copies=copies, screen=screen
+    )
     assert np.array_equal(found[0], i[kept])
     assert np.array_equal(found[1], j[kept])
     with ExternalJoin(b, tmp_path, memory=least_memory(b)) as join:
@@ -85,12 +91,18 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["fast", pytest.param("classic", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "scheme", ["fast", pytest.param("classic", marks=pytest.mark.slow)]
+)
 def test_a7_counts_are_the_agreement_of_signatures(tmp_path, scheme):
     """Each pair once, with the number of equal slots, from more records and more pairs than the memory holds."""
     random, n, k = np.random.default_rng(3), 2500, 64
     base = random.integers(0, 2**63, (n // 5, 40))
-    rows = np.where(random.random((n, 40)) < 0.5, base.repeat(5, axis=0), random.integers(0, 50_000, (n, 40)))
+    rows = np.where(
+        random.random((n, 40)) < 0.5,
+        base.repeat(5, axis=0),
+        random.integers(0, 50_000, (n, 40)),
+    )
     rows = [*rows[:-1].tolist(), []]
     signatures = MinHasher(k, scheme).sketch(TokenSets.from_sets(rows))
     with ExternalJoin(k, tmp_path, memory=least_memory(k)) as join:
@@ -115,7 +127,9 @@ def test_a_crowded_bucket_takes_linear_time_to_chain(tmp_path):
         assert not join.components().any()
     with ExternalJoin(2, tmp_path, memory=least_memory(2)) as join:
         join.add(np.full((n, 2), 5, np.uint64))
-        with pytest.raises(OverflowError, match="band 0 alone holds more than 1000000 candidate pairs"):
+        with pytest.raises(
+            OverflowError, match="band 0 alone holds more than 1000000 candidate pairs"
+        ):
             list(join.pairs(most=10**6))
     assert os.listdir(tmp_path) == []
 
@@ -129,15 +143,23 @@ def test_too_many_pairs_of_several_bands(tmp_path):
 
 @given(st.lists(st.integers(0, 4), max_size=40), st.integers(1, 9))
 def test_buckets_across_batches(firsts, size):
-    records = np.array([[first, row] for row, first in enumerate(sorted(firsts))], np.uint64).reshape(-1, 2)
+    records = np.array(
+        [[first, row] for row, first in enumerate(sorted(firsts))], np.uint64
+    ).reshape(-1, 2)
     batches = [records[at : at + size] for at in range(0, len(records), size)]
-    buckets = [part for part in whole_buckets(batches, 100, AssertionError()) if len(part)]
+    buckets = [
+        part for part in whole_buckets(batches, 100, AssertionError()) if len(part)
+    ]
     assert np.concatenate([*buckets, records[:0]]).tolist() == records.tolist()
     borders = [(a[-1, 0], b[0, 0]) for a, b in pairwise(buckets)]
     assert all(a < b for a, b in borders)
     chain = [pair for left, right in links(batches) for pair in as_set(left, right)]
     firsts = sorted(firsts)
-    assert chain == [(row, row + 1) for row in range(len(firsts) - 1) if firsts[row] == firsts[row + 1]]
+    assert chain == [
+        (row, row + 1)
+        for row in range(len(firsts) - 1)
+        if firsts[row] == firsts[row + 1]
+    ]
 
 
 def test_bad_arguments(tmp_path):
@@ -179,9 +201,17 @@ def test_bad_arguments(tmp_path):
 
 def test_bad_results_of_callbacks_and_numbers(tmp_path):
     keys = np.zeros((3, 2), np.uint64)
-    for result, found in (([True] * 3, "list"), (np.ones(3, int), r"int64 \(3,\)"), (np.ones(2, bool), r"bool \(2,\)")):
-        with pytest.raises(TypeError, match=f"screen must return an array of 3 bools, not {found}"):
-            external_candidates(keys, tmp_path, screen=lambda i, j, result=result: result)
+    for result, found in (
+        ([True] * 3, "list"),
+        (np.ones(3, int), r"int64 \(3,\)"),
+        (np.ones(2, bool), r"bool \(2,\)"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"screen must return an array of 3 bools, not {found}"
+        ):
+            external_candidates(
+                keys, tmp_path, screen=lambda i, j, result=result: result
+            )
     for most, error in ((-1, ValueError), (1.5, TypeError), ("1", TypeError)):
         with pytest.raises(error, match="most must be"):
             external_candidates(keys, tmp_path, most=most)
@@ -191,12 +221,17 @@ def test_bad_results_of_callbacks_and_numbers(tmp_path):
         with pytest.raises(TypeError, match=f"keys must be .*not {found}"):
             external_candidates(other, tmp_path)
     for bands, least in ((2, 786_432), (20, 65_536 * 21)):
-        with pytest.raises(ValueError, match=f"memory must be at least {least}, not {least - 1}"):
+        with pytest.raises(
+            ValueError, match=f"memory must be at least {least}, not {least - 1}"
+        ):
             ExternalJoin(bands, tmp_path, memory=least - 1)
         ExternalJoin(bands, tmp_path, memory=least).close()
     with pytest.raises(MemoryError):
         ExternalJoin(2, tmp_path, memory=2**70)
-    with ExternalJoin(2, tmp_path) as join, pytest.raises(ValueError, match="chosen must be an array of 3 bools"):
+    with (
+        ExternalJoin(2, tmp_path) as join,
+        pytest.raises(ValueError, match="chosen must be an array of 3 bools"),
+    ):
         join.add(keys, chosen=[True] * 3)
     assert os.listdir(tmp_path) == []
 
@@ -216,7 +251,9 @@ def test_a_closed_join_is_not_used(tmp_path):
 @pytest.fixture
 def full_disk():
     """Let files have at most 100,000 bytes."""
-    resource = pytest.importorskip("resource", reason="this system has no limits of processes")
+    resource = pytest.importorskip(
+        "resource", reason="this system has no limits of processes"
+    )
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     yield
@@ -226,7 +263,9 @@ def full_disk():
 @pytest.mark.slow
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path, full_disk):
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
-        external_candidates(random_keys(50_000, 2, 10**6), tmp_path, memory=least_memory(2))
+        external_candidates(
+            random_keys(50_000, 2, 10**6), tmp_path, memory=least_memory(2)
+        )
     assert os.listdir(tmp_path) == []
 
 
@@ -235,7 +274,12 @@ def test_an_interrupt_leaves_nothing(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        external_candidates(random_keys(50_000, 2, 10**6), tmp_path, memory=least_memory(2), screen=screen)
+        external_candidates(
+            random_keys(50_000, 2, 10**6),
+            tmp_path,
+            memory=least_memory(2),
+            screen=screen,
+        )
     assert os.listdir(tmp_path) == []
 
 

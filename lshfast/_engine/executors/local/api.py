@@ -149,7 +149,9 @@ def dedup_files(
     >>> import lshfast, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> source, kept = folder / "in.csv", folder / "kept.csv"
-    >>> source.write_text("id,text\\n0,a rose is a rose\\n1,A rose is a rose!\\n2,is it?\\n")
+    >>> source.write_text(
+    ...     "id,text\\n0,a rose is a rose\\n1,A rose is a rose!\\n2,is it?\\n"
+    ... )
     56
     >>> result = lshfast.dedup_files(source, kept, id_column="id", size=2)
     >>> result.removed
@@ -164,7 +166,9 @@ def dedup_files(
     page = None
     if html is not None:
         page = PageOutput(os.fspath(html), record.html_texts, column=record.html_column)
-    job = FileJob.of_rows([os.fspath(path) for path in paths], record.with_(output=output), page)
+    job = FileJob.of_rows(
+        [os.fspath(path) for path in paths], record.with_(output=output), page
+    )
     result = job.run(progress)
     warn_of(result.summary.advice)
     warn_of_crowd(result.summary.limits)

@@ -63,7 +63,9 @@ class Cap:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        Budget(self.memory, plan, pairs, parquet=parquet, against=against, by=by).work(0)
+        Budget(self.memory, plan, pairs, parquet=parquet, against=against, by=by).work(
+            0
+        )
 
     @contextmanager
     def folder(
@@ -84,7 +86,9 @@ class Cap:
         run: dict[str, Any] = {
             "keep": keep,
             "pairs": pairs,
-            **{name: value for name, value in asdict(inputs).items() if name != "paths"},
+            **{
+                name: value for name, value in asdict(inputs).items() if name != "paths"
+            },
             "output": corpus.layout.output,
             "added": list(corpus.layout.added),
             **plan.described(),
@@ -121,7 +125,12 @@ def reads_parquet(corpus: Corpus) -> bool:
 
 
 def cap_for(
-    inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, parquet: bool = False
+    inputs: Inputs,
+    corpus: Corpus,
+    plan: Plan,
+    *,
+    pairs: bool = False,
+    parquet: bool = False,
 ) -> Cap | None:
     """Return a cap for a run that needs more memory than is available, None if it fits or this is
     not known.
@@ -131,7 +140,9 @@ def cap_for(
         return None
     sample = inputs.sample(plan)
     rows, nbytes = measure_inputs(sample)
-    needed = sum(plan.memory(rows, nbytes, corpus.held).values()) + bytes_of_values(sample.by, rows)
+    needed = sum(plan.memory(rows, nbytes, corpus.held).values()) + bytes_of_values(
+        sample.by, rows
+    )
     cap = Cap(free * 3 // 4)
     least = Budget(0, plan, pairs, parquet=parquet, by=inputs.by is not None).least(0)
     return cap if needed > free and cap.memory >= least else None
@@ -153,6 +164,10 @@ def cap_of(
     """Return the cap of a run from plain arguments, None for a run without one."""
     if memory is None:
         if work is not None or resume:
-            raise ValueError("work and resume are for runs with a cap: memory is needed")
+            raise ValueError(
+                "work and resume are for runs with a cap: memory is needed"
+            )
         return None
-    return Cap(check_bytes("memory", memory), None if work is None else os.fspath(work), resume)
+    return Cap(
+        check_bytes("memory", memory), None if work is None else os.fspath(work), resume
+    )

@@ -21,7 +21,12 @@ from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.account.report import DedupResult
-from lshfast._engine.account.short_texts import LONG_BYTES, advice_of, lengths_of_sample, sample_for
+from lshfast._engine.account.short_texts import (
+    LONG_BYTES,
+    advice_of,
+    lengths_of_sample,
+    sample_for,
+)
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
@@ -36,7 +41,12 @@ from lshfast._engine.parts.components import (
     compared_copies,
     divide,
 )
-from lshfast._engine.parts.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
+from lshfast._engine.parts.pair_runs import (
+    MOST_ROWS,
+    PairRuns,
+    merged_pairs,
+    write_copies,
+)
 from lshfast._engine.parts.spool import PartWriter, part_path, read_part
 from lshfast._engine.plan import Keep, Plan
 from lshfast._io import Corpus
@@ -87,7 +97,13 @@ class FoundInParts(NamedTuple):
             else replace(self.found, pairs_found=self.similar.found)
         )
         return found.result(
-            self.plan, clock, keys=keys, read=read, rejected=rejected, advice=self.advice, by=by
+            self.plan,
+            clock,
+            keys=keys,
+            read=read,
+            rejected=rejected,
+            advice=self.advice,
+            by=by,
         )
 
 
@@ -150,13 +166,17 @@ class _CappedRun:
             )
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
         chosen = compared_copies(rows.first, self.keep, ranks)
-        own = np.flatnonzero((chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone)
+        own = np.flatnonzero(
+            (chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone
+        )
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_memory = self._part_memory(most)
         part_of[own] = divide(
             rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory
         )
-        rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
+        rows = rows._replace(
+            labels=rows.labels[:0].copy()
+        )  # they are not needed any more
         files, advice = self._read_again(rows, part_of, most)
         return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
 
@@ -179,7 +199,9 @@ class _CappedRun:
         if done is not None:
             arrays = folder.load("texts", "texts.npz")
             sums = (
-                np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1])
+                np.split(
+                    arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]
+                )
                 if parts
                 else []
             )
@@ -205,7 +227,9 @@ class _CappedRun:
                 chosen = texts.take(np.isin(found, short))
                 sampled.append(Texts([chosen[row] for row in range(len(chosen))]))
             files = writer.finish()
-            measured = lengths_of_sample(sample, rows.nbytes[sample], Texts.concatenate(sampled))
+            measured = lengths_of_sample(
+                sample, rows.nbytes[sample], Texts.concatenate(sampled)
+            )
         advice = advice_of(measured, self.plan)
         saved = folder.save(
             "texts.npz",
@@ -213,12 +237,19 @@ class _CappedRun:
                 "nbytes": np.array([file.nbytes for file in files], np.int64),
                 "counts": np.array([len(file.sums) for file in files], np.int64),
                 "sums": np.concatenate(
-                    [np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]
+                    [
+                        np.empty(0, np.uint64),
+                        *(np.asarray(file.sums, np.uint64) for file in files),
+                    ]
                 ),
             },
         )
         names = {f"part-{number}.texts": None for number in range(parts)}
-        figures = {"advice": advice, "part_memory": most, "piece_bytes": writer.piece_bytes}
+        figures = {
+            "advice": advice,
+            "part_memory": most,
+            "piece_bytes": writer.piece_bytes,
+        }
         folder.finish("texts", figures, saved | names)
         return files, advice
 
@@ -237,11 +268,15 @@ class _CappedRun:
         total = int((part_of != NO_PART).sum())
         done = 0
         order = np.argsort(part_of, kind="stable")
-        starts = np.searchsorted(part_of[order], np.arange(len(files) + 1, dtype=np.int64))
+        starts = np.searchsorted(
+            part_of[order], np.arange(len(files) + 1, dtype=np.int64)
+        )
         for number, file in enumerate(files):
             own = order[starts[number] : starts[number + 1]].astype(np.int64)
 
-            def tell(stage: str, of_part: int, _: int | None, before: int = done) -> None:
+            def tell(
+                stage: str, of_part: int, _: int | None, before: int = done
+            ) -> None:
                 if self.progress and stage == "verify":
                     self.progress(stage, before + of_part, total)
 
@@ -249,7 +284,13 @@ class _CappedRun:
             if found is None:
                 preferred_rows = cast(Keep, self.keep) if ranks is None else ranks[own]
                 found = self._run_part(
-                    number, file, rows.nbytes[own], whole.first[own], preferred_rows, most, tell
+                    number,
+                    file,
+                    rows.nbytes[own],
+                    whole.first[own],
+                    preferred_rows,
+                    most,
+                    tell,
                 )
             whole.add(own, found)
             done += len(own)
@@ -264,7 +305,11 @@ class _CappedRun:
         """Return all similar pairs of all parts."""
         path = self.folder.path
         names = [f"pairs-{number}.run" for number in range(parts)]
-        names += [write_copies(path, "pairs-copies", first)] if lists_copies(self.plan) else []
+        names += (
+            [write_copies(path, "pairs-copies", first)]
+            if lists_copies(self.plan)
+            else []
+        )
         return CountedPairs(merged_pairs(path, names, memory))
 
     def _run_part(
@@ -283,7 +328,11 @@ class _CappedRun:
         # A component that takes more than the memory: the system may take the pages of its files
         # back.
         large = file.nbytes + len(nbytes) * self.budget.row_bytes > most
-        with PairRuns(path, f"pairs-{number}") if self.budget.pairs else nullcontext() as runs:
+        with (
+            PairRuns(path, f"pairs-{number}")
+            if self.budget.pairs
+            else nullcontext() as runs
+        ):
             found = compare_part(
                 texts,
                 first,
@@ -291,7 +340,9 @@ class _CappedRun:
                 self.clock,
                 keep=keep,
                 pairs=runs,
-                signatures=os.path.join(path, f"part-{number}.signatures") if large else None,
+                signatures=os.path.join(path, f"part-{number}.signatures")
+                if large
+                else None,
                 progress=progress,
             )
             if runs is not None:
@@ -299,7 +350,8 @@ class _CappedRun:
         del texts  # Windows removes no mapped file
         stage = f"part-{number}"
         arrays = {
-            name: getattr(found, name) for name in ("keeper", "similarity", "copies", "pairs")
+            name: getattr(found, name)
+            for name in ("keeper", "similarity", "copies", "pairs")
         }
         saved = self.folder.save(f"{stage}.npz", arrays) | (
             {} if runs is None else {runs.name: None}
@@ -314,4 +366,6 @@ class _CappedRun:
         done = self.folder.done(stage)
         if done is None:
             return None
-        return PartResult(**dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done)
+        return PartResult(
+            **dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done
+        )

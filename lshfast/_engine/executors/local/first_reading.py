@@ -118,10 +118,14 @@ class FirstReading:
         self._check_inputs(done["inputs"])
         arrays = self.folder.load("sketch", "rows.npz")
         self.folder.check("sketch", done["files"])
-        self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()), done["files"])
+        self.corpus.restore(
+            arrays, json.loads(arrays["values"].tobytes()), done["files"]
+        )
         if self._plan.ignore_common is not None:
             tokens = self.folder.load("sketch", "common.npz")["tokens"]
-            self._plan = self._plan.ignoring(CommonShingles(tuple(done["common"]), tokens))
+            self._plan = self._plan.ignoring(
+                CommonShingles(tuple(done["common"]), tokens)
+            )
         for name in ("read", "sketch", "match"):
             self.clock.add(name, 0.0, 0)
         earlier = (
@@ -129,8 +133,12 @@ class FirstReading:
             if self.index is None
             else Earlier.of_arrays(self.folder.load("sketch", "earlier.npz"))
         )
-        columns = {name: arrays[name] for name in ("nbytes", "labels", "first", "alone")}
-        return RowsRead(**columns, empty=done["empty"], plan=self._plan, earlier=earlier)
+        columns = {
+            name: arrays[name] for name in ("nbytes", "labels", "first", "alone")
+        }
+        return RowsRead(
+            **columns, empty=done["empty"], plan=self._plan, earlier=earlier
+        )
 
     def _check_inputs(self, before: Mapping[str, int]) -> None:
         """Compare the checksums of the inputs with those of the attempt that read them first."""
@@ -148,7 +156,9 @@ class FirstReading:
         """Record that this stage is over."""
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        of_rows = {name: getattr(rows, name) for name in ("nbytes", "labels", "first", "alone")}
+        of_rows = {
+            name: getattr(rows, name) for name in ("nbytes", "labels", "first", "alone")
+        }
         files = self.corpus.files_of_state
         figures = {
             "empty": rows.empty,
@@ -156,7 +166,9 @@ class FirstReading:
             "inputs": self._sums.finished(),
             "files": files,
         }
-        saved = self.folder.save("rows.npz", {**of_corpus, **of_rows}) | self.folder.sums(files)
+        saved = self.folder.save(
+            "rows.npz", {**of_corpus, **of_rows}
+        ) | self.folder.sums(files)
         if rows.earlier is not None:
             saved |= self.folder.save("earlier.npz", rows.earlier.arrays())
         common = rows.plan.shingles.common
@@ -177,7 +189,9 @@ class FirstReading:
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
         with (
             BucketRuns(folder.path, plan.bands.bands, self.budget.records()) as runs,
-            SlotFile(os.path.join(folder.path, "slots.bin"), plan.hasher.num_perm, least) as slots,
+            SlotFile(
+                os.path.join(folder.path, "slots.bin"), plan.hasher.num_perm, least
+            ) as slots,
         ):
             words = self._sketch(texts, runs, slots, removed)
             with clock.stage("match", clock.stages["sketch"].nbytes):
@@ -194,7 +208,10 @@ class FirstReading:
 
                 def read_again(rows: Int64Array) -> Iterator[Texts]:
                     return (
-                        some for _, some in texts_again(self.corpus, rows, nbytes, self.progress)
+                        some
+                        for _, some in texts_again(
+                            self.corpus, rows, nbytes, self.progress
+                        )
                     )
 
                 alone = alone_in_crowds(labels, first, slots, plan, read_again)
@@ -218,7 +235,10 @@ class FirstReading:
         def again() -> Iterator[Texts]:
             every = np.arange(len(lengths), dtype=np.int64)
             return (
-                batch for _, batch in texts_again(self.corpus, every, lengths.rows(), self.progress)
+                batch
+                for _, batch in texts_again(
+                    self.corpus, every, lengths.rows(), self.progress
+                )
             )
 
         readings = iter([first, again])
@@ -230,7 +250,11 @@ class FirstReading:
         return again()
 
     def _sketch(
-        self, texts: Iterator[Texts], runs: BucketRuns, slots: SlotFile, removed: EarlierRows | None
+        self,
+        texts: Iterator[Texts],
+        runs: BucketRuns,
+        slots: SlotFile,
+        removed: EarlierRows | None,
     ) -> GrowingArray:
         """Add all rows to the records, the hashes of slots and the rows for index entries; return
         their marks.
@@ -249,7 +273,9 @@ class FirstReading:
                 else removed.take_from(rows.keys, piece.signatures)
             )
             crowded = slots.crowded(rows.keys)
-            return _SketchedPiece(rows, crowded, slots.hashes(piece.signatures, crowded), earlier)
+            return _SketchedPiece(
+                rows, crowded, slots.hashes(piece.signatures, crowded), earlier
+            )
 
         def batches() -> Iterator[Texts]:
             nonlocal longest
@@ -258,7 +284,11 @@ class FirstReading:
                 if budget.row_work(longest) and budget.records(longest) < runs.memory:
                     # Leave room for longer rows, so that rows that grow slowly do not end in many
                     # small files.
-                    runs.shrink(budget.records(min(longest * 5 // 4, max(longest, self.longest))))
+                    runs.shrink(
+                        budget.records(
+                            min(longest * 5 // 4, max(longest, self.longest))
+                        )
+                    )
                 yield batch
 
         for piece in sketched(batches(), plan, self.clock, finish, self.progress):
@@ -268,8 +298,12 @@ class FirstReading:
                 if removed is not None:
                     removed.add(piece.earlier, len(words))
                 words.extend(piece.rows.marks.words)
-                if self._source_bytes and budget.memory < budget.least(len(words), longest):
+                if self._source_bytes and budget.memory < budget.least(
+                    len(words), longest
+                ):
                     # The error names the number of rows that is to be expected in all.
-                    expected = len(words) * self.corpus.total_bytes // self._source_bytes
+                    expected = (
+                        len(words) * self.corpus.total_bytes // self._source_bytes
+                    )
                     budget.work(max(len(words), expected), longest)
         return words

@@ -32,7 +32,14 @@ from lshfast._engine.pairs.tables import Table, write_pairs
 from lshfast._engine.plan import Keep
 from lshfast._engine.plans import AnyPlan
 from lshfast._engine.preference import check_keep
-from lshfast._io import Corpus, check_outputs, id_kind, write_rejects, write_rows, write_tables
+from lshfast._io import (
+    Corpus,
+    check_outputs,
+    id_kind,
+    write_rejects,
+    write_rows,
+    write_tables,
+)
 from lshfast._items.items import PointBatch
 from lshfast._items.weighted import WeightedReader
 from lshfast.kernels.text import Texts
@@ -65,7 +72,9 @@ class _RowGroups:
 
     def weighted_sets(self, items: Texts, weights: Float64Array) -> PointBatch:
         """Return the items of each group with their weights, which add up."""
-        return WeightedReader().sets(self._offsets, items.take(self._order), weights[self._order])
+        return WeightedReader().sets(
+            self._offsets, items.take(self._order), weights[self._order]
+        )
 
     @property
     def _offsets(self) -> Int64Array:
@@ -91,8 +100,14 @@ def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
     undecodable = dict[int, str]()
     if hasattr(column, "buffers"):
         column, undecodable = python_values(column.cast(optional("pyarrow").string()))
-    values = [column[row] for row in range(len(column))] if isinstance(column, Texts) else column
-    bad = {row: "the item is missing" for row, value in enumerate(values) if value is None}
+    values = (
+        [column[row] for row in range(len(column))]
+        if isinstance(column, Texts)
+        else column
+    )
+    bad = {
+        row: "the item is missing" for row, value in enumerate(values) if value is None
+    }
     bad |= undecodable
     bad |= {
         row: "the item is not one value"
@@ -101,7 +116,11 @@ def read_items(column: Any) -> tuple[Texts, dict[int, str]]:
     }
     return Texts(
         [
-            "" if row in bad else value if isinstance(value, (str, bytes)) else str(value)
+            ""
+            if row in bad
+            else value
+            if isinstance(value, (str, bytes))
+            else str(value)
             for row, value in enumerate(values)
         ]
     ), bad
@@ -145,9 +164,13 @@ def run_groups(
     }
     for name, value in refused.items():
         if value:
-            raise ValueError(f"{name} is not an option of a run with group_by (--group-by)")
+            raise ValueError(
+                f"{name} is not an option of a run with group_by (--group-by)"
+            )
     if inputs.item is None:
-        raise ValueError("group_by needs item (--item), the column of the items of a group")
+        raise ValueError(
+            "group_by needs item (--item), the column of the items of a group"
+        )
     check_keep(cast(Keep, keep), 0, plan.measure)
     corpus = replace(inputs, column=inputs.item, id_column=inputs.group_by).open(
         convert=read_items,
@@ -165,12 +188,16 @@ def run_groups(
         outputs.clusters.check(files, paths)
     clock = Clock()
     with (
-        nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
+        nullcontext()
+        if outputs.clusters is None
+        else outputs.clusters.opened() as clusters,
         all_or_none(),
         quick_switches(),
     ):
         with clock.stage("read"):
-            items = Texts.concatenate(list(item_batches(corpus, progress)) or [Texts([])])
+            items = Texts.concatenate(
+                list(item_batches(corpus, progress)) or [Texts([])]
+            )
             groups = _RowGroups(corpus)
 
         def write_pairs_of(pairs: Iterable[PairArray]) -> None:

@@ -54,10 +54,14 @@ class InputSums:
             left = file.size
             try:
                 with closing(file.source.open()) as stream:
-                    while piece := stream.read(min(PIECE_BYTES, left)):  # a file may grow for ever
+                    while piece := stream.read(
+                        min(PIECE_BYTES, left)
+                    ):  # a file may grow for ever
                         sums.append(checksum(piece))
                         left -= len(piece)
                         yield len(piece)
             except OSError as error:
-                raise file.fault(None, f"cannot be read: {error.strerror or error}") from error
+                raise file.fault(
+                    None, f"cannot be read: {error.strerror or error}"
+                ) from error
             self._sums[file.path] = checksum(np.asarray(sums, "<u8"))

@@ -59,7 +59,9 @@ class FileJob:
         )
         if options.dry_run:
             outputs = outputs.dry
-        return cls(source, plan, outputs, indexes, cap_of_options(options), options.keep)
+        return cls(
+            source, plan, outputs, indexes, cap_of_options(options), options.keep
+        )
 
     @classmethod
     def of_pairs(
@@ -68,7 +70,9 @@ class FileJob:
         """Return the run that writes the similar pairs to `options.output`, and no rows."""
         source = Inputs.of(paths, options)
         plan = plan_of_items(source, options, options.given)
-        table = output_of(options.output, source, options.output_format, options.defuse_formulas)
+        table = output_of(
+            options.output, source, options.output_format, options.defuse_formulas
+        )
         outputs = Outputs(pairs=table, overwrite=options.overwrite, page=page)
         return cls(source, plan, outputs, Indexes(), cap_of_options(options), "first")
 

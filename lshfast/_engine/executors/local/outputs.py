@@ -39,7 +39,9 @@ class Outputs:
     def dry(self) -> Outputs:
         """No outputs, under the same conditions."""
         clusters = None if self.clusters is None else self.clusters.undone
-        return Outputs(overwrite=self.overwrite, max_removed=self.max_removed, clusters=clusters)
+        return Outputs(
+            overwrite=self.overwrite, max_removed=self.max_removed, clusters=clusters
+        )
 
     @property
     def changes(self) -> str | None:
@@ -61,7 +63,9 @@ class Outputs:
     @property
     def _groups(self) -> str | None:
         """The file of groups, if it is written."""
-        return None if self.clusters is None or self.clusters.dry else self.clusters.path
+        return (
+            None if self.clusters is None or self.clusters.dry else self.clusters.path
+        )
 
     @property
     def formats(self) -> list[str]:
@@ -77,10 +81,20 @@ class Outputs:
         """The absolute paths and the URLs of the files, without that of the skipped rows."""
         options = None if self.removed is None else beside(self.removed)
         page = None if self.page is None else self.page.path
-        given = (self.rows, self.pairs, self.removed, options, page, self.changes, self._groups)
+        given = (
+            self.rows,
+            self.pairs,
+            self.removed,
+            options,
+            page,
+            self.changes,
+            self._groups,
+        )
         named = [path for path in given if path is not None]
         return [
-            path if is_url(path) else os.path.abspath(path) for path in named if not is_stream(path)
+            path if is_url(path) else os.path.abspath(path)
+            for path in named
+            if not is_stream(path)
         ]
 
     @property

@@ -20,7 +20,12 @@ from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import Recommendation, recommend
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
-from lshfast._engine.executors.local.cap import Cap, cap_for, cap_for_points, reads_parquet
+from lshfast._engine.executors.local.cap import (
+    Cap,
+    cap_for,
+    cap_for_points,
+    reads_parquet,
+)
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.executors.local.writing import (
     annotations_of,
@@ -118,7 +123,9 @@ def run_files(
     if cap is not None and outputs.clusters is not None:
         refuse("cap", ["clusters"])
     if inputs.group_by is not None:
-        from lshfast._engine.executors.local.grouped import run_groups  # with all that points need
+        from lshfast._engine.executors.local.grouped import (
+            run_groups,
+        )  # with all that points need
 
         others = {
             "memory": cap,
@@ -154,7 +161,9 @@ def _run_points(job: _Job, cap: Cap | None) -> DedupResult:
     corpus.limit_rows(cap.longest_row, "more memory (--memory) raises this limit")
     pairs = outputs.pairs is not None
     place = outputs.first_local
-    with cap.folder(inputs, corpus, job.plan, job.keep, place, pairs, job.indexes) as folder:
+    with cap.folder(
+        inputs, corpus, job.plan, job.keep, place, pairs, job.indexes
+    ) as folder:
         corpus.hold_rejects_in_file(folder.path)
         result = _run_held(job, folder.path, cap.memory)
         if sys.platform == "win32":  # which removes no open files
@@ -170,7 +179,10 @@ def _run_sets(job: _Job, plan: Plan, cap: Cap | None) -> DedupResult:
     pairs = outputs.pairs is not None
     parquet = reads_parquet(job.corpus) or "parquet" in outputs.formats
     if cap is not None:
-        held = {"save_index": indexes.save, "on_duplicate": indexes.on_duplicate != "error"}
+        held = {
+            "save_index": indexes.save,
+            "on_duplicate": indexes.on_duplicate != "error",
+        }
         refuse("cap", [name for name, given in held.items() if given])
         check_bands_only(plan, "cap")
         cap.check(
@@ -211,7 +223,9 @@ class _Job:
 
     def batches(self, index: Any) -> Iterator[Any]:
         """Read the items, whose ids must be keys that the index can have."""
-        return kind_of(self.plan).batches(self.corpus, self.indexes, index, self.progress)
+        return kind_of(self.plan).batches(
+            self.corpus, self.indexes, index, self.progress
+        )
 
     def page(self, plan: AnyPlan) -> NoPage:
         """Return the page of the run."""
@@ -221,13 +235,26 @@ class _Job:
 
         return RowPage(self.outputs.page, self.corpus, self.outputs.listing, plan)
 
-    def write(self, result: DedupResult, outputs: Outputs, index: Any, page: NoPage) -> None:
+    def write(
+        self, result: DedupResult, outputs: Outputs, index: Any, page: NoPage
+    ) -> None:
         """Write everything but the pairs and the index."""
         kinds = kinds_of(self.corpus, index)
-        write_all(self.corpus, self.inputs, result, outputs, self.plan, kinds, page, self.progress)
+        write_all(
+            self.corpus,
+            self.inputs,
+            result,
+            outputs,
+            self.plan,
+            kinds,
+            page,
+            self.progress,
+        )
 
 
-def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -> DedupResult:
+def _run_held(
+    job: _Job, folder: str | None = None, memory: int | None = None
+) -> DedupResult:
     """Run the main job with all items in memory; or points in a file of a folder, and so many bytes
     of memory.
     """
@@ -240,7 +267,9 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
     page = job.page(job.plan)
     opened = job.opened_index()
     with (
-        nullcontext() if outputs.clusters is None else outputs.clusters.opened() as clusters,
+        nullcontext()
+        if outputs.clusters is None
+        else outputs.clusters.opened() as clusters,
         opened as index,
     ):
         with page.even_if_refused(outputs.overwrite), all_or_none():
@@ -260,7 +289,9 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
                 saved = time.perf_counter()
                 if index is not None and saving and not indexes.in_place:
                     with naming_stage("save"):
-                        index.save(saving, overwrite=outputs.overwrite, progress=job.progress)
+                        index.save(
+                            saving, overwrite=outputs.overwrite, progress=job.progress
+                        )
         if index is not None and saving and indexes.in_place:
             with _after_outputs(), naming_stage("save"):
                 kind_of(job.plan).commit(index, saving, job.progress)
@@ -270,7 +301,8 @@ def _run_held(job: _Job, folder: str | None = None, memory: int | None = None) -
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
     return replace(
-        result, summary=replace(result.summary, stages=stages, index_change=index_change)
+        result,
+        summary=replace(result.summary, stages=stages, index_change=index_change),
     )
 
 
@@ -301,7 +333,13 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
                 budget = Budget(
-                    cap.memory, plan, pairs, ids, parquet, index is not None, inputs.by is not None
+                    cap.memory,
+                    plan,
+                    pairs,
+                    ids,
+                    parquet,
+                    index is not None,
+                    inputs.by is not None,
                 )
                 longest = budget.longest_row(0)
                 found = find_in_parts(
@@ -312,7 +350,9 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
             result = found.result(
                 clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by
             )
-            result = _with_notes(replace(result, options=result.options | {"keep": keep}), corpus)
+            result = _with_notes(
+                replace(result, options=result.options | {"keep": keep}), corpus
+            )
             page.refused = result
             check_result(outputs.max_removed, result, corpus.by)
             with clock.stage("write", clock.stages["sketch"].nbytes):

@@ -54,7 +54,9 @@ class WorkFolder:
         Whether the folder is a temporary one, so that the run cannot be resumed.
     """
 
-    def __init__(self, path: str, run: Mapping[str, Any], temporary: bool = False) -> None:
+    def __init__(
+        self, path: str, run: Mapping[str, Any], temporary: bool = False
+    ) -> None:
         self.path: str = path
         self.temporary: bool = temporary
         self._run = dict(run)
@@ -106,7 +108,8 @@ class WorkFolder:
         over = False
         try:
             with locked(
-                os.path.join(path, LOCK), f"{shown}: another process uses this work folder"
+                os.path.join(path, LOCK),
+                f"{shown}: another process uses this work folder",
             ):
                 try:
                     folder._begin()
@@ -144,7 +147,9 @@ class WorkFolder:
             self._stages = self._checked(self._read())
             if OVER in self._stages:  # its files were being removed
                 self._stages = {
-                    name: stage for name, stage in self._stages.items() if not stage["files"]
+                    name: stage
+                    for name, stage in self._stages.items()
+                    if not stage["files"]
                 }
                 del self._stages[OVER]
         known = {
@@ -196,7 +201,10 @@ class WorkFolder:
             )
 
     def finish(
-        self, stage: str, figures: Mapping[str, Any], files: Mapping[str, int | None] | None = None
+        self,
+        stage: str,
+        figures: Mapping[str, Any],
+        files: Mapping[str, int | None] | None = None,
     ) -> None:
         """Record that a stage is over: its figures, as values of JSON, and its files with the
         checksums of `save`.
@@ -222,7 +230,9 @@ class WorkFolder:
         """Return the checksums of complete files for `finish`."""
         found = dict[str, int | None]()
         for name in names:
-            with open(os.path.join(self.path, name), "rb", buffering=0, opener=private) as file:
+            with open(
+                os.path.join(self.path, name), "rb", buffering=0, opener=private
+            ) as file:
                 found[name] = _sum_of_file(file)
         return found
 
@@ -236,7 +246,10 @@ class WorkFolder:
 
     def load(self, stage: str, name: str) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a file of a stage; a FormatError names a file that is damaged."""
-        with self._checked_file(stage, name) as file, np.load(file, allow_pickle=False) as content:
+        with (
+            self._checked_file(stage, name) as file,
+            np.load(file, allow_pickle=False) as content,
+        ):
             return {key: content[key] for key in content.files}
 
     @contextmanager
@@ -245,7 +258,9 @@ class WorkFolder:
         try:
             with open(path, "rb", opener=private) as file:
                 if _sum_of_file(file) != self._stages[stage]["files"].get(name):
-                    raise FormatError(f"{printable(path)}: damaged: its checksum differs")
+                    raise FormatError(
+                        f"{printable(path)}: damaged: its checksum differs"
+                    )
                 file.seek(0)
                 yield file
         except OSError as error:

@@ -50,7 +50,9 @@ def annotations_of(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[st
     return added if outputs.annotate else []
 
 
-def check_places(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
+def check_places(
+    corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes
+) -> None:
     files = [file.location for file in corpus.files]
     named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     if inputs.on_error == "skip":
@@ -114,7 +116,9 @@ def write_similar(
     """Write batches of pairs to the output for them."""
     assert outputs.pairs is not None
     name = SIMILARITY_NAMES[plan.measure]
-    write_pairs(outputs.pairs, batches, corpus, name, outputs.overwrite, kinds_of(corpus, None))
+    write_pairs(
+        outputs.pairs, batches, corpus, name, outputs.overwrite, kinds_of(corpus, None)
+    )
 
 
 def write_all(
@@ -135,7 +139,9 @@ def write_all(
             for part in parts
         )
         stored = StoredOptions.of(result.options, inputs)
-        write_tables(outputs.removed, tables, outputs.overwrite, kinds, {KEY: stored.as_json()})
+        write_tables(
+            outputs.removed, tables, outputs.overwrite, kinds, {KEY: stored.as_json()}
+        )
         write_beside(outputs.removed, stored, outputs.overwrite)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
@@ -145,7 +151,11 @@ def write_all(
 
 
 def _account(
-    corpus: Corpus, result: DedupResult, gone: Int64Array, plan: AnyPlan, kinds: dict[str, str]
+    corpus: Corpus,
+    result: DedupResult,
+    gone: Int64Array,
+    plan: AnyPlan,
+    kinds: dict[str, str],
 ) -> Table:
     """Return what is said of removed rows; the last two columns only if a keeper may be an entry of
     an index.
