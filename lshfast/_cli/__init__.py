@@ -3,10 +3,9 @@
 Files:
 
 - main.py, overview.py: the table of the commands and the modules that declare them; their overview.
-- generated.py, options.py, completion.py: commands from declarations; the page of a run; columns
-  that shells complete.
-- terminal.py, console.py, questions.py: what commands need of the terminal; progress and tables;
-  questions that a person answers by one key.
+- generated.py, completion.py: commands from declarations; columns that shells complete.
+- terminal.py, console.py: what commands need of the terminal, and questions that a person answers
+  by one key; progress and tables.
 - errors.py, own_options.py: errors in one line; the options that they may name.
 - dedup.py, explain.py, index.py, stage.py, tune.py, demo.py, demo_data.py: the commands of no
   application, and the data of the demo.

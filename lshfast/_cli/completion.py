@@ -69,6 +69,7 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
     """Return the columns of a file, read as the options say."""
     from lshfast._io.files import Layout
     from lshfast._io.listing import list_files
+    from lshfast._io.readers import columns_of
 
     options = {
         name: values[name]
@@ -78,19 +79,7 @@ def _columns(path: str, values: dict[str, Any]) -> list[str]:
     (file,) = list_files(
         [path], Layout(batch_bytes=1 << 16, max_row_bytes=ROW_BYTES, **options)
     )
-    if file.columnar:
-        from lshfast._io.parquet import schema_of
-
-        return list(schema_of(file).names)
-    if file.delimited:
-        from lshfast._io import csv_files
-
-        return csv_files.columns(file)
-    if file.format == "jsonl":
-        from lshfast._io.jsonl import records
-
-        return next((list(record) for _, record, _, _ in records(file) if record), [])
-    return []
+    return [] if file.format in ("text", "lines") else columns_of(file)
 
 
 def _is_plain(name: str) -> bool:

@@ -138,13 +138,17 @@ class Watch:
         if self._bars is not None:
             self._bars.stop()
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
+    def __call__(self, stage: str, amount_done: int, total: int | None) -> None:
+        """Record progress: `amount_done` of `total` bytes, rows or pairs of a stage."""
         if self._quiet or stage not in UNITS or not (total or stage in OPEN_ENDED):
             return
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
-        rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
+        rate = (
+            amount_done / seconds
+            if seconds > 0.05 and UNITS[stage] != "stages"
+            else 0.0
+        )
         speed = (
             f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s"
         )
@@ -156,14 +160,16 @@ class Watch:
                     TITLES[stage], total=total, rate=""
                 )
             self._bars.update(
-                self._tasks[stage], completed=done, total=total, rate=speed
+                self._tasks[stage], completed=amount_done, total=total, rate=speed
             )
         elif now - self._said >= PLAIN_EVERY:
             self._said = now
             remaining_time = (
-                f", {(total - done) / rate:.0f} s left" if rate and total else ""
+                f", {(total - amount_done) / rate:.0f} s left" if rate and total else ""
             )
-            share = f"{100 * done / total:.0f} %" if total else f"{done:,}"
+            share = (
+                f"{100 * amount_done / total:.0f} %" if total else f"{amount_done:,}"
+            )
             print(
                 f"lshfast: {TITLES[stage]}: {share} {speed}{remaining_time}",
                 file=self._stream,

@@ -57,30 +57,48 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         if type(error).__name__ == "NoArgsIsHelpError":
             raise
         raise leave(usage_message(error), 2, usage=True) from None
-    except (DataError, FormatError) as error:
-        raise leave(error, 1) from None
-    except TooManyRemovedError as error:
-        raise leave(error, TOO_MANY_REMOVED) from None
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(CLOSED_PIPE) from None
-    except FileExistsError as error:
-        raise leave(f"{error} (--overwrite)", 2) from None
-    except (ValueError, TypeError, ImportError) as error:
-        raise leave(error, 2) from None
-    except OSError as error:
-        from lshfast._io.files import reason_of  # it needs numpy
-
-        has_path = error.filename is not None and error.strerror
-        message = f"{error.filename}: {reason_of(error)}" if has_path else str(error)
-        raise leave(message or type(error).__name__, 1) from None
-    except MemoryError as error:
-        raise leave(str(error) or "out of memory", 1) from None
-    except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
-        ended = interruption(error)
-        if ended is None and isinstance(error, SystemError):
+    except (Exception, KeyboardInterrupt) as error:
+        end = _end_of(error)
+        if end is None:
             raise
-        raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
+        raise leave(*end) from None
+
+
+def _end_of(error: BaseException) -> tuple[str, int] | None:
+    """Return the message and the exit status of an error; None for a fault of the program."""
+    for kinds, status, message in ENDS:
+        if isinstance(error, kinds):
+            return message(error), status
+    end = None
+    if isinstance(error, INTERRUPTIONS):
+        end = interruption(error)
+        if end is None and not isinstance(error, SystemError):
+            end = str(error) or type(error).__name__, 1
+    return end
+
+
+def _of_system(error: Any) -> str:
+    from lshfast._io.files import reason_of  # it needs numpy
+
+    if error.filename is not None and error.strerror:
+        return f"{error.filename}: {reason_of(error)}"
+    return str(error) or type(error).__name__
+
+
+INTERRUPTIONS = KeyboardInterrupt, SystemError, RuntimeError, OverflowError
+
+# The first that an error is one of: its exit status, and its message.
+ENDS: tuple[tuple[tuple[type[Exception], ...], int, Callable[[Any], str]], ...] = (
+    ((DataError, FormatError), 1, str),
+    ((TooManyRemovedError,), TOO_MANY_REMOVED, str),
+    ((FileExistsError,), 2, lambda error: f"{error} (--overwrite)"),
+    ((ValueError, TypeError, ImportError), 2, str),
+    ((OSError,), 1, _of_system),
+    ((MemoryError,), 1, lambda error: str(error) or "out of memory"),
+)
 
 
 # The words of click, and of later versions of Typer, before a value that is no number.

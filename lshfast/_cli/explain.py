@@ -11,9 +11,11 @@ from lshfast._engine.options.command import (
     Argument,
     Command,
     Console,
+    daily_option,
+    file_option,
     options_named,
 )
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import Options
 
 KEY = Argument("key", "ID", "The id of a row, or FILE:LINE.", str)
 READING_OPTIONS = (*options_named("column", "id_column"), *READING)
@@ -23,20 +25,13 @@ PLAN_OPTIONS = (
     MEASURE_OF_TEXTS,
 )
 EXPLAIN_OPTIONS = (
-    Option(
-        "removed",
-        None,
-        "The table of removed rows that the run wrote (--removed).",
-        metavar="FILE",
-        daily=True,
-    ),
-    Option(
+    file_option("removed", "The table of removed rows that the run wrote (--removed)."),
+    daily_option(
         "other",
         None,
         "A row to compare with, instead of the kept one.",
         spelling="with",
         metavar="ID",
-        daily=True,
     ),
     *READING_OPTIONS,
     *PLAN_OPTIONS,
@@ -64,10 +59,10 @@ def explain(options: Options, console: Console) -> None:
     stored = None if removed is None else read_options(removed)
     of_plan = options.picked(option.name for option in PLAN_OPTIONS)
     if stored is not None:
-        given = {
+        plan_options = {
             name: value for name, value in of_plan.items() if name in options.given
         }
-        of_plan = stored.options | given
+        of_plan = stored.options | plan_options
     reading = [
         option.name for option in READING_OPTIONS if option.name in options.given
     ]

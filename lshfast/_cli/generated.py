@@ -63,8 +63,8 @@ def _first_clause(text: str) -> str:
     return re.split(r"; |\. (?!Default)", text.removesuffix("."), maxsplit=1)[0] + "."
 
 
-def _show_all(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _show_all(context: typer.Context, is_wanted: bool) -> None:
+    if is_wanted:
         context.meta[HELP_ALL] = True
         print(context.get_help())
         raise typer.Exit
@@ -136,7 +136,7 @@ def add_command(app: typer.Typer, command: Command) -> None:
     parameters += sorted(
         map(_parameter_of, options), key=lambda one: one.default is not one.empty
     )
-    every = typer.Option(
+    all_option = typer.Option(
         "--help-all",
         help=f"Show all {len(options)} options.",
         is_eager=True,
@@ -150,19 +150,19 @@ def add_command(app: typer.Typer, command: Command) -> None:
                 HELP_ALL,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=False,
-                annotation=Annotated[bool, every],
+                annotation=Annotated[bool, all_option],
             )
         )
 
     def call(context: typer.Context, **values: Any) -> None:
         with one_line_errors():
             sources = {name: context.get_parameter_source(name) for name in values}
-            given = [
+            named_options = [
                 name
                 for name, source in sources.items()
                 if source and source.name == GIVEN
             ]
-            record = Options(declared, values, given)
+            record = Options(declared, values, named_options)
             command.run(record, Terminal(record.get("quiet", False)))
 
     call.__doc__ = command.help or command.run.__doc__

@@ -24,6 +24,7 @@ from lshfast._engine.options.command import (
     Command,
     CommandGroup,
     Console,
+    daily_option,
     options_named,
     output_option,
 )
@@ -62,14 +63,13 @@ BUILD_OPTIONS = (
     *COLUMNS,
     *READING,
     *options_named("kind", "threshold", "radius"),
-    Option(
+    daily_option(
         "k",
         None,
         "Vectors, instead of --threshold or --radius: a bound within which 95 % of the rows have "
         "N others, for index query -k N.",
         int,
         metavar="N",
-        daily=True,
     ),
     *options_named(
         "measure",
@@ -98,40 +98,36 @@ ADD_OPTIONS = (
     QUIET,
 )
 REMOVE_OPTIONS = (
-    Option(
+    daily_option(
         "keys_file",
         None,
         "Keys, one per line; - is standard input.",
         spelling="keys",
         metavar="FILE",
-        daily=True,
     ),
-    Option(
+    daily_option(
         "on_missing",
         "error",
         "On a key that is not in the index.",
         Literal["error", "skip"],
-        daily=True,
     ),
     QUIET,
 )
 # The options that say which entries are near.
 QUERY_NAMES = ("k", "threshold", "radius", "measure", "most", "least")
 QUERY_OPTIONS = (
-    Option(
+    daily_option(
         "text",
         None,
         "One text, instead of INPUT; or a set, vector or code, as a cell of CSV has it.",
-        daily=True,
     ),
-    Option(
+    daily_option(
         "k",
         None,
         "Only the N most similar entries of each row. Vectors beyond the index's bound may be "
         "missed.",
         int,
         metavar="N",
-        daily=True,
     ),
     replace(
         OPTIONS["threshold"],
@@ -221,11 +217,11 @@ def remove(options: Options, _: Console) -> None:
     from lshfast._engine.indexes.files import key_lines, remove_keys
 
     in_file = key_lines(options.keys_file) if options.keys_file else []
-    removed, left = remove_keys(
+    removed, remaining = remove_keys(
         options.index, [*options.key, *in_file], options.on_missing
     )
     if not options.quiet:
-        print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
+        print(f"{removed:,} removed, {remaining:,} left", file=sys.stderr)
 
 
 def query(options: Options, console: Console) -> None:
@@ -235,22 +231,20 @@ def query(options: Options, console: Console) -> None:
     similarity, which is estimated for texts and sets, or the distance.
     """
     from lshfast._engine.indexes.searches import NearQuery
-    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.inputs import Inputs
 
-    wanted = NearQuery(**options.picked(QUERY_NAMES))
+    near_query = NearQuery(**options.picked(QUERY_NAMES))
     if bool(options.inputs) == (options.text is not None):
         raise ValueError("either INPUT... or --text is needed")
     source = Inputs.of(options.inputs, options)
-    table = output_of(
-        options.output, source, options.output_format, options.defuse_formulas
-    )
+    table = source.table(options)
     if options.text is None:
-        _query_rows(options, console, source, wanted, table)
+        _query_rows(options, console, source, near_query, table)
     else:
-        _query_text(options, wanted, table)
+        _query_text(options, near_query, table)
 
 
-def _query_text(options: Options, wanted: NearQuery, table: Output | None) -> None:
+def _query_text(options: Options, near_query: NearQuery, table: Output | None) -> None:
     """Print the entries similar to one text."""
     from lshfast._engine.indexes.queries import query_one
 
@@ -258,7 +252,7 @@ def _query_text(options: Options, wanted: NearQuery, table: Output | None) -> No
         keys, values, name = query_one(
             options.index,
             options.text,
-            wanted,
+            near_query,
             kind=options.kind,
             output=table,
             overwrite=options.overwrite,
@@ -275,7 +269,7 @@ def _query_rows(
     options: Options,
     console: Console,
     source: Inputs,
-    wanted: NearQuery,
+    near_query: NearQuery,
     table: Output | None,
 ) -> None:
     """Print the entries similar to each row, and the account of the run."""
@@ -290,7 +284,7 @@ def _query_rows(
             options.index,
             source,
             lambda matches: printer(*matches[:3], name=matches.name),
-            wanted,
+            near_query,
             output=table,
             overwrite=options.overwrite,
             threads=options.threads,

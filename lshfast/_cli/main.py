@@ -47,7 +47,7 @@ def declared(name: str) -> Command | CommandGroup:
 
 def application(names: list[str]) -> typer.Typer:
     """Return an application with some commands."""
-    chosen = typer.Typer(
+    command_group = typer.Typer(
         cls=Overview,
         context_settings={
             "help_option_names": ["-h", "--help"],
@@ -59,13 +59,13 @@ def application(names: list[str]) -> typer.Typer:
         help="Find and remove near-duplicate texts, exactly verified.",
         epilog="lshfast COMMAND -h lists the options of a command. lshfast demo needs no data.",
     )
-    chosen.callback()(root)
+    command_group.callback()(root)
     for command in map(declared, names):
         if isinstance(command, CommandGroup):
-            add_group(chosen, command)
+            add_group(command_group, command)
         else:
-            add_command(chosen, command)
-    return chosen
+            add_command(command_group, command)
+    return command_group
 
 
 @cache
@@ -90,8 +90,8 @@ def __getattr__(name: str) -> typer.Typer:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def version(wanted: bool) -> None:
-    if wanted:
+def version(is_wanted: bool) -> None:
+    if is_wanted:
         print(f"lshfast {VERSION}")
         raise typer.Exit
 

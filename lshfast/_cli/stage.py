@@ -12,21 +12,21 @@ from lshfast._engine.options.command import (
     CommandGroup,
     Console,
     Run,
+    daily_option,
     options_named,
 )
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import taken_by_verb
 
 if TYPE_CHECKING:
     from lshfast.stages import StageName
 
 WORK = Argument("work", "WORK", "The folder of the plan.", str)
-TASK = Option(
+TASK = daily_option(
     "task",
     "all",
     "The number of the task, from 0; all: those that are not done.",
     metavar="N|all",
-    daily=True,
 )
 
 # What the tasks of each stage do.
@@ -53,66 +53,55 @@ PLAN_INPUTS = Argument(
 OF_TASKS = {
     option.name: option
     for option in (
-        Option(
+        daily_option(
             "work",
             None,
             "New folder for the plan and the files of the tasks.",
             metavar="DIR",
             required=True,
-            daily=True,
         ),
-        Option(
+        daily_option(
             "output",
             None,
             "New folder for the rows that stay, a file a shard: kept, kept.jsonl.gz.",
             letter="o",
             metavar="DIR",
             required=True,
-            daily=True,
         ),
-        Option(
+        daily_option(
             "shards",
             None,
             "Portions of whole input files; default: a gigabyte each.",
             int,
-            daily=True,
         ),
-        Option(
+        daily_option(
             "tasks",
             None,
             "Tasks of join and of verify; default: as many as shards.",
             int,
-            daily=True,
         ),
-        Option(
-            "memory",
-            "2G",
-            "Memory that a task may take, like 4G.",
-            metavar="SIZE",
-            daily=True,
+        daily_option(
+            "memory", "2G", "Memory that a task may take, like 4G.", metavar="SIZE"
         ),
-        Option(
+        daily_option(
             "pairs",
             None,
             "Also write the similar pairs, a table for each task of verify.",
             metavar="DIR",
-            daily=True,
         ),
-        Option(
+        daily_option(
             "removed",
             None,
             "Also write key, kept_key and similarity of removed rows.",
             metavar="DIR",
-            daily=True,
         ),
-        Option(
+        daily_option(
             "rejected",
             None,
             "Skip bad rows, and write them here; by default they are errors.",
             metavar="DIR",
-            daily=True,
         ),
-        Option("threads", 1, "Threads of a task.", int, daily=True),
+        daily_option("threads", 1, "Threads of a task.", int),
     )
 }
 PLAN_OPTIONS = [
@@ -144,19 +133,25 @@ def _show_tasks(work: str, console: Console) -> None:
     """Print the number of tasks of each stage that has any, and how many are done."""
     from lshfast import stages
 
-    found = stages.status(work)
+    task_status = stages.status(work)
     lines = [f"{'stage':<10}{'tasks':>8}{'done':>8}  not done"]
-    for stage, count in found.tasks.items():
+    for stage, count in task_status.tasks.items():
         if not count:
             continue
-        done = set(found.done[stage])
-        left = [number for number in range(count) if number not in done]
-        named = ("all" if len(left) == count else ranges(left)) if left else ""
-        lines.append(f"{stage:<10}{count:>8}{len(done):>8}  {named}".rstrip())
+        tasks_done = set(task_status.done[stage])
+        open_tasks = [number for number in range(count) if number not in tasks_done]
+        task_names = (
+            ("all" if len(open_tasks) == count else ranges(open_tasks))
+            if open_tasks
+            else ""
+        )
+        lines.append(
+            f"{stage:<10}{count:>8}{len(tasks_done):>8}  {task_names}".rstrip()
+        )
     console.show("\n".join(lines))
-    if found.summary is not None:
+    if task_status.summary is not None:
         console.show("")
-        console.report(found.summary)
+        console.report(task_status.summary)
 
 
 def ranges(numbers: list[int]) -> str:

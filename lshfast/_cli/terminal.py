@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from lshfast._cli.console import Watch, account_table, finish, show, width_of
+from lshfast._cli.console import Watch, account_table, finish, say, show, width_of
 from lshfast._cli.errors import memory_advice
-from lshfast._cli.options import page_of
-from lshfast._cli.questions import ask_key
+from lshfast._common.visible import without_secrets
 
 if TYPE_CHECKING:
     from lshfast._common.display import Figure
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from lshfast._engine.options.declaration import Options
     from lshfast._engine.pages.run_pages import PageOutput
     from lshfast._engine.plans import AnyPlan
+
+
+# The size of a screen without a terminal, and the most columns of one.
+WIDTH = 80
+HEIGHT = 40
+MOST_COLUMNS = 120
 
 
 class Terminal:
@@ -64,4 +72,61 @@ class Terminal:
         return ask_key(screen, prompt, keys)
 
     def page(self, options: Options) -> PageOutput | None:
-        return page_of(options)
+        if options.html is None:
+            return None
+        from lshfast._engine.pages.run_pages import PageOutput
+
+        return PageOutput(
+            options.html,
+            options.html_texts,
+            command_line(sys.argv),
+            options.html_column,
+        )
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return the arguments of this process as a command for a shell, without the secrets of
+    URLs.
+    """
+    return shlex.join(["lshfast", *map(without_secrets, arguments[1:])])
+
+
+def ask_key(
+    screen: Callable[[int, int], str], prompt: str, keys: Container[str]
+) -> str:
+    """Show a screen on standard error, and return the key that is typed; "" at the end.
+
+    Keys that mean nothing are asked for again.
+    """
+    columns, lines = WIDTH, HEIGHT
+    if sys.stderr.isatty():
+        columns, lines = shutil.get_terminal_size((WIDTH, HEIGHT))
+    say(screen(min(columns, MOST_COLUMNS), lines), sys.stderr)
+    while True:
+        key = read_key(sys.stdin, prompt, keys)
+        if not key or key in keys:
+            return key
+
+
+def read_key(stream: TextIO, prompt: str, keys: Container[str]) -> str:
+    """Ask for one key from a terminal, or for the first character of a line; "" at the end.
+
+    What was typed before the question is shown is discarded.
+    """
+    if not stream.isatty() or sys.platform == "win32":
+        print(prompt, end="", file=sys.stderr, flush=True)
+        line = stream.readline()
+        return line and (line.strip().lower()[:1] or "\n")
+    import termios
+    import tty
+
+    number = stream.fileno()
+    before = termios.tcgetattr(number)
+    try:
+        tty.setcbreak(number)
+        print(prompt, end="", file=sys.stderr, flush=True)
+        key = os.read(number, 1).decode("utf-8", "replace").lower()
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)
+    print(key if key in keys and key.isprintable() else "", file=sys.stderr)
+    return key

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, get_args
 from lshfast._cli.console import forecast_table, memory_table, plan_table, table_lines
 from lshfast._common.choices import PointKind, plural
 from lshfast._engine.libraries import LIBRARIES, library_defaults
-from lshfast._engine.options.command import Argument, Command, Console
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.command import (
+    Argument,
+    Command,
+    Console,
+    daily_option,
+    file_option,
+)
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import taken_by_verb
 
 if TYPE_CHECKING:
@@ -25,35 +31,24 @@ if TYPE_CHECKING:
 TUNE_INPUTS = Argument("inputs", "INPUT", "As for dedup.", required=False)
 TUNE_OPTIONS = (
     *taken_by_verb("tune"),
-    Option(
-        "rows", None, "Number of rows, without INPUT.", int, metavar="N", daily=True
-    ),
-    Option(
-        "mean_bytes", 5000, "Mean bytes of a text or set, with --rows.", int, daily=True
-    ),
-    Option(
+    daily_option("rows", None, "Number of rows, without INPUT.", int, metavar="N"),
+    daily_option("mean_bytes", 5000, "Mean bytes of a text or set, with --rows.", int),
+    daily_option(
         "dim",
         None,
         "Coordinates of a vector or bits of a code, without INPUT.",
         int,
         metavar="N",
-        daily=True,
     ),
-    Option(
-        "plot",
-        None,
-        "Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf.",
-        Path,
-        metavar="FILE",
-        daily=True,
+    file_option(
+        "plot", "Draw the S-curve in FILE, which is replaced: .png, .svg, .pdf.", Path
     ),
-    Option(
+    daily_option(
         "like",
         None,
         f"Also show what the defaults of a library find; repeatable: {', '.join(LIBRARIES)}.",
         list[str],
         metavar="LIBRARY",
-        daily=True,
     ),
 )
 PLAN_OPTIONS = [
@@ -148,9 +143,34 @@ def _tune_sets(
     console: Console,
 ) -> None:
     """Show what is found of texts or sets, the memory of a run, and better shingles."""
-    from lshfast._common.checks import check_plot
     from lshfast._engine.budget import bytes_of_values
     from lshfast._engine.inputs import measure_inputs
+
+    _check_of_sets(options, plan, cap)
+    rows = options.rows
+    amount = None if rows is None else (rows, rows * options.mean_bytes)
+    corpus = source.sample(plan) if options.inputs else None
+    values = 0
+    if corpus is not None:
+        amount = measure_inputs(corpus)
+        values = bytes_of_values(corpus.by, amount[0])
+    if options.plot is not None:
+        _plot(options.plot, plan, libraries)
+    console.show(plan_table(plan, libraries))
+    if amount is not None:
+        texts_held = corpus is None or corpus.held
+        print(
+            f"\n{memory_table(plan, *amount, texts_in_memory=texts_held, values=values)}"
+        )
+    if cap is not None:
+        _show_forecast(source, plan, cap)
+    if corpus is not None:
+        _show_inputs(corpus, plan)
+
+
+def _check_of_sets(options: Options, plan: Plan, cap: Cap | None) -> None:
+    """Raise ValueError for options that say nothing about texts or sets under this plan."""
+    from lshfast._common.checks import check_plot
     from lshfast._engine.plan import check_bands_only
 
     if options.dim is not None:
@@ -165,23 +185,6 @@ def _tune_sets(
         check_bands_only(plan, "cap", "tune")
     if options.plot is not None:
         check_plot(options.plot, svg_needs_it=False)
-    rows = options.rows
-    amount = None if rows is None else (rows, rows * options.mean_bytes)
-    corpus = source.sample(plan) if options.inputs else None
-    values = 0
-    if corpus is not None:
-        amount = measure_inputs(corpus)
-        values = bytes_of_values(corpus.by, amount[0])
-    if options.plot is not None:
-        _plot(options.plot, plan, libraries)
-    console.show(plan_table(plan, libraries))
-    if amount is not None:
-        held = corpus is None or corpus.held
-        print(f"\n{memory_table(plan, *amount, texts_in_memory=held, values=values)}")
-    if cap is not None:
-        _show_forecast(source, plan, cap)
-    if corpus is not None:
-        _show_inputs(corpus, plan)
 
 
 # What shows the plan of a kind of items.

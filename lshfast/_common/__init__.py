@@ -4,8 +4,8 @@ Files:
 
 - types.py, checks.py, choices.py, errors.py: types of arrays; checks of arguments; the values that
   options may take; errors.
-- arrow_columns.py, value_codes.py, growing.py: columns of Arrow from outside, checked; codes of the
-  values of a column; arrays that grow by rows.
+- arrow_columns.py, value_codes.py, growing.py, rows.py: columns of Arrow from outside, checked;
+  codes of the values of a column; arrays that grow by rows; numbers and runs of rows.
 - atomic_files.py, container.py, private_files.py, locks.py, suffixes.py: files that appear whole;
   files with checksums; folders of one user; lock files; suffixes of files.
 - threads.py, progress.py, run_key.py: an ordered map over Python threads; callbacks; secret keys.

@@ -65,13 +65,13 @@ def atomic_file(
     waiting = _waiting.get()
     queued = False
     try:
-        with _named(name):
+        with naming(name):
             hidden.create()
         stream = io.BufferedWriter(hidden.raw, 1 << 20)
         try:
             yield stream
             stream.flush()
-            with _named(name):
+            with naming(name):
                 if overwrite:
                     _copy_permissions(real, hidden.raw.fileno())
                 os.fsync(hidden.raw.fileno())
@@ -135,12 +135,12 @@ def all_or_none() -> Iterator[None]:
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """Name the user's file in the error of a system call."""
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, name) from error
+        raise OSError(error.errno, error.strerror, printable(path)) from error
 
 
 class _HiddenFile:
@@ -178,7 +178,7 @@ class _HiddenFile:
     def publish(self) -> None:
         """Rename the file to its final name."""
         assert self._hidden is not None
-        with _named(self._name):
+        with naming(self._name):
             _rename(self._hidden, self._real, self._overwrite)
 
     def discard(self) -> None:
@@ -210,7 +210,7 @@ class _NamedFile(io.FileIO):
         self.final = name
 
     def write(self, data: Any, /) -> int:
-        with _named(self.final):
+        with naming(self.final):
             return super().write(data)
 
 

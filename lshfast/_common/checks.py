@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.extras import optional
-from lshfast._common.types import Float64Array
+from lshfast._common.types import AnyArray, Float64Array
+from lshfast._common.visible import cut_off
 
 Seed: TypeAlias = int | Literal["random"]
 
@@ -29,10 +30,10 @@ def check_seed(seed: Seed) -> int:
     return check_seed_number(seed, "an int or 'random'")
 
 
-def check_seed_number(seed: Any, wanted: str = "an int") -> int:
+def check_seed_number(seed: Any, allowed_type: str = "an int") -> int:
     """Return the seed as an int, or raise an error that names the range."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed must be {wanted}, not {seed!r}")
+        raise TypeError(f"seed must be {allowed_type}, not {seed!r}")
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed must be in 0..2**64 - 1, not {seed}")
     return int(seed)
@@ -51,11 +52,14 @@ class SeedField:
 SEED = SeedField()
 
 
+def _is_number(value: object) -> bool:
+    kinds = int, float, np.integer, np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
 def check_number(name: str, value: float) -> float:
     """Return the value as a float, or raise an error that names the argument."""
-    if isinstance(value, bool) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
+    if not _is_number(value):
         raise TypeError(f"{name} must be a number, not {value!r}")
     try:
         return float(value)
@@ -90,7 +94,7 @@ def check_least(least: float | None, greatest: float) -> float | None:
 MOST_WEIGHT = 1e290
 
 
-def weight_fault(value: object) -> str:
+def weight_fault(value: Any) -> str:
     """Return the fault of a weight of an element as the end of a sentence, "" without one.
 
     Examples
@@ -98,13 +102,8 @@ def weight_fault(value: object) -> str:
     >>> weight_fault(1.5), weight_fault("1")
     ('', "must be a number, not '1'")
     """
-    if isinstance(value, bool) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
-        shown = repr(value)
-        return (
-            f"must be a number, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
-        )
+    if not _is_number(value):
+        return f"must be a number, not {cut_off(repr(value))}"
     if 0 < value <= MOST_WEIGHT:
         return ""
     absent = ": leave out an element that is absent" if value == 0 else ""
@@ -160,7 +159,7 @@ def check_bool(name: str, value: bool) -> bool:
     return bool(value)
 
 
-def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def array_of(values: npt.ArrayLike, name: str) -> AnyArray:
     """Return values as an array, or raise an error that names the argument."""
     if not isinstance(values, (np.ndarray, list, tuple)):
         checked_column(values, name)

@@ -15,16 +15,15 @@ from contextlib import contextmanager
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
-from lshfast._common.types import UInt8Array
+from lshfast._common.types import AnyArray, PathLike, UInt8Array
 from lshfast.kernels.checksum import checksum
 
 Bytes: TypeAlias = UInt8Array
-Arrays: TypeAlias = Sequence[npt.NDArray[Any]]
+Arrays: TypeAlias = Sequence[AnyArray]
 
 # Bytes that are written between two reports of progress.
 STEP_BYTES = 1 << 24
@@ -44,11 +43,11 @@ def is_sealed(data: bytes | memoryview) -> bool:
     )
 
 
-def check_version(version: Any, known: Sequence[int], where: str) -> None:
+def check_version(version: Any, versions: Sequence[int], where: str) -> None:
     """Raise FormatError if a version is not one of those that can be read."""
-    if version not in known:
+    if version not in versions:
         readable_versions = (
-            f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+            f"version{'s' * (len(versions) > 1)} {' and '.join(map(str, versions))}"
         )
         raise FormatError(
             f"{where}: version {version}; this library reads {readable_versions}"
@@ -143,7 +142,7 @@ class Container(Header):
 
     def write(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         fields: Sequence[Any],
         sections: Sequence[Arrays],
         overwrite: bool,
@@ -155,14 +154,14 @@ class Container(Header):
         A section is the bytes of several arrays. `progress` is called with ("save", bytes done,
         bytes in total).
         """
-        done = 0
+        written_bytes = 0
         total = sum(array.nbytes for arrays in sections for array in arrays)
 
         def tell(nbytes: int) -> None:
-            nonlocal done
-            done += nbytes
+            nonlocal written_bytes
+            written_bytes += nbytes
             if progress:
-                progress("save", done, total)
+                progress("save", written_bytes, total)
 
         with atomic_file(path, overwrite) as file:
             sums = [checksum(*map(_bytes, arrays)) for arrays in sections]
@@ -196,7 +195,7 @@ class Container(Header):
         return note
 
     def read(
-        self, path: str | os.PathLike[str], sizes: Callable[..., Sequence[int]]
+        self, path: PathLike, sizes: Callable[..., Sequence[int]]
     ) -> tuple[tuple[Any, ...], list[Bytes]]:
         """Return the fields and the sections of a file; the file is mapped as long as they exist.
 
@@ -244,7 +243,7 @@ class Container(Header):
                     raise FormatError(f"{name}: the checksum is wrong")
             return values, [data[place] for place in places]
 
-    def is_at(self, path: str | os.PathLike[str]) -> bool:
+    def is_at(self, path: PathLike) -> bool:
         """Return whether a file is of this kind, or empty, so that a new one may replace it."""
         try:
             with open(path, "rb") as file:
@@ -319,7 +318,7 @@ def mapped(file: IO[bytes]) -> Bytes:
 
 
 @contextmanager
-def named_format(path: str | os.PathLike[str]) -> Iterator[None]:
+def named_format(path: PathLike) -> Iterator[None]:
     """Add the path of the file to a FormatError."""
     try:
         yield
@@ -327,5 +326,5 @@ def named_format(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FormatError(f"{printable(os.fspath(path))}: {error}") from None
 
 
-def _bytes(array: npt.NDArray[Any]) -> Bytes:
+def _bytes(array: AnyArray) -> Bytes:
     return array.reshape(-1).view(np.uint8)

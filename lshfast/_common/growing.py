@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
+
+from lshfast._common.types import AnyArray
 
 
 class GrowingArray:
@@ -31,13 +31,13 @@ class GrowingArray:
     """
 
     def __init__(self, dtype: npt.DTypeLike, *shape: int, room: int = 0) -> None:
-        self._array: npt.NDArray[Any] = np.empty((room, *shape), dtype)
+        self._array: AnyArray = np.empty((room, *shape), dtype)
         self._filled = 0
 
     def __len__(self) -> int:
         return self._filled
 
-    def extend(self, part: npt.NDArray[Any]) -> None:
+    def extend(self, part: AnyArray) -> None:
         """Add rows at the end."""
         end = self._filled + len(part)
         if end > len(self._array):
@@ -47,11 +47,11 @@ class GrowingArray:
         self._array[self._filled : end] = part
         self._filled = end
 
-    def rows(self) -> npt.NDArray[Any]:
+    def rows(self) -> AnyArray:
         """Return the rows so far, in memory that is valid until more are added."""
         return self._array[: self._filled]
 
-    def finished(self) -> npt.NDArray[Any]:
+    def finished(self) -> AnyArray:
         """Return the rows; nothing may be added after this."""
         self._resize(self._filled)
         return self._array

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.atomic_files import naming
 from lshfast._common.private_files import private
 
 
@@ -49,10 +49,8 @@ def locked(path: str, refusal: str, remove: bool = False) -> Iterator[None]:
 
 def _lock_file(path: str, refusal: str) -> int:
     while True:
-        try:
+        with naming(path):
             file = private(path, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(path)) from error
         try:
             _lock(file, refusal)
             if _is_at(file, path):

@@ -250,15 +250,15 @@ def stop_words_of(given: str | Iterable[str] | StopWords | None) -> StopWords:
             f"stop_words must be the name of a language or a list of words, not {given!r}"
         )
     checked_column(given, "stop_words")
-    own = tuple(given)
-    wrong = next((word for word in own if not isinstance(word, str)), None)
+    own_words = tuple(given)
+    wrong = next((word for word in own_words if not isinstance(word, str)), None)
     if wrong is not None:
         raise TypeError(f"stop_words must be str, not {wrong!r}")
-    if not own:
+    if not own_words:
         raise ValueError("stop_words must have at least one word")
-    texts = Texts(own)
+    texts = Texts(own_words)
     counts = word_shingles(texts, 1, 1)[0]
-    for row, word in enumerate(own):
+    for row, word in enumerate(own_words):
         if counts[row] == counts[row + 1]:
             raise ValueError(f"stop_words must be words, not {word!r}")
-    return StopWords("", own, texts)
+    return StopWords("", own_words, texts)

@@ -34,4 +34,9 @@ def suffixes_of(paths: Iterable[str]) -> dict[str, int]:
         counts[
             f"{os.path.splitext(stem)[1]}{suffix}" if suffix in CODECS else suffix
         ] += 1
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return most_frequent(counts)
+
+
+def most_frequent(counts: Counter[str]) -> dict[str, int]:
+    """Return counts in falling order, equal ones by their names."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -69,7 +69,7 @@ def ordered_map(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     threads: int,
-    alone: Callable[[Item], bool] | None = None,
+    runs_alone: Callable[[Item], bool] | None = None,
 ) -> Iterator[Result]:
     """Iterate over function(item), in the order of items, at most AHEAD of them per thread at once.
 
@@ -84,14 +84,14 @@ def ordered_map(
     """
     if threads == 1:
         return map(function, items)
-    return _map_in_threads(function, items, threads, alone)
+    return _map_in_threads(function, items, threads, runs_alone)
 
 
 def _map_in_threads(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     threads: int,
-    alone: Callable[[Item], bool] | None,
+    runs_alone: Callable[[Item], bool] | None,
 ) -> Iterator[Result]:
     """Do what `ordered_map` says; no thread is started for fewer than two items."""
     items = iter(items)
@@ -108,7 +108,7 @@ def _map_in_threads(
     owner = threading.get_ident()
     try:
         for item in items:
-            if alone is not None and alone(item):
+            if runs_alone is not None and runs_alone(item):
                 while pending:
                     yield _next_result(function, pending)
                 yield function(item)

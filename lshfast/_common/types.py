@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, TypeAlias, TypeVar
+import os
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,14 @@ UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
+AnyArray: TypeAlias = npt.NDArray[Any]
+RecordArray: TypeAlias = npt.NDArray[np.void]
+
+# A path in the file system.
+PathLike: TypeAlias = str | os.PathLike[str]
 
 # Pairs of rows: a structured array with the fields i, j and similarity.
-PairArray: TypeAlias = npt.NDArray[np.void]
+PairArray: TypeAlias = RecordArray
 
 # Arrays whose number of dimensions is known to a type checker.
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -85,10 +85,10 @@ class ValueCodes:
     @classmethod
     def restored(cls, column: str, names: list[str], codes: Int32Array) -> ValueCodes:
         """Return the values of all rows, as another object has held them."""
-        found = cls(column)
-        found.names = names
-        found._codes.frombytes(codes.astype(np.int32).tobytes())
-        return found
+        value_codes = cls(column)
+        value_codes.names = names
+        value_codes._codes.frombytes(codes.astype(np.int32).tobytes())
+        return value_codes
 
     def __len__(self) -> int:
         return len(self._codes)

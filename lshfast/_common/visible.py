@@ -48,13 +48,35 @@ def without_secrets(place: str) -> str:
     >>> without_secrets("https://me:secret@host/a.jsonl?key=secret")
     'https://…@host/a.jsonl?…'
     """
-    scheme, mark, rest = place.partition("://")
+    scheme, mark, place_in_scheme = place.partition("://")
     if not mark:
         return place
-    address, question, _ = rest.partition("?")
+    address, question, _ = place_in_scheme.partition("?")
     host, slash, path = address.partition("/")
     user, at, name = host.rpartition("@")
     return f"{scheme}://{'…' * bool(user)}{at}{name}{slash}{path}{question}{'…' * bool(question)}"
+
+
+def is_writable(text: str) -> bool:
+    """Return whether a text can be written as UTF-8: it has no lone surrogate."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
+def cut_off(text: str, most: int = 60) -> str:
+    """Return a text, with dots in place of the end of a long one: `most` characters in all.
+
+    Examples
+    --------
+    >>> from lshfast._common.visible import cut_off
+    >>> cut_off("a very long text", 9)
+    'a very...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def one_line(key: object) -> str:

@@ -77,11 +77,6 @@ class RowSource(Protocol):
         """The number of all rows that were read."""
         ...
 
-    @property
-    def delimiters(self) -> dict[str, str]:
-        """The delimiters that differ from the default of the format, by file name."""
-        ...
-
 
 SourceT = TypeVar("SourceT", bound=RowSource)
 AccountT = TypeVar("AccountT", bound=Account)

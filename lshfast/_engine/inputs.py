@@ -19,6 +19,7 @@ from lshfast._engine.plans import AnyPlan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
 from lshfast._io.corpus import Batch
+from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import (
     MAX_COLUMNS,
     MAX_ROW_BYTES,
@@ -101,6 +102,11 @@ class Inputs:
         files = self.listed.copy()
         self.listed.clear()
         return open_corpus(self.paths, **options | others, files=files or None)
+
+    def table(self, options: Mapping[str, Any], name: str = "output") -> Any:
+        """Return the table that an option names, None for none; the main one has a format."""
+        kind = options["output_format"] if name == "output" else None
+        return output_of(options[name], self, kind, options["defuse_formulas"])
 
     def open_kind(
         self,
@@ -319,11 +325,6 @@ class ReadFiles(Protocol):
         """All input files."""
         ...
 
-    @property
-    def delimiters(self) -> dict[str, str]:
-        """The delimiters that are not those of the formats, by the names of the files."""
-        ...
-
 
 def input_notes(*sources: ReadFiles) -> dict[str, Any]:
     """Return what an account says about how inputs were read: its attributes `delimiters`, `unread`
@@ -340,11 +341,7 @@ def input_notes(*sources: ReadFiles) -> dict[str, Any]:
         if isinstance(source, Corpus) and source.advice
     )
     return {
-        "delimiters": {
-            name: delimiter
-            for source in sources
-            for name, delimiter in source.delimiters.items()
-        },
+        "delimiters": other_delimiters(files),
         "unread": left_out_of(files),
         "lines": files_of_lines(files),
         **({"advice": "; ".join(advice)} if advice else {}),

@@ -55,11 +55,6 @@ class ColumnReader:
         self._pair = self.inputs.id_column is not None
 
     @property
-    def delimiters(self) -> dict[str, str]:
-        """The delimiters that differ from the default of the format, by file name."""
-        return self._corpus.delimiters
-
-    @property
     def read(self) -> int:
         """The number of all rows that were read."""
         return self.accepted + len(self.rejected)
@@ -78,9 +73,7 @@ class ColumnReader:
 
     def _refuse(self, file: File, line: int | None, reason: str) -> None:
         fault = file.fault(line, reason)
-        if self.inputs.on_error == "stop":
-            raise fault
-        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        self.rejected.append(Reject.of(fault, self.inputs.on_error))
 
     def batches(self, progress: Progress | None = None) -> Iterator[Names]:
         """Read all files once; `progress` is called with ("input", bytes read, total bytes)."""

@@ -391,14 +391,9 @@ class _Run:
             self._rows.held,
             order,
             self.plan.value_of(self._rows.format),
-            buckets.keys,
-            buckets.bands.bands,
-            buckets.codes,
-            buckets.most,
+            buckets,
             self.plan.threads,
             self._progress,
-            crowded=buckets.crowded,
-            crowd=buckets.crowd,
         )
 
     def _add_counts(self, join: BucketJoin) -> None:

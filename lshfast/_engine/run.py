@@ -33,8 +33,9 @@ from lshfast._engine.sketching import (
     SketchedRows,
     sketch_rows,
 )
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import with_copies
-from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import (
     Groups,
     climbing_pairs,

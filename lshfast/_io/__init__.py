@@ -8,6 +8,7 @@ Files:
 - encodings.py, lines.py: decoding; lines of plain and compressed files.
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
   module a format; folder.py reads files of one text, text_lines.py one text a line.
+- readers.py: the reader of each format by its name, and the columns of a file.
 - delimiters.py, record_end.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file;
   the end of CSV records that are too long; JSON by the standard library; Parquet in batches of
   bounded size; string views of Arrow as strings.

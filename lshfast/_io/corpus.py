@@ -14,37 +14,34 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.arrow_columns import python_values
 from lshfast._common.extras import optional
+from lshfast._common.types import AnyArray
 from lshfast._common.value_codes import ValueCodes
-from lshfast._io import csv_files, folder, jsonl, parquet, text_lines
+from lshfast._io import jsonl, parquet
 from lshfast._io.advice import advising
 from lshfast._io.cells import CellType, merged
 from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import (
     COLUMNAR,
-    MAX_COLUMNS,
-    MAX_ROW_BYTES,
     Block,
     DataError,
     File,
-    Format,
-    Kind,
     Layout,
-    OnError,
+    Paths,
     Reject,
     Rows,
     long_row,
 )
 from lshfast._io.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast._io.listing import list_files
+from lshfast._io.readers import READERS, check_column
 from lshfast._io.row_types import RowTypes
-from lshfast._io.shown import check_column, values_of
+from lshfast._io.shown import values_of
 from lshfast._io.stored_texts import LinesOfFile, StoredTexts
 from lshfast._io.string_file import RejectFile, StringFile
 from lshfast.kernels.text import Texts
@@ -54,24 +51,6 @@ REJECTS = "rejects.jsonl"
 
 
 Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
-
-
-class _Reader(Protocol):
-    def blocks(self, file: File) -> Iterator[Block]: ...
-    def again(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
-    def texts_of(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
-
-
-_READERS: dict[Format, _Reader] = {
-    "jsonl": jsonl,
-    "csv": csv_files,
-    "tsv": csv_files,
-    "parquet": parquet,
-    "arrow": parquet,
-    "npy": parquet,
-    "text": folder,
-    "lines": text_lines,
-}
 
 
 _TYPED = {**dict.fromkeys(COLUMNAR, parquet.column_types), "jsonl": jsonl.column_types}
@@ -99,30 +78,16 @@ class Batch(NamedTuple):
 
 
 def open_corpus(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    inputs: Paths,
     *,
-    column: str = "text",
-    id_column: str | None = None,
-    order_column: str | None = None,
-    glob: str | None = None,
-    on_error: OnError = "stop",
-    batch_bytes: int = 8 << 20,
-    unique_ids: bool = True,
-    encoding: str = "utf-8",
-    format: Format | None = None,
-    max_row_bytes: int = MAX_ROW_BYTES,
-    output: Format | None = None,
-    delimiter: str | None = None,
-    max_columns: int = MAX_COLUMNS,
-    added: Iterable[str] = (),
-    by: str | None = None,
-    kind: Kind = "text",
     convert: Convert | None = None,
     advice: Callable[[], str] | None = None,
     files: Sequence[File] | None = None,
-    weights: bool = False,
+    **layout: Any,
 ) -> Corpus:
     """List the inputs without reading them.
+
+    All parameters that are not in the signature are the fields of a `Layout`.
 
     Parameters
     ----------
@@ -221,31 +186,12 @@ def open_corpus(
     >>> [list(batch.texts) for batch in open_corpus(path).batches()]
     [[b'one', b'']]
     """
-    layout = Layout(
-        column,
-        id_column,
-        order_column,
-        glob,
-        on_error,
-        batch_bytes,
-        unique_ids,
-        encoding,
-        format,
-        max_row_bytes,
-        output,
-        delimiter,
-        max_columns,
-        tuple(added),
-        by=by,
-        kind=kind,
-        weights=weights,
+    common = Layout(**layout)
+    if files is None:
+        files = list_files(inputs, common)
+    return Corpus(
+        common, [replace(file, layout=common) for file in files], convert, advice
     )
-    if files is not None:
-        return Corpus(
-            layout, [replace(file, layout=layout) for file in files], convert, advice
-        )
-    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    return Corpus(layout, list_files(paths, layout), convert, advice)
 
 
 class Corpus:
@@ -385,7 +331,7 @@ class Corpus:
         return self._keys.ids if self.layout.id_column is not None else None
 
     @property
-    def order(self) -> npt.NDArray[Any] | list[str] | StringFile | None:
+    def order(self) -> AnyArray | list[str] | StringFile | None:
         """Return the order value of each row: int64, float64 or strings; None without a column."""
         if self.layout.order_column is None:
             return None
@@ -493,7 +439,7 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from _READERS[file.format].blocks(
+            yield from READERS[file.format].blocks(
                 replace(file, types=self.types) if file.delimited else file
             )
         except MemoryError as error:
@@ -508,7 +454,7 @@ class Corpus:
             ) from error
 
     def again(
-        self, index: int, rows: Rows, *, joined: bool = False
+        self, index: int, rows: Rows, *, join_lines: bool = False
     ) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file again, without converting them: pass two.
 
@@ -518,7 +464,7 @@ class Corpus:
             Index in `files`.
         rows : int64 array of shape (m,)
             Rows of that file, ascending.
-        joined : bool
+        join_lines : bool
             JSONL only: yield `JoinedLines` instead of lists.
 
         Yields
@@ -537,11 +483,11 @@ class Corpus:
         """
         if len(rows):
             file = self.files[index]
-            numbers = np.frombuffer(self._lines, np.int64)[rows]
-            if joined:
+            numbers = self._lines_of(rows)
+            if join_lines:
                 yield from jsonl.joined_again(file, numbers)
             else:
-                yield from _READERS[file.format].again(file, numbers)
+                yield from READERS[file.format].again(file, numbers)
 
     def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
         """Read the texts of some rows again.
@@ -564,18 +510,15 @@ class Corpus:
         DataError
             If a file has changed since it was listed, or cannot be read.
         """
-        for index, file in enumerate(self.files):
-            low, high = np.searchsorted(rows, self.span(index))
-            file_rows = rows[low:high]
+        for file, file_rows, lines in self._by_file(rows):
             at = 0
             last_position = 0
             if len(file_rows):
-                lines = np.frombuffer(self._lines, np.int64)[file_rows]
-                for texts, position in _READERS[file.format].texts_of(file, lines):
+                for texts, position in READERS[file.format].texts_of(file, lines):
                     if self._convert is not None:
                         texts, bad = self._convert(texts)
                         if bad:
-                            raise file.fault(None, "changed while it was in use")
+                            raise file.changed()
                     yield (
                         file_rows[at : at + len(texts)],
                         texts,
@@ -584,8 +527,17 @@ class Corpus:
                     at = at + len(texts)
                     last_position = position
                 if at != len(file_rows):
-                    raise file.fault(None, "changed while it was in use")
+                    raise file.changed()
             yield file_rows[:0], [], file.size - last_position
+
+    def _by_file(self, rows: Rows) -> Iterator[tuple[File, Rows, Rows]]:
+        """Yield each file with those of some rows that are in it, and their lines."""
+        for index, file in enumerate(self.files):
+            low, high = np.searchsorted(rows, self.span(index))
+            yield file, rows[low:high], self._lines_of(rows[low:high])
+
+    def _lines_of(self, rows: Rows) -> Rows:
+        return np.frombuffer(self._lines, np.int64)[rows]
 
     def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
         """Read a column of some rows again, ascending; yield rows and values as pages show them.
@@ -595,14 +547,10 @@ class Corpus:
         DataError
             If a file has changed since it was listed, or cannot be read.
         """
-        for index, file in enumerate(self.files):
-            low, high = np.searchsorted(rows, self.span(index))
-            file_rows = rows[low:high]
+        for file, file_rows, lines in self._by_file(rows):
             at = 0
             if len(file_rows):
-                for values in values_of(
-                    file, np.frombuffer(self._lines, np.int64)[file_rows], column
-                ):
+                for values in values_of(file, lines, column):
                     yield file_rows[at : at + len(values)], values
                     at += len(values)
 
@@ -657,7 +605,7 @@ class Corpus:
 
     def restore(
         self,
-        arrays: Mapping[str, npt.NDArray[Any]],
+        arrays: Mapping[str, AnyArray],
         values: Mapping[str, Any],
         files: Iterable[str] = (),
     ) -> None:
@@ -721,7 +669,9 @@ class Corpus:
     ) -> list[int]:
         """Number the good rows of a block and return their places; reject the others."""
         good = []
-        if self.layout.keyed:
+        keyed = self.layout.keyed
+        untyped = file.delimited
+        if keyed:
             self._keys.begin_block(block.ids)
         raw = iter(block.raw if row_types else ())
         for i, line in enumerate(np.asarray(block.lines, np.int64).tolist()):
@@ -729,9 +679,9 @@ class Corpus:
             if row_types is not None:
                 data = bytes(next(raw))
                 reason = row_types.take(data) if reason is None else reason
-            if reason is None and self.layout.keyed:
+            if reason is None and keyed:
                 reason = self._keys.take(
-                    block.ids[i], block.orders[i], file.delimited, block.values[i]
+                    block.ids[i], block.orders[i], untyped, block.values[i]
                 )
                 if reason is not None and row_types is not None:
                     row_types.undo()
@@ -740,9 +690,7 @@ class Corpus:
                 good.append(i)
                 continue
             fault = file.fault(None if file.format == "text" else line, reason)
-            if self.layout.on_error == "stop":
-                raise fault
-            self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+            self.rejected.append(Reject.of(fault, self.layout.on_error))
         return good
 
     def _texts_of_rows(

@@ -14,7 +14,7 @@ import io
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -53,12 +53,12 @@ _PIECE = 1 << 16
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
     layout = file.layout
-    keyed = file.layout.keyed
-    records = _records(file, file.layout.batch_bytes)
+    keyed = layout.keyed
+    records = _records(file, layout.batch_bytes)
     _, header, _, last_position, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
-    width = len(header)
+    bad_fields = [""] * len(header)
     text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column, layout.by)
     identity, order, by = (
@@ -76,17 +76,13 @@ def blocks(file: File) -> Iterator[Block]:
             block = Block(texts, lines)
             last_position = next_position
         position = at
-        value = (
-            None if by is None or reason is not None else fields[by]
-        )  # as it is written
-        if convert is not None and reason is None:
-            try:
-                convert(fields)
-            except ValueError as error:
-                reason = str(error)
+        value = None
+        if reason is None:
+            value = None if by is None else fields[by]  # as it is written
+            reason = None if convert is None else _cell_fault(convert, fields)
         if reason is not None:
             block.bad[len(texts)] = reason
-            fields = [""] * width
+            fields = bad_fields
         texts.append(fields[text])
         lines.append(line)
         if keyed:
@@ -94,6 +90,17 @@ def blocks(file: File) -> Iterator[Block]:
             block.orders.append(None if order is None else fields[order])
             block.values.append(value)
     yield _finished(block, position)
+
+
+def _cell_fault(
+    convert: Callable[[list[Any]], object], fields: list[Any]
+) -> str | None:
+    """Convert the cells of a row in place, or return why one cannot be converted."""
+    try:
+        convert(fields)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _finished(block: Block, position: int) -> Block:
@@ -168,6 +175,7 @@ class _Text:
         self.first = 1  # line of the record
         self.seen = self.position = 0
         self.ended = self.nul = self.lone_cr = False
+        self.marked = False  # whether records need `decoded`
         self.faults: dict[int, str] = {}  # by line: the reason why it does not decode
         self._file = file
         self._size = size
@@ -179,10 +187,26 @@ class _Text:
         ] = []  # of the current record: first line, bytes, pieces
         self._rest = self._pieces()
         self._lines: Iterator[str] = chain.from_iterable(self._rest)
-        self.before = 0  # lines before those that `reader` reads
-        self.reader = self._reader(self._lines, True)
+        self.before: int  # lines before those that `reader` reads
+        self.reader: Any
+        self._begin(0, self._lines)
 
-    def read_again(self) -> Any:
+    def skip(self, error: Exception) -> str | None:
+        """Continue after a record that cannot be read, and return why; None if it is read again."""
+        if isinstance(error, _TooLong):
+            self._read_past()
+            return long_row(self._file)
+        if not self.ended and not self.lone_cr:
+            self._read_again()
+            return None
+        if not self.ended:
+            self._read_over()
+        if self.ended:
+            reason = "a quote opened in this row is never closed"
+            raise self._file.fault(self.first, reason) from None
+        return f"not valid CSV: {error}"
+
+    def _read_again(self) -> None:
         """Restart at the beginning of the record; from now on, lines also end at a lone CR."""
         start = self._held[0][0]
         piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
@@ -193,10 +217,9 @@ class _Text:
         self._lines = chain(
             self._cut(piece, self.first), chain.from_iterable(self._rest)
         )
-        self.before, self.reader = self.first - 1, self._reader(self._lines, True)
-        return self.reader
+        self._begin(self.first - 1, self._lines)
 
-    def read_over(self) -> Any:
+    def _read_over(self) -> None:
         """Continue after an invalid record, whose end the lenient rules for quotes determine."""
         last = self.before + self.reader.line_num
         lines = []
@@ -206,37 +229,31 @@ class _Text:
                 self._decoded(raw, line)
                 for line, raw in enumerate(part, max(self.first, at))
             ]
-        self.before, self.reader = (
-            self.first - 1,
-            self._reader(chain(lines, self._lines), False),
-        )
+        self._begin(self.first - 1, chain(lines, self._lines), strict=False)
         next(self.reader, None)
-        self.before, self.reader = (
-            self.before + self.reader.line_num,
-            self._reader(self._lines, True),
-        )
-        return self.reader
+        self._begin(self.before + self.reader.line_num, self._lines)
 
-    def read_past(self) -> Any:
+    def _read_past(self) -> None:
         """Continue after a record that is too long."""
         piece = next(self._rest, ())
         self._lines = chain(piece, chain.from_iterable(self._rest))
-        self.reader = self._reader(self._lines, True)
-        return self.reader
+        self._begin(self.before, self._lines)
 
-    def _reader(self, lines: Iterable[str], strict: bool) -> Any:
-        return csv.reader(lines, delimiter=self._delimiter, strict=strict)
+    def _begin(self, before: int, lines: Iterable[str], strict: bool = True) -> None:
+        """Read these lines from now on; `before` is the number of lines before them."""
+        self.before = before
+        self.reader = csv.reader(lines, delimiter=self._delimiter, strict=strict)
 
-    def fault(self, last: int) -> str | None:
-        """Return the reason why the record does not decode, or None if it decodes."""
-        return next(
-            (
-                self.faults[line]
-                for line in range(self.first, last + 1)
-                if line in self.faults
-            ),
-            None,
-        )
+    def decoded(
+        self, fields: list[Any], fault: str | None, last: int
+    ) -> tuple[list[Any], str | None]:
+        """Return a record with its NULs, and why a line of it, up to `last`, does not decode."""
+        if self.nul:
+            fields = [field.replace(_NUL, "\0") for field in fields]
+        for line in range(self.first, last + 1) if self.faults else ():
+            if line in self.faults:
+                return fields, self.faults[line]
+        return fields, fault
 
     def _pieces(self) -> Iterator[Iterable[str]]:
         lines = Lines(self._file, self._size)
@@ -288,7 +305,8 @@ class _Text:
                 max(0, self.first - at) :
             ]:
                 end.search(line, 0, len(line))
-        self._held, self.before, self.reader = [], last, self._reader((), True)
+        self._held = []
+        self._begin(last, ())
         return end
 
     def _pass_over(
@@ -326,9 +344,10 @@ class _Text:
             text = raw.decode()
         except UnicodeDecodeError as error:
             self.faults[line] = undecodable(error, f"line {line}", self._encoding)
+            self.marked = True
             text = raw.decode("utf-8", "surrogateescape")
         if _REFUSES_NUL and "\0" in text:
-            self.nul = True
+            self.nul = self.marked = True
             text = text.replace("\0", _NUL)
         return text
 
@@ -341,48 +360,28 @@ def _check_header(file: File, line: int, names: list[str], fault: str | None) ->
         raise file.fault(line, fault or f"the header names a column twice: {twice}")
 
 
-def _read_over(file: File, text: _Text, line: int) -> Any:
-    """Return a reader that continues after an invalid record; raise an error if it has no end."""
-    reader = None if text.ended else text.read_over()
-    if text.ended:
-        raise file.fault(line, "a quote opened in this row is never closed") from None
-    return reader
-
-
 def _records(file: File, size: int) -> Iterator[_Record]:
     """Read the records of a CSV file, the header first."""
     # The limit on the length of a field applies to the whole process.
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
     text = _Text(file, size)
-    reader = text.reader
-    before = 0
     last = 0
     width = 0
     while True:
         first = text.first = last + 1
         fault = None
         try:
-            fields = next(reader)
+            fields = next(text.reader)
         except StopIteration:
             return
-        except _TooLong:
+        except (_TooLong, csv.Error) as error:
             fields = []
-            fault = long_row(file)
-            reader = text.read_past()
-            before = text.before
-        except csv.Error as error:
-            fields = []
-            fault = f"not valid CSV: {error}"
-            is_again = not text.ended and not text.lone_cr
-            reader = text.read_again() if is_again else _read_over(file, text, first)
-            before = text.before
-            if is_again:
+            fault = text.skip(error)
+            if fault is None:
                 continue
-        last = before + reader.line_num
-        if text.faults:
-            fault = text.fault(last) or fault
-        if text.nul:
-            fields = [field.replace(_NUL, "\0") for field in fields]
+        last = text.before + text.reader.line_num
+        if text.marked:
+            fields, fault = text.decoded(fields, fault, last)
         if not fields and fault is None:
             continue
         if not width:

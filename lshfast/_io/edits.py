@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.types import BoolArray
 from lshfast._io.files import DataError, File, Rows, column_index
 from lshfast._io.parquet import replaced_texts
 
@@ -23,7 +23,7 @@ NewText: TypeAlias = Callable[[int, str], str]
 class Edits:
     """The rows of a corpus whose texts change, bool (n,), and how."""
 
-    rows: npt.NDArray[np.bool_]
+    rows: BoolArray
     new_text: NewText
 
 

@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from lshfast._common.choices import MAX_COLUMNS as MAX_COLUMNS
 from lshfast._common.choices import MAX_ROW_BYTES as MAX_ROW_BYTES
 from lshfast._common.choices import Format as Format
@@ -21,11 +18,14 @@ from lshfast._common.choices import OnError as OnError
 from lshfast._common.errors import DataError as DataError
 from lshfast._common.nearest import nearest_file, no_column
 from lshfast._common.suffixes import CODECS
+from lshfast._common.types import Int64Array, PathLike
+from lshfast._common.visible import cut_off
 from lshfast._io.cells import CellType
 from lshfast._io.encodings import checked_encoding
 from lshfast._io.sources import RemoteFile, Source
 
-Rows: TypeAlias = npt.NDArray[np.int64]
+Paths: TypeAlias = PathLike | Iterable[PathLike]
+Rows: TypeAlias = Int64Array
 
 COLUMNAR: tuple[Format, ...] = "parquet", "arrow", "npy"
 
@@ -80,6 +80,13 @@ class Reject(NamedTuple):
     line: int | None
     reason: str
 
+    @classmethod
+    def of(cls, fault: DataError, on_error: OnError) -> Reject:
+        """Return a fault as a row that is skipped; raise it if bad rows stop the run."""
+        if on_error == "stop":
+            raise fault
+        return cls(fault.path, fault.line, fault.reason)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -123,6 +130,7 @@ class Layout:
                 raise ValueError(
                     f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
                 )
+        object.__setattr__(self, "added", tuple(self.added))
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
 
@@ -185,6 +193,10 @@ class File:
         """Return an error that names this file."""
         return DataError(self.name, line, reason, self.columnar)
 
+    def changed(self) -> DataError:
+        """Return the error for a file whose content is not the one that was listed or read."""
+        return self.fault(None, "changed while it was in use")
+
     @property
     def delimited(self) -> bool:
         """Return whether the file is CSV or TSV."""
@@ -242,14 +254,14 @@ def steady(file: File) -> Iterator[None]:
         except OSError as error:
             raise file.fault(None, f"cannot be read: {reason_of(error)}") from error
         if now != (file.size, file.version):
-            raise file.fault(None, "changed while it was in use")
+            raise file.changed()
 
     check()
     yield
     check()
 
 
-def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | None:
+def file_format(path: PathLike) -> tuple[Format, str | None] | None:
     """Return format and compression by a file's name; None for an unknown suffix."""
     codec = codec_of(path)
     stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
@@ -257,7 +269,7 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
     return None if kind is None or (codec and kind in COLUMNAR) else (kind, codec)
 
 
-def codec_of(path: str | os.PathLike[str]) -> str | None:
+def codec_of(path: PathLike) -> str | None:
     """Return the compression by a file's name."""
     return CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
 
@@ -331,7 +343,7 @@ def shortened(value: Any, shown_by: Callable[[Any], str] = repr) -> str:
         shown = shown_by(value)
     except ValueError:  # Python writes no integer of more than 4,300 digits
         shown = f"a value of type {type(value).__name__}"
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return cut_off(shown)
 
 
 def is_int64(value: Any) -> bool:

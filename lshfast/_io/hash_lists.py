@@ -12,7 +12,7 @@ from lshfast._common.image_hashes import VERSIONS, ImageHash, check_version, ima
 from lshfast._common.value_codes import ValueCodes
 from lshfast._io.corpus import Corpus
 from lshfast._io.files import File, Layout
-from lshfast._io.shown import column_names
+from lshfast._io.readers import columns_of
 
 # The columns of each list, and of lists that lshfast saves: the figures of an image, and the
 # version of its hash.
@@ -31,7 +31,7 @@ def hash_of_lists(files: Sequence[File]) -> ImageHash | None:
     """
     hashes: list[ImageHash | None] = []
     for file in files:
-        columns = column_names(file) if file.layout.column == HASH else []
+        columns = columns_of(file) if file.layout.column == HASH else []
         if not set(LIST_COLUMNS) <= set(columns):
             continue
         for corpus, row, hash in _hashes(

@@ -16,9 +16,10 @@ from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.nearest import no_column
+from lshfast._common.rows import int64_range, inverse
+from lshfast._common.types import UInt8Array
 from lshfast._io.cells import OTHER, CellType
 from lshfast._io.encodings import undecodable
 from lshfast._io.files import (
@@ -132,6 +133,11 @@ def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]
         lines.count = line
 
 
+def columns(file: File) -> list[str]:
+    """Return the members of the first good row that has some."""
+    return next((list(record) for _, record, _, _ in records(file) if record), [])
+
+
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
     """Return the columns to read in UTF-8, the texts first; () if they must be parsed."""
     names = [layout.column, *layout.recorded]
@@ -185,7 +191,7 @@ def _scan(
             if reason:
                 block.bad[row] = reason
             for name, values in keys.items():
-                values[row] = _key_of(record, name)
+                values[row] = member_or_none(record, name)
         texts = _replaced(texts, scanned.undecided, undecided)
     block.texts = texts
     block.lines = lines
@@ -203,8 +209,8 @@ def _scan(
 
 def _replaced(texts: Texts, rows: Rows, new_texts: list[str]) -> Texts:
     """Return texts with those of some rows replaced."""
-    places = np.arange(len(texts), dtype=np.int64)
-    places[rows] = np.arange(len(texts), len(texts) + len(rows), dtype=np.int64)
+    places = int64_range(len(texts))
+    places[rows] = int64_range(len(texts), len(texts) + len(rows))
     return Texts.concatenate([texts, new_texts]).take(places)
 
 
@@ -215,14 +221,10 @@ def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
     column = file.layout.column.encode()
     scanned = scan_spans(buffer, starts[order] - moved, stops[order] - moved, column)
     texts = _accepted(file, scanned, buffer)
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order), dtype=np.int64)
-    return texts.take(places)
+    return texts.take(inverse(order))
 
 
-def _accepted(
-    file: File, scanned: ScannedLines, data: bytearray | npt.NDArray[np.uint8]
-) -> Texts:
+def _accepted(file: File, scanned: ScannedLines, data: bytearray | UInt8Array) -> Texts:
     """Return the texts of lines that were accepted before."""
     texts = Texts.of_buffer(scanned.texts, scanned.offsets)
     wrong = scanned.undecided
@@ -239,13 +241,11 @@ def _accepted_text(file: File, line: bytes) -> Any:
     """Return the text, or the value of another kind, of a line that was accepted before."""
     parsed = _row(line, file.layout, "utf-8")
     if parsed is None or parsed[2]:
-        raise file.fault(None, "changed while it was in use")
+        raise file.changed()
     return parsed[0]
 
 
-def _read_spans(
-    file: File, starts: Rows, stops: Rows
-) -> tuple[npt.NDArray[np.uint8], Rows]:
+def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[UInt8Array, Rows]:
     """Read ascending spans of a file; return a buffer, and by how much each span moved in it.
 
     Spans with at most GAP_BYTES between them are read at once, with what is between them.
@@ -264,7 +264,7 @@ def _read_spans(
         else:
             is_whole = _read_each(raw, first.tolist(), sizes.tolist(), buffer.data)
         if not is_whole:
-            raise file.fault(None, "changed while it was in use")
+            raise file.changed()
     buffer[len(buffer) - PADDING :] = 0
     return buffer, np.repeat(first - targets, ends - begins)
 
@@ -309,9 +309,9 @@ def _parse(
         if layout.judged:
             raw.append(piece)
         if layout.keyed:
-            block.ids.append(_key_of(record, layout.id_column))
-            block.orders.append(_key_of(record, layout.order_column))
-            block.values.append(_key_of(record, layout.by))
+            block.ids.append(member_or_none(record, layout.id_column))
+            block.orders.append(member_or_none(record, layout.order_column))
+            block.values.append(member_or_none(record, layout.by))
     block.texts = texts
     block.lines = lines
     block.raw = raw
@@ -400,7 +400,9 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
         except (ValueError, AttributeError):  # a bad row, or a row that `loads` refuses
             continue
         members += [
-            (name, _key_of(record, name)) for name in nested if name not in record
+            (name, member_or_none(record, name))
+            for name in nested
+            if name not in record
         ]
         for name, value in members:
             if value is not None:
@@ -455,7 +457,7 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
     names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
     for buffer, starts, stops, position in _lines_again(file, numbers):
         if (starts >= stops).any():
-            raise file.fault(None, "changed while it was in use")
+            raise file.changed()
         if names:
             yield (
                 _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer),
@@ -570,7 +572,8 @@ def _strings(value: Any, name: str) -> Iterator[str]:
             ]
 
 
-def _key_of(record: dict[str, Any], name: str | None) -> Any:
+def member_or_none(record: Any, name: str | None) -> Any:
+    """Return a member as `value_at` does; None if it is missing, or without a name."""
     try:
         return None if name is None else value_at(record, name)
     except (LookupError, TypeError):

@@ -12,6 +12,7 @@ import numpy as np
 
 from lshfast._common.checks import weight_fault
 from lshfast._common.value_codes import ValueCodes
+from lshfast._common.visible import is_writable
 from lshfast._io.files import Layout, is_int64, kind_of, shortened
 from lshfast._io.string_file import HashedKeys, StringFile
 
@@ -116,7 +117,7 @@ class RowKeys:
             return f"id column {self._layout.id_column!r} is missing, null or empty"
         if type(identity) is not str and not is_int64(identity):
             return f"id {shortened(identity)} is neither a string nor a 64-bit integer"
-        if isinstance(identity, str) and not writable(identity):
+        if isinstance(identity, str) and not is_writable(identity):
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
@@ -127,33 +128,36 @@ class RowKeys:
         return None
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
+        orders: Any = self.orders
+        has_numbers = isinstance(orders, array)
+        if untyped and isinstance(value, str) and (has_numbers or self._layout.weights):
+            value = _number(value)
         if self._layout.weights:
-            value = _number(value) if untyped and isinstance(value, str) else value
             reason = weight_fault(value)
             if reason:
                 return reason
             value = float(value)
-        if value is None or value == "" or value != value:
-            return "is missing or null"
-        numbers = isinstance(self.orders, array)
-        if untyped and isinstance(value, str) and numbers:
-            value = _number(value)
-        if type(value) not in (str, float) and not is_int64(value):
-            return f"holds {shortened(value)}, neither a string nor a 64-bit number"
-        if isinstance(value, str) and numbers and not self.orders:
-            self.orders = self._strings(ORDERS)
-            numbers = False
-        if isinstance(value, str) == numbers:
+        fault = _order_fault(value)
+        if fault:
+            return fault
+        if isinstance(value, str) and has_numbers and not orders:
+            orders = self._strings(ORDERS)
+        elif isinstance(value, str) == has_numbers:
             return _clash(value)
-        orders = self.orders
-        if (
-            isinstance(value, float)
-            and isinstance(orders, array)
-            and orders.typecode == "q"
-        ):
-            self.orders = array("d", orders)
-        self.orders.append(value)
+        elif isinstance(value, float) and orders.typecode == "q":
+            orders = array("d", orders)
+        self.orders = orders
+        orders.append(value)
         return None
+
+
+def _order_fault(value: Any) -> str | None:
+    """Return why a value is no order value, whatever those before it are; or None."""
+    if value is None or value == "" or value != value:
+        return "is missing or null"
+    if type(value) not in (str, float) and not is_int64(value):
+        return f"holds {shortened(value)}, neither a string nor a 64-bit number"
+    return None
 
 
 def clashing_order(layout: Layout, value: Any) -> str:
@@ -167,16 +171,6 @@ def _clash(value: Any) -> str:
 
 def _of_order(layout: Layout, reason: str) -> str:
     return f"{'weight' if layout.weights else 'order'} column {layout.order_column!r} {reason}"
-
-
-def writable(text: str) -> bool:
-    """Return whether text holds no lone surrogate."""
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return False
-    return True
 
 
 def _number(text: str) -> str | int | float:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import parts_of_rows
 from lshfast._io.encodings import Utf8Stream, actual_encoding
 from lshfast._io.files import (
     DataError,
@@ -218,8 +219,8 @@ def _other_content(file: File, codec: str) -> str:
 
 def line_numbers(numbers: Rows) -> Iterator[int]:
     """Yield line numbers as Python integers, without creating all of them at once."""
-    for at in range(0, len(numbers), 1 << 16):
-        yield from numbers[at : at + (1 << 16)].tolist()
+    for part in parts_of_rows(len(numbers), 1 << 16):
+        yield from numbers[part].tolist()
 
 
 def _first_bytes(stream: Any) -> bytes:

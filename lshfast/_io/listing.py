@@ -11,12 +11,13 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.nearest import files_of
-from lshfast._common.suffixes import suffixes_of
+from lshfast._common.suffixes import most_frequent, suffixes_of
 from lshfast._io.contents import unknown_suffix
 from lshfast._io.files import (
     COLUMNAR,
@@ -24,6 +25,7 @@ from lshfast._io.files import (
     File,
     Format,
     Layout,
+    Paths,
     codec_of,
     file_format,
     reason_of,
@@ -65,20 +67,17 @@ class _Found(NamedTuple):
     beside: Mapping[str, int] = MappingProxyType({})  # see `left_out_of`
 
 
-def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
+def list_files(inputs: Paths, layout: Layout) -> list[File]:
     """List the files of the inputs; the errors are those of `open_corpus`."""
     files: list[File] = []
     names: dict[str, str] = {}
-    for path in inputs:
+    for path in [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs:
         for entry in _listed(os.fspath(path), layout):
             file = _file(entry, layout)
             if entry.identity in names:
                 first = names[entry.identity]
-                raise file.fault(
-                    None,
-                    "input named twice"
-                    + ("" if first == file.name else f" (first as {first})"),
-                )
+                alias = "" if first == file.name else f" (first as {first})"
+                raise file.fault(None, f"input named twice{alias}")
             names[entry.identity] = file.name
             files.append(file)
     if not files:
@@ -109,12 +108,8 @@ def _file(entry: _Found, layout: Layout) -> File:
         raise DataError(
             entry.name, None, f"a file of one text has no column {layout.by!r} (by)"
         )
-    try:
+    with _naming(entry.name):
         size, version = entry.source.state()
-    except OSError as error:
-        raise DataError(
-            entry.name, None, f"cannot be read: {reason_of(error)}"
-        ) from error
     return File(
         entry.path,
         entry.name,
@@ -125,6 +120,15 @@ def _file(entry: _Found, layout: Layout) -> File:
         layout,
         beside=entry.beside,
     )
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Raise an error of the system as one that names an input."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
 
 
 def _listed(path: str, layout: Layout) -> Iterator[_Found]:
@@ -185,7 +189,7 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
     """List the files of a folder to read, sorted."""
     inside: list[str] = []
     beside: Mapping[str, int] = {}
-    for folder, folders, names in os.walk(path, onerror=_unreadable):
+    for folder, folders, names in os.walk(path, onerror=unreadable):
         if layout.glob is None:
             folders[:] = [name for name in folders if not name.startswith(".")]
         relative = "" if folder == path else os.path.relpath(folder, path)
@@ -249,7 +253,7 @@ def left_out_of(files: Iterable[File]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for file in files:
         counts.update(file.beside)
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return most_frequent(counts)
 
 
 def _left_out(inside: Iterable[str], selection: Iterable[str]) -> dict[str, int]:
@@ -297,18 +301,14 @@ def _without_caches(
 
 def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
     """Return the data files in the state of a saved dataset; none for any other file."""
+    with _naming(printable(path)), remote_errors(), opened(path) as stream:
+        data = stream.read(MOST_STATE_BYTES)
     try:
-        with remote_errors(), opened(path) as stream:
-            data = stream.read(MOST_STATE_BYTES)
         state = json.loads(data)
         names = {str(entry["filename"]) for entry in state["_data_files"]}
         mapped = any(
             state.get(name) for name in ("_indices_data_files", "_indices_files")
         )
-    except OSError as error:
-        raise DataError(
-            printable(path), None, f"cannot be read: {reason_of(error)}"
-        ) from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return set()
     if mapped:
@@ -333,7 +333,7 @@ def _nothing(name: str, layout: Layout) -> DataError:
     )
 
 
-def _unreadable(error: OSError) -> None:
+def unreadable(error: OSError) -> None:
     """Raise an error for a folder that cannot be listed, whose files would be missing."""
     raise DataError(
         printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
@@ -348,13 +348,8 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     if "file" in protocols:
         yield from _local(path, layout)
         return
-    try:
-        with remote_errors():
-            paths, beside = _remote_paths(system, path, printable(url), layout)
-    except OSError as error:
-        raise DataError(
-            printable(url), None, f"cannot be read: {reason_of(error)}"
-        ) from error
+    with _naming(printable(url)), remote_errors():
+        paths, beside = _remote_paths(system, path, printable(url), layout)
     for remote_path in paths:
         source = RemoteFile(system, remote_path)
         name = printable(url if paths == [path] else source.url)

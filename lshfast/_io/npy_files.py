@@ -13,9 +13,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.extras import optional
+from lshfast._common.types import AnyArray
 from lshfast._io.files import File, content_faults, long_row, shortened, steady
 
 MAGIC = b"\x93NUMPY"
@@ -144,43 +144,36 @@ def _array(file: File, name: str, stream: Any) -> _StoredArray:
         damage = f"the header of an array is damaged, cut off or longer than {MOST_HEADER:,} bytes"
         raise file.fault(None, f"cannot be read as {_WHAT}: {damage}") from error
     array = _StoredArray(name, stream, dtype, shape)
+    reason = _unreadable(array, fortran)
+    if reason:
+        raise file.fault(None, f"array {name!r} {reason}")
+    return array
+
+
+def _unreadable(array: _StoredArray, fortran: bool) -> str:
+    """Return why an array cannot be read as rows, or ""."""
+    dtype = array.dtype
+    shape = array.shape
     if dtype.hasobject or dtype.names is not None or dtype.char not in _TYPES:
-        shown_type = shortened(dtype, str)
-        raise file.fault(
-            None,
-            f"array {name!r} has the type {shown_type}: only numbers and strings are read, and no "
-            "objects",
+        shown = shortened(dtype, str)
+        return (
+            f"has the type {shown}: only numbers and strings are read, and no objects"
         )
     if not 1 <= len(shape) <= 2 or (dtype.kind in "US" and len(shape) > 1):
-        shown_shape = shortened(shape)
-        raise file.fault(
-            None,
-            f"array {name!r} has the shape {shown_shape}: rows must be numbers, strings, or lists "
-            "of numbers",
+        shown = shortened(shape)
+        return (
+            f"has the shape {shown}: rows must be numbers, strings, or lists of numbers"
         )
     if fortran and array.width > 1:
-        raise file.fault(
-            None,
-            f"array {name!r} is in Fortran's order: save np.ascontiguousarray(array)",
-        )
+        return "is in Fortran's order: save np.ascontiguousarray(array)"
     if not 0 <= shape[0] <= MOST_FILE_ROWS:
-        shown_rows = shortened(shape[0])
-        raise file.fault(
-            None,
-            f"array {name!r} must have 0..{MOST_FILE_ROWS:,} rows, not {shown_rows}",
-        )
+        return f"must have 0..{MOST_FILE_ROWS:,} rows, not {shortened(shape[0])}"
     if len(shape) == 2 and not 1 <= array.width <= MOST_COORDINATES:
-        shown_width = shortened(array.width)
-        raise file.fault(
-            None,
-            f"array {name!r} must have 1..{MOST_COORDINATES:,} coordinates a row, not "
-            f"{shown_width}",
-        )
+        shown = shortened(array.width)
+        return f"must have 1..{MOST_COORDINATES:,} coordinates a row, not {shown}"
     if not dtype.itemsize:
-        raise file.fault(
-            None, f"array {name!r} has the type {dtype}, whose values take no bytes"
-        )
-    return array
+        return f"has the type {dtype}, whose values take no bytes"
+    return ""
 
 
 def _read(file: File, array: _StoredArray, count: int) -> bytes:
@@ -201,7 +194,7 @@ def _read(file: File, array: _StoredArray, count: int) -> bytes:
 def _column(array: _StoredArray, data: bytes, count: int) -> Any:
     """Return rows as a column of Arrow."""
     pa = optional("pyarrow")
-    values: npt.NDArray[Any] = np.frombuffer(data, array.dtype, count * array.width)
+    values: AnyArray = np.frombuffer(data, array.dtype, count * array.width)
     values = values.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "U":
         return pa.array(values.tolist(), pa.string())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.choices import OutputFormat as OutputFormat
 from lshfast._common.extras import optional
+from lshfast._common.types import PathLike
 from lshfast._io.files import Format, checked_delimiter, codec_of, file_format
 from lshfast._io.remote_output import check_remote, local_path, location_of, open_remote
 from lshfast._io.sources import is_url
@@ -74,7 +75,7 @@ class CsvStyle(NamedTuple):
     bom: bool = False
 
 
-def csv_style(path: str | os.PathLike[str]) -> CsvStyle:
+def csv_style(path: PathLike) -> CsvStyle:
     """Return how an output is written if it is CSV or TSV."""
     output = path if isinstance(path, Output) else Output(os.fspath(path))
     delimiter = "\t" if output_format(path)[0] == "tsv" else output.delimiter or ","
@@ -89,8 +90,8 @@ def rejects_beside(path: str | None) -> str | None:
 
 
 def check_output(
-    path: str | os.PathLike[str],
-    inputs: Iterable[str | os.PathLike[str]] = (),
+    path: PathLike,
+    inputs: Iterable[PathLike] = (),
     overwrite: bool = False,
 ) -> None:
     """Check that an output can be written, before the work that produces it.
@@ -126,7 +127,7 @@ def check_output(
 
 def check_outputs(
     paths: Iterable[str | None],
-    inputs: Iterable[str | os.PathLike[str]] = (),
+    inputs: Iterable[PathLike] = (),
     overwrite: bool = False,
 ) -> list[str]:
     """Check several outputs, which must be different; return those that are not None."""
@@ -147,8 +148,8 @@ def check_different(paths: Sequence[str]) -> None:
 
 
 def check_file(
-    path: str | os.PathLike[str],
-    inputs: Iterable[str | os.PathLike[str]] = (),
+    path: PathLike,
+    inputs: Iterable[PathLike] = (),
     overwrite: bool = False,
 ) -> None:
     """Check that a file or a URL can be written, as `check_output` does, but for any suffix."""
@@ -162,8 +163,8 @@ def check_file(
 
 
 def check_place(
-    path: str | os.PathLike[str],
-    inputs: Iterable[str | os.PathLike[str]] = (),
+    path: PathLike,
+    inputs: Iterable[PathLike] = (),
     overwrite: bool = False,
 ) -> None:
     """Check that a local file can be written, as `check_output` does, but for any suffix."""
@@ -196,7 +197,7 @@ def is_folder(name: str) -> str:
     return f"{name}: the output is a folder; name a file in it"
 
 
-def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None:
+def _check_no_input(path: str, inputs: Iterable[PathLike]) -> None:
     """Raise ValueError if an output is one of the inputs."""
     place = location_of(path)
     if any(location_of(os.fspath(input_path)) == place for input_path in inputs):
@@ -205,7 +206,7 @@ def _check_no_input(path: str, inputs: Iterable[str | os.PathLike[str]]) -> None
         )
 
 
-def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
+def output_format(path: PathLike) -> tuple[Format, str | None]:
     """Return format and compression by an output's name."""
     if isinstance(path, Output) and path.kind is not None:
         return path.kind, None if path.kind == "parquet" else codec_of(path)
@@ -228,7 +229,7 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
 
 @contextmanager
 def open_output(
-    path: str | os.PathLike[str], overwrite: bool, at_once: bool = False
+    path: PathLike, overwrite: bool, at_once: bool = False
 ) -> Iterator[Any]:
     """Open an output with `open_file` or `open_stream`, compressed according to its name."""
     _, codec = output_format(path)

@@ -12,24 +12,16 @@ from contextlib import suppress
 from typing import Any
 
 from lshfast._common.extras import optional
-from lshfast._io import csv_files, folder, parquet, text_lines
+from lshfast._io import parquet
 from lshfast._io.cells import CellType
 from lshfast._io.files import File, Layout, is_int64, kind_of, shortened
 from lshfast._io.json_text import loads
 from lshfast._io.jsonl import exact_object, json_object
+from lshfast._io.readers import columns_of
 
 MOST_LEVELS = 96  # of nested types in Parquet; a list takes two
 _EXACT = 1 << 53  # doubles hold all integers up to this
 _WIDE = "an integer that no double equals"
-_COLUMNS: dict[str, Callable[[File], list[str]]] = {
-    "csv": csv_files.columns,
-    "tsv": csv_files.columns,
-    "parquet": parquet.columns,
-    "arrow": parquet.columns,
-    "npy": parquet.columns,
-    "text": folder.columns,
-    "lines": text_lines.columns,
-}
 _CELLS = frozenset([str, float, bool, type(None)])  # values that a cell of CSV holds
 _KINDS = {
     bool: "bool",
@@ -84,11 +76,6 @@ def column_type(arrow: Any) -> ColumnType:
     return column
 
 
-def columns(file: File) -> list[str]:
-    """Return the column names of a file that is not JSONL; an empty list if the file is empty."""
-    return _COLUMNS[file.format](file)
-
-
 def columns_with_types(
     file: File, names: Sequence[str], types: Mapping[str, CellType]
 ) -> Any:
@@ -127,7 +114,8 @@ class RowTypes:
         if layout.output == "parquet" and other_files:
             pa = optional("pyarrow")
             parts = [
-                columns_with_types(file, columns(file), types) for file in other_files
+                columns_with_types(file, columns_of(file), types)
+                for file in other_files
             ]
             with suppress(
                 pa.ArrowException
@@ -138,7 +126,7 @@ class RowTypes:
                 }
         elif layout.output != "jsonl":
             self._columns = {
-                name: ColumnType() for file in other_files for name in columns(file)
+                name: ColumnType() for file in other_files for name in columns_of(file)
             }
         self._count = len(self._columns)
 
@@ -201,29 +189,13 @@ class RowTypes:
             )
         if value is None:
             return
-        new = _KINDS[type(value)]
         if kind.kind == "other":
             self._set(kind, "arrow", _common_type(kind.arrow, value, name))
             return
-        if new != kind.kind and not (new == "int64" and kind.kind == "double"):
-            if kind.kind != "null" and (new, kind.kind) != ("double", "int64"):
-                raise ValueError(clash(name, new, kind.kind))
-            if kind.wide:
-                raise ValueError(
-                    f"column {shortened(name)} holds a fraction, but {_WIDE} in the rows before"
-                )
-            self._set(kind, "kind", new)
+        new = _KINDS[type(value)]
+        self._widen(kind, new, name)
         if new == "int64":
-            if not is_int64(value):
-                raise ValueError(
-                    f"column {shortened(name)} holds an integer beyond 64 bits"
-                )
-            if not kind.wide and not -_EXACT <= value <= _EXACT:
-                if kind.kind == "double":
-                    raise ValueError(
-                        f"column {shortened(name)} holds {_WIDE}, but fractions in the rows before"
-                    )
-                self._set(kind, "wide", True)
+            self._take_integer(kind, value, name)
         elif new == "struct":
             self._take_members(kind.members, value, f"{name}.", level + 1)
         elif new == "list":
@@ -232,6 +204,31 @@ class RowTypes:
             assert kind.item is not None
             for item in value or [None]:
                 self._take(kind.item, item, name, level + 2)
+
+    def _widen(self, kind: ColumnType, new: str, name: str) -> None:
+        """Let a column have values of a further type: its first, or doubles beside integers."""
+        if new == kind.kind or (new, kind.kind) == ("int64", "double"):
+            return
+        if kind.kind != "null" and (new, kind.kind) != ("double", "int64"):
+            raise ValueError(clash(name, new, kind.kind))
+        if kind.wide:
+            raise ValueError(
+                f"column {shortened(name)} holds a fraction, but {_WIDE} in the rows before"
+            )
+        self._set(kind, "kind", new)
+
+    def _take_integer(self, kind: ColumnType, value: int, name: str) -> None:
+        if not is_int64(value):
+            raise ValueError(
+                f"column {shortened(name)} holds an integer beyond 64 bits"
+            )
+        if kind.wide or -_EXACT <= value <= _EXACT:
+            return
+        if kind.kind == "double":
+            raise ValueError(
+                f"column {shortened(name)} holds {_WIDE}, but fractions in the rows before"
+            )
+        self._set(kind, "wide", True)
 
     def _set(self, kind: ColumnType, name: str, value: Any) -> None:
         old = getattr(kind, name)

@@ -6,14 +6,13 @@ Python values, and a value that the output cannot hold raises an error that name
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.types import BoolArray, PathLike
 from lshfast._io import to_csv, to_jsonl, to_parquet
 from lshfast._io.corpus import Corpus
 from lshfast._io.edits import Edits
@@ -35,9 +34,7 @@ _WRITERS: dict[Format, _Writer] = {
 }
 
 
-def check_rows(
-    corpus: Corpus, out: str | os.PathLike[str], annotations: Iterable[str] = ()
-) -> None:
+def check_rows(corpus: Corpus, out: PathLike, annotations: Iterable[str] = ()) -> None:
     """Check the headers and schemas for `write_rows` before the inputs are read.
 
     Parameters
@@ -65,9 +62,9 @@ def check_rows(
 
 def write_rows(
     corpus: Corpus,
-    out: str | os.PathLike[str],
+    out: PathLike,
     *,
-    keep: npt.NDArray[np.bool_],
+    keep: BoolArray,
     annotations: Annotations | None = None,
     kinds: Mapping[str, str] | None = None,
     overwrite: bool = False,

@@ -8,10 +8,10 @@ from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
+from lshfast._common.types import AnyArray, BoolArray
 from lshfast._io import folder, parquet, text_lines
 from lshfast._io.cells import CellType, converter
 from lshfast._io.corpus import Corpus
@@ -19,10 +19,11 @@ from lshfast._io.edits import Edits, edited
 from lshfast._io.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast._io.jsonl import exact_object
 from lshfast._io.output import CsvStyle, csv_style, output_format
-from lshfast._io.row_types import columns, taken, too_many
+from lshfast._io.readers import columns_of
+from lshfast._io.row_types import taken, too_many
 
-Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
-Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
+Columns: TypeAlias = Mapping[str, Sequence[Any] | AnyArray]
+Annotations: TypeAlias = "Mapping[str, Sequence[Any] | AnyArray | SparseColumn]"
 # Returns the error for a value of the i-th of the current rows.
 Misfit: TypeAlias = Callable[[int, str], DataError]
 
@@ -77,7 +78,7 @@ class Selection:
 
     corpus: Corpus
     out: str
-    keep: npt.NDArray[np.bool_] | None
+    keep: BoolArray | None
     annotations: Annotations
     kinds: Mapping[str, str]
 
@@ -85,7 +86,7 @@ class Selection:
         self,
         corpus: Corpus,
         out: str | os.PathLike[str],
-        keep: npt.NDArray[np.bool_] | None,
+        keep: BoolArray | None,
         annotations: Annotations,
         progress: Callable[[int], object] | None = None,
         kinds: Mapping[str, str] | None = None,
@@ -104,16 +105,16 @@ class Selection:
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
-    def chunks(self, joined: bool = False) -> Iterator[tuple[File, Rows, Any]]:
+    def chunks(self, join_lines: bool = False) -> Iterator[tuple[File, Rows, Any]]:
         """Read the rows to keep: yield file, row numbers, and rows as yielded by `Corpus.again`.
 
-        With `joined`, lines of JSONL that are written as they are read are `JoinedLines`.
+        With `join_lines`, lines of JSONL that are written as they are read are `JoinedLines`.
         """
-        joined = joined and not self.annotations and self._edits is None
+        join_lines = join_lines and not self.annotations and self._edits is None
         for index, file in enumerate(self.corpus.files):
             last_position = 0
             for rows, chunk, position in self._again(
-                index, joined and file.format == "jsonl"
+                index, join_lines and file.format == "jsonl"
             ):
                 if self._edits is not None and len(rows):
                     names = self.names(file) if file.delimited else []
@@ -135,18 +136,18 @@ class Selection:
                     yield file, rows, chunk
 
     def _again(
-        self, index: int, joined: bool = False
+        self, index: int, join_lines: bool = False
     ) -> Iterator[tuple[Rows, Any, int]]:
         assert self.keep is not None
         first, last = self.corpus.span(index)
         rows = np.flatnonzero(self.keep[first:last]) + first
         at = 0
-        for chunk, position in self.corpus.again(index, rows, joined=joined):
+        for chunk, position in self.corpus.again(index, rows, join_lines=join_lines):
             for part in self._parts(chunk):
                 yield rows[at : at + len(part)], part, position
                 at += len(part)
         if at != len(rows):
-            raise self.corpus.files[index].fault(None, "changed while it was in use")
+            raise self.corpus.files[index].changed()
 
     def _parts(self, chunk: Any) -> Iterator[Any]:
         """Split a chunk into parts that are small as Python values; Parquet may stay Parquet."""
@@ -176,7 +177,7 @@ class Selection:
     def names(self, file: File) -> list[str]:
         """Return the column names of a file other than JSONL; none if the file is empty."""
         if file.path not in self._names:
-            names = columns(file)
+            names = columns_of(file)
             if len(set(names)) < len(names):
                 raise file.fault(None, "two columns have one name")
             self._names[file.path] = self._not_taken(file, names)
@@ -227,6 +228,14 @@ class Selection:
                 columns[name] = plain(row_values)
         return columns
 
+    def written_records(
+        self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield rows as `records` returns them, with their annotations."""
+        records = self.records(file, rows, chunk, cast)
+        for record, additions in zip(records, self.added(rows), strict=True):
+            yield {**record, **additions}
+
     def records(
         self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]
     ) -> list[dict[str, Any]]:
@@ -276,7 +285,7 @@ def each(
         yield line
 
 
-def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
+def plain(values: Sequence[Any] | AnyArray) -> list[Any]:
     """Convert a column to Python values."""
     if isinstance(values, np.ndarray):
         return list(values.tolist())

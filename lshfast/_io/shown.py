@@ -27,46 +27,8 @@ def values_of(file: File, numbers: Rows, column: str) -> Iterator[list[str]]:
             yield [fields[place] for fields in rows]
     else:
         for lines, _ in jsonl.again(file, numbers):
-            yield [shown(_member(jsonl.parsed_value(line), column)) for line in lines]
-
-
-def check_column(file: File, column: str) -> None:
-    """Raise DataError if a file does not have a column; one of JSONL may have it in any row."""
-    if file.columnar:
-        parquet.type_of(file, parquet.schema_of(file), column)
-    elif file.delimited:
-        names = csv_files.columns(file)
-        if names:  # not an empty file
-            column_index(file, names, column)
-    elif file.format != "jsonl":
-        raise file.fault(
-            None, f"no column {column!r}: the file is one text, or lines of text"
-        )
-
-
-def column_names(file: File) -> list[str]:
-    """Return the columns of a file, of JSONL in its first good row; none for other files."""
-    if file.columnar:
-        return parquet.columns(file)
-    if file.delimited:
-        return csv_files.columns(file)
-    if file.format == "jsonl":
-        return next(
-            (
-                list(record)
-                for _, record, reason, _ in jsonl.records(file)
-                if reason is None
-            ),
-            [],
-        )
-    return []
-
-
-def _member(record: Any, column: str) -> Any:
-    try:
-        return jsonl.value_at(record, column)
-    except (LookupError, TypeError):
-        return None
+            records = map(jsonl.parsed_value, lines)
+            yield [shown(jsonl.member_or_none(row, column)) for row in records]
 
 
 def shown(value: Any) -> str:

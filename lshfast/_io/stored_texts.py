@@ -7,9 +7,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, inverse
 from lshfast._common.threads import pieces
+from lshfast._common.types import BoolArray
 from lshfast._io import jsonl
 from lshfast._io.files import File, Rows
 from lshfast.kernels.text import Texts
@@ -53,9 +54,9 @@ class StoredTexts:
         """The bytes of all texts together."""
         return int(self.lengths.sum())
 
-    def take(self, rows: slice | Rows | npt.NDArray[np.bool_]) -> Texts:
+    def take(self, rows: slice | Rows | BoolArray) -> Texts:
         """Read the texts of some rows."""
-        numbers = np.arange(len(self), dtype=np.int64)[rows]
+        numbers = int64_range(len(self))[rows]
         part_of = np.searchsorted(self._ends, numbers, side="right")
         parts = [Texts([])]
         for part in np.flatnonzero(np.bincount(part_of)).tolist():
@@ -64,11 +65,9 @@ class StoredTexts:
         if len(parts) == 2:
             return parts[1]
         order = np.argsort(part_of, kind="stable")
-        places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order), dtype=np.int64)
-        return Texts.concatenate(parts).take(places)
+        return Texts.concatenate(parts).take(inverse(order))
 
-    def equal(self, left: Rows, right: Rows) -> npt.NDArray[np.bool_]:
+    def equal(self, left: Rows, right: Rows) -> BoolArray:
         """Return which texts left[i] and right[i] have the same bytes, bool (m,)."""
         out = self.lengths[left] == self.lengths[right]
         candidates = np.flatnonzero(out)

@@ -17,24 +17,25 @@ from typing import Any, BinaryIO
 
 from lshfast._common.atomic_files import publish_at_end
 from lshfast._common.container import write_all
+from lshfast._common.types import PathLike
 from lshfast._common.visible import visible
 
 STANDARD_ERROR = "/dev/stderr"
 _STANDARD = {"-": "stdout", "/dev/stdout": "stdout", STANDARD_ERROR: "stderr"}
 
 
-def standard(path: str | os.PathLike[str]) -> str | None:
+def standard(path: PathLike) -> str | None:
     """Return "stdout" or "stderr" if a path means this stream."""
     return _STANDARD.get(os.fspath(path))
 
 
-def is_terminal(path: str | os.PathLike[str]) -> bool:
+def is_terminal(path: PathLike) -> bool:
     """Return whether a path means a standard stream that is a terminal."""
     stream = getattr(sys, standard(path) or "", None)
     return stream is not None and bool(stream.isatty())
 
 
-def is_stream(path: str | os.PathLike[str]) -> bool:
+def is_stream(path: PathLike) -> bool:
     """Return whether a path means a standard stream or a named pipe."""
     try:
         return standard(path) is not None or stat.S_ISFIFO(os.stat(path).st_mode)
@@ -43,7 +44,7 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def open_stream(path: str | os.PathLike[str], at_once: bool) -> Iterator[Any]:
+def open_stream(path: PathLike, at_once: bool) -> Iterator[Any]:
     """Open a standard stream or a named pipe for writing.
 
     With `at_once`, bytes are written immediately. Otherwise, they are written when the block, or
@@ -65,7 +66,7 @@ def open_stream(path: str | os.PathLike[str], at_once: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+def _opened(path: PathLike) -> Iterator[Any]:
     name = standard(path)
     if name is None:
         with open(path, "wb") as out:
@@ -114,7 +115,7 @@ class _Terminal:
 class _Held:
     """The bytes for a stream, in a temporary file."""
 
-    def __init__(self, path: str | os.PathLike[str], file: Any) -> None:
+    def __init__(self, path: PathLike, file: Any) -> None:
         self.file = file
         self._path = path
 

@@ -8,16 +8,20 @@ import os
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.atomic_files import naming
 from lshfast._common.private_files import private
+from lshfast._common.rows import int64_range, parts_of_rows, runs_of
 from lshfast._common.run_key import draw_hash_key
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import (
+    AnyArray,
+    Int64Array,
+    UInt8Array,
+    UInt64Array,
+)
 from lshfast._io.files import Reject
 from lshfast.kernels.json import read_spans
 from lshfast.kernels.text import Texts, tokens_of_texts
@@ -38,7 +42,7 @@ class _Appended:
         self.path = path
         self._held: list[bytes] = []
         self._size = 0
-        with _named_errors(path):
+        with naming(path):
             self.file = io.FileIO(path, "r" if exists else "w+", opener=private)
         weakref.finalize(self, self.file.close)
 
@@ -55,7 +59,7 @@ class _Appended:
             remaining = memoryview(b"".join(self._held))
             self._held = []
             self._size = 0
-            with _named_errors(self.path):
+            with naming(self.path):
                 self.file.seek(0, os.SEEK_END)
                 while len(remaining):
                     remaining = remaining[self.file.write(remaining) :]
@@ -113,7 +117,7 @@ class StringFile(Sequence[str]):
         at their ends.
         """
         ranks = np.zeros(len(self), np.int64)
-        ties = np.arange(len(self), dtype=np.int64)
+        ties = int64_range(len(self))
         depth = 0
         while len(ties):
             count = min(MOST_WORDS, max(1, RANKED_WORDS // len(ties)))
@@ -122,13 +126,8 @@ class StringFile(Sequence[str]):
             # 1 if there are more bytes.
             byte_counts = np.clip(self.lengths(ties) - depth, -8 * count, 1)
             order = np.lexsort([byte_counts, *keys[::-1]])
-            first = _first_of_equal(keys[0][order])
-            begin = np.zeros(len(ties), np.bool_)
-            for key in (*keys, byte_counts):
-                begin |= _begins(key[order])
-            equal = np.maximum.accumulate(
-                np.where(begin, np.arange(len(ties), dtype=np.int64), 0)
-            )
+            first = _starts(keys[0][order])
+            equal = _starts(*(key[order] for key in (*keys, byte_counts)))
             ties = ties[order]
             byte_counts = byte_counts[order]
             ranks[ties] += equal - first
@@ -139,24 +138,23 @@ class StringFile(Sequence[str]):
     def _words(self, rows: Int64Array, depth: int, count: int) -> list[UInt64Array]:
         """Return words of 8 bytes of some strings, with zeros after the end, as ordered numbers."""
         words = [np.empty(len(rows), np.uint64) for _ in range(count)]
-        for at in range(0, len(rows), RANKED_WORDS // count):
-            part = slice(at, at + RANKED_WORDS // count)
+        for part in parts_of_rows(len(rows), RANKED_WORDS // count):
             data, sizes = self._read(rows[part], depth, 8 * count)
             filled = np.zeros((len(sizes), 8 * count), np.uint8)
-            filled[np.arange(8 * count, dtype=np.int64) < sizes[:, None]] = data
+            filled[int64_range(8 * count) < sizes[:, None]] = data
             for word, column in zip(words, filled.view(">u8").T, strict=True):
                 word[part] = column
         return words
 
     def _read(
         self, rows: Int64Array, depth: int, most: int | None
-    ) -> tuple[npt.NDArray[np.uint8], Int64Array]:
+    ) -> tuple[UInt8Array, Int64Array]:
         """Return up to `most` bytes of some strings from `depth` on, and how many these are."""
         self._file.flush()
         sizes = np.clip(self.lengths(rows) - depth, 0, most)
         starts = np.frombuffer(self._ends, np.int64)[rows] + depth
         data = np.empty(int(sizes.sum()), np.uint8)
-        with _named_errors(self._file.path):
+        with naming(self._file.path):
             if not read_spans(self._file.file.fileno(), starts, sizes, data):
                 raise OSError(0, "has been cut")
         return data, sizes
@@ -188,7 +186,7 @@ class RejectFile:
     def __iter__(self) -> Iterator[Reject]:
         self._file.flush()
         with (
-            _named_errors(self._file.path),
+            naming(self._file.path),
             open(self._file.path, "rb", opener=private) as file,
         ):
             for line in file:
@@ -253,21 +251,7 @@ def _sorted_run(
     return hashes[order], rows[order]
 
 
-def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return where runs of equal values begin."""
-    return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def _first_of_equal(values: npt.NDArray[Any]) -> Int64Array:
-    """Return for each value where its run of equal values begins."""
-    return np.maximum.accumulate(
-        np.where(_begins(values), np.arange(len(values), dtype=np.int64), 0)
-    )
-
-
-@contextmanager
-def _named_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, printable(path)) from error
+def _starts(*columns: AnyArray) -> Int64Array:
+    """Return for each row where its run of rows with equal values begins."""
+    starts, stops = runs_of(*columns)
+    return np.repeat(starts, stops - starts)

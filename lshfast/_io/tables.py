@@ -12,6 +12,8 @@ from typing import Any
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
+from lshfast._common.rows import parts_of_rows
+from lshfast._common.types import PathLike
 from lshfast._io.files import DataError, Reject
 from lshfast._io.output import (
     CsvStyle,
@@ -31,7 +33,7 @@ AT_ONCE = 4096
 
 
 def write_table(
-    path: str | os.PathLike[str],
+    path: PathLike,
     columns: Columns,
     overwrite: bool = False,
     kinds: Mapping[str, str] | None = None,
@@ -61,7 +63,7 @@ def write_table(
 
 
 def write_tables(
-    path: str | os.PathLike[str],
+    path: PathLike,
     tables: Iterable[Columns],
     overwrite: bool = False,
     kinds: Mapping[str, str] | None = None,
@@ -117,10 +119,10 @@ def _line_writer(
         line = csv_writer(list(first), style)
 
     def write(columns: Columns, misfit: Misfit) -> None:
-        starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)
+        count = max(map(len, columns.values()), default=0)
         parts = (
-            [plain(values[at : at + AT_ONCE]) for values in columns.values()]
-            for at in starts
+            [plain(values[part]) for values in columns.values()]
+            for part in parts_of_rows(count, AT_ONCE)
         )
         rows = (
             dict(zip(columns, row, strict=True))
@@ -137,7 +139,7 @@ def _json_row(row: dict[str, Any]) -> bytes:
 
 
 def write_rejects(
-    path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False
+    path: PathLike, rejected: Iterable[Reject], overwrite: bool = False
 ) -> None:
     """Write rejected rows as JSONL of file, line (or null) and reason.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._io.encodings import undecodable
 from lshfast._io.files import Block, File, Rows, column_index, long_row
 from lshfast._io.lines import Lines, whole_lines
@@ -99,7 +100,7 @@ def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
     ends = np.append(
         np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data)
     )
-    offsets = np.append(0, ends - np.arange(len(ends), dtype=np.int64))
+    offsets = np.append(0, ends - int64_range(len(ends)))
     texts = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64))
     bad = dict[int, str]()
     try:

@@ -56,19 +56,8 @@ def write(selection: Selection, stream: Any) -> None:
         stream.write(csv_header(columns, selection.style))
     line = csv_writer(columns, selection.style)
     for file, rows, chunk in selection.chunks():
-        pairs = zip(
-            selection.records(file, rows, chunk, _as_cells),
-            selection.added(rows),
-            strict=True,
-        )
-        write_lines(
-            stream,
-            each(
-                line,
-                ({**record, **additions} for record, additions in pairs),
-                selection.misfit(rows),
-            ),
-        )
+        records = selection.written_records(file, rows, chunk, _as_cells)
+        write_lines(stream, each(line, records, selection.misfit(rows)))
 
 
 def csv_writer(

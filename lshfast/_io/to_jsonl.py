@@ -24,22 +24,14 @@ def check(selection: Selection) -> None:
 def write(selection: Selection, stream: Any) -> None:
     """Write all rows."""
     splice = _splicer(selection.annotations)
-    for file, rows, chunk in selection.chunks(joined=True):
+    for file, rows, chunk in selection.chunks(join_lines=True):
         if isinstance(chunk, JoinedLines):
             stream.write(chunk.data)
             continue
         lines = chunk
         if file.format != "jsonl":
-            pairs = zip(
-                selection.records(file, rows, chunk, plain_values),
-                selection.added(rows),
-                strict=True,
-            )
-            lines = each(
-                json_line,
-                ({**record, **additions} for record, additions in pairs),
-                selection.misfit(rows),
-            )
+            records = selection.written_records(file, rows, chunk, plain_values)
+            lines = each(json_line, records, selection.misfit(rows))
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)
             lines = each(splice, pairs, selection.misfit(rows))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._io.corpus import Corpus
 from lshfast._io.files import DataError, File, Rows
 from lshfast._io.parquet import iso_times, schema_of, type_of
@@ -95,7 +96,7 @@ class _Sparse:
             return array
         pa = optional("pyarrow")
         places = np.full(count, -1, np.int64)
-        places[self.rows] = np.arange(len(array), dtype=np.int64)
+        places[self.rows] = int64_range(len(array))
         return array.take(pa.array(places, mask=places < 0))
 
 
@@ -267,8 +268,8 @@ def _pieces(selection: Selection, width: int) -> Iterator[tuple[File, Rows, Any]
     """Read the rows to keep; rows to convert come in pieces of a limited number of cells."""
     for file, rows, chunk in selection.chunks():
         step = max(1, len(rows) if file.columnar else _CELLS // max(1, width))
-        for at in range(0, len(rows), step):
-            yield file, rows[at : at + step], chunk[at : at + step]
+        for part in parts_of_rows(len(rows), step):
+            yield file, rows[part], chunk[part]
 
 
 def _fitted(

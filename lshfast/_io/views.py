@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from lshfast._common.arrow_columns import with_leaves
 from lshfast._common.extras import optional
 
@@ -59,33 +57,9 @@ def _converted(column: Any, kind: Any) -> Any:
         return pa.StructArray.from_arrays(
             parts, fields=list(kind), mask=column.is_null()
         )
-    if types.is_fixed_size_list(kind):
-        values = column.values.slice(
-            column.offset * kind.list_size, len(column) * kind.list_size
-        )
-        return pa.FixedSizeListArray.from_arrays(
-            _converted(values, kind.value_type), type=kind, mask=column.is_null()
-        )
-    if types.is_map(kind):
-        entries = pa.struct([kind.key_field, kind.item_field])
-        stored = column.cast(
-            pa.list_(pa.struct([column.type.key_field, column.type.item_field]))
-        )
-        pairs = _converted(stored, pa.list_(entries))
-        keys = pairs.values.field(0)
-        items = pairs.values.field(1)
-        return pa.MapArray.from_arrays(
-            pairs.offsets, keys, items, type=kind, mask=column.is_null()
-        )
-    lengths = (
-        optional("pyarrow.compute").list_value_length(column).fill_null(0).to_numpy()
-    )
-    offsets = pa.array(np.append(0, np.cumsum(lengths, dtype=np.int64)))
-    values = _converted(column.flatten(), kind.value_type)
-    if types.is_large_list(kind):
-        return pa.LargeListArray.from_arrays(
-            offsets, values, type=kind, mask=column.is_null()
-        )
-    return pa.ListArray.from_arrays(
-        offsets.cast(pa.int32()), values, type=kind, mask=column.is_null()
+    values = _converted(column.values, kind.field(0).type)
+    buffer_count = 1 if types.is_fixed_size_list(kind) else 2  # validity, and offsets
+    buffers = column.buffers()[:buffer_count]
+    return pa.Array.from_buffers(
+        kind, len(column), buffers, offset=column.offset, children=[values]
     )

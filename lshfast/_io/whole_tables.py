@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -12,22 +11,19 @@ from typing import Any
 
 from lshfast._common.extras import optional
 from lshfast._common.nearest import no_column
+from lshfast._common.visible import is_writable
 from lshfast._io import csv_files, jsonl, parquet
 from lshfast._io.advice import advising, delimiter_advice
-from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import (
-    MAX_COLUMNS,
-    MAX_ROW_BYTES,
     File,
-    Format,
     Layout,
-    OnError,
+    Paths,
     Reject,
     kind_of,
     shortened,
 )
 from lshfast._io.json_text import dumps
-from lshfast._io.keys import RowKeys, writable
+from lshfast._io.keys import RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.row_types import too_many
 
@@ -69,11 +65,6 @@ class WholeTable:
     def read(self) -> int:
         """Number of all rows that were read, including rejected rows."""
         return len(self) + len(self.rejected)
-
-    @property
-    def delimiters(self) -> dict[str, str]:
-        """The delimiters that are not those of the formats, by the names of the files."""
-        return other_delimiters(self.files)
 
     @property
     def advice(self) -> str:
@@ -204,10 +195,7 @@ class WholeTable:
         if reason is None:
             self._lines.append(line)
             return True
-        fault = file.fault(line, reason)
-        if self._layout.on_error == "stop":
-            raise fault
-        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        self.rejected.append(Reject.of(file.fault(line, reason), self._layout.on_error))
         return False
 
     def _append(self, columns: dict[str, list[Any]], count: int) -> None:
@@ -224,7 +212,7 @@ TELL_EVERY = 10_000  # rows between calls of `progress`
 
 def _unwritable(names: Iterable[str]) -> str | None:
     """Return the reason if a name cannot be written, as the name of a column of scores."""
-    lone = [name for name in names if not writable(name)]
+    lone = [name for name in names if not is_writable(name)]
     if lone:
         name = shortened(min(lone))
         return f"the column name {name} holds a lone surrogate, which is no character"
@@ -278,17 +266,7 @@ class _RowNames(Sequence[str]):
 
 
 def read_whole(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    id_column: str | None = None,
-    glob: str | None = None,
-    on_error: OnError = "stop",
-    encoding: str = "utf-8",
-    format: Format | None = None,
-    max_row_bytes: int = MAX_ROW_BYTES,
-    delimiter: str | None = None,
-    max_columns: int = MAX_COLUMNS,
-    progress: ReadProgress | None = None,
+    inputs: Paths, *, progress: ReadProgress | None = None, **layout: Any
 ) -> WholeTable:
     """Read all columns of the rows of some inputs.
 
@@ -312,21 +290,7 @@ def read_whole(
     >>> table.columns["name"], list(table.ids)
     (['Ann', ''], ['7', '8'])
     """
-    layout = Layout(
-        id_column=id_column,
-        glob=glob,
-        on_error=on_error,
-        encoding=encoding,
-        format=format,
-        max_row_bytes=max_row_bytes,
-        delimiter=delimiter,
-        max_columns=max_columns,
-    )
-    table = WholeTable(
-        layout,
-        list_files(
-            [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout
-        ),
-    )
+    common = Layout(**layout)
+    table = WholeTable(common, list_files(inputs, common))
     table.read_all(progress)
     return table

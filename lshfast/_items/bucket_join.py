@@ -9,16 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range, parts_of_rows, run_begins
 from lshfast._common.threads import ordered_map
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast._items.crowds import Crowd, KeysOf, count_others
+from lshfast._common.types import (
+    AnyArray,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    RecordArray,
+    UInt64Array,
+)
+from lshfast._items.buckets import PointBuckets
+from lshfast._items.crowds import count_others
 from lshfast._items.held_points import HeldItems
 from lshfast._items.split_buckets import (
     SortedRows,
@@ -33,8 +40,6 @@ from lshfast.join.jaccard import as_pairs
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings
-
-Int32Array = npt.NDArray[np.int32]
 
 LOW32 = np.uint64(2**32 - 1)
 
@@ -98,23 +103,22 @@ class Meeting:
     @classmethod
     def joined(cls, parts: Sequence[Meeting]) -> Meeting:
         """Return the pairs of several, at least one."""
-        left, right = (
+        left_rows, right_rows = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("left", "right")
         )
-        return cls(left, right, np.concatenate([part.value for part in parts]))
+        return cls(
+            left_rows, right_rows, np.concatenate([part.value for part in parts])
+        )
 
-    def of(self, places: npt.NDArray[Any]) -> Meeting:
+    def of(self, places: AnyArray) -> Meeting:
         """Return some of the pairs."""
         return Meeting(self.left[places], self.right[places], self.value[places])
 
     def different(self) -> Meeting:
         """Return the pairs without repetitions, sorted."""
         order = np.lexsort((self.right, self.left))
-        new = (np.diff(self.left[order], prepend=-1) != 0) | (
-            np.diff(self.right[order], prepend=-1) != 0
-        )
-        return self.of(order[new])
+        return self.of(order[run_begins(self.left[order], self.right[order])])
 
 
 @dataclass(frozen=True)
@@ -136,17 +140,12 @@ class BucketJoin:
         places in this order.
     value : float
         The largest value of a similar pair.
-    keys : callable
-        Returns the bucket keys of some rows in a band, given the band and the rows: uint64 (k,).
-    bands : int
-    codes : ndarray of uint64, shape (n, c)
-        The codes of candidates differ in at most `most` bits; c may be 0.
-    most, threads : int
+    buckets : PointBuckets
+        If they are crowded, all points are compared as if in one bucket; reported pairs still share
+        a bucket. The rows of a crowd are compared with each other in its cells.
+    threads : int
+    progress : callable, optional
     sizes : JoinSizes, default SIZES
-    crowded : bool, default False
-        Whether all points are compared as if in one bucket. Reported pairs still share a bucket.
-    crowd : Crowd, optional
-        Rows that are compared with each other in its cells, where they have too many candidates.
 
     Attributes
     ----------
@@ -166,32 +165,27 @@ class BucketJoin:
         points: HeldItems,
         order: Int64Array,
         value: float,
-        keys: KeysOf,
-        bands: int,
-        codes: UInt64Array,
-        most: int,
+        buckets: PointBuckets,
         threads: int,
         progress: Progress | None = None,
         sizes: JoinSizes = SIZES,
-        crowded: bool = False,
-        crowd: Crowd | None = None,
     ) -> None:
         self._sizes = sizes
         self._points = points
         self._order = order
         self._value = value
-        self._keys = keys
-        self._bands = bands
+        self._keys = buckets.keys
+        self._bands = buckets.bands.bands
         self._rare = points.rare_elements(value)
-        self._codes = np.ascontiguousarray(codes[order])
-        self._most = most
+        self._codes = np.ascontiguousarray(buckets.codes[order])
+        self._most = buckets.most
         self._threads = threads
         self._progress = progress
-        self._crowded = crowded
-        self._crowd = crowd
-        self._members = (
-            np.zeros(len(order), np.bool_) if crowd is None else crowd.members[order]
-        )
+        self._crowded = buckets.crowded
+        self._crowd = buckets.crowd
+        self._members = np.zeros(len(order), np.bool_)
+        if self._crowd is not None:
+            self._members = self._crowd.members[order]
         # Which rows are compared with members in cells.
         self._in_cells = np.zeros(len(order), np.bool_)
         self._limited = np.zeros(len(order), np.bool_)
@@ -359,7 +353,7 @@ class BucketJoin:
             if not len(meeting):
                 continue
             order = np.lexsort((meeting.left, meeting.right))
-            new = meeting.of(order[np.diff(meeting.right[order], prepend=-1) != 0])
+            new = meeting.of(order[run_begins(meeting.right[order])])
             new = new.of(new.left < limits[new.right])
             limits[new.right] = new.left
             firsts.append(new)
@@ -385,7 +379,7 @@ class BucketJoin:
         groups = star_groups(
             len(rows), as_pairs(left_places, right_places, similar_pairs.value)
         )
-        removed = np.flatnonzero(groups.keeper != np.arange(len(rows), dtype=np.int64))
+        removed = np.flatnonzero(groups.keeper != int64_range(len(rows)))
         return Meeting(
             rows[groups.keeper[removed]], rows[removed], groups.similarity[removed]
         )
@@ -411,7 +405,7 @@ class BucketJoin:
                     forest_pairs.append(new)
         return Meeting.joined(forest_pairs)
 
-    def rows_of(self, meeting: Meeting) -> npt.NDArray[np.void]:
+    def rows_of(self, meeting: Meeting) -> RecordArray:
         """Return pairs of places as sorted pairs of rows, with values of the measure."""
         return sorted_pairs(
             self._order[meeting.left], self._order[meeting.right], meeting.value
@@ -419,25 +413,25 @@ class BucketJoin:
 
     # ---- crowds ----
 
-    def _count(self, left: Int32Array, right: Int32Array) -> Float64Array:
-        """Count, over the buckets of each row of `right`, the other rows that are in `left`."""
+    def _count(self, left_rows: Int32Array, right_rows: Int32Array) -> Float64Array:
+        """Count, over the buckets of each right row, the other rows among the left ones."""
         return count_others(
             self._keys,
             self._bands,
-            self._order[left],
-            self._order[right],
+            self._order[left_rows],
+            self._order[right_rows],
             self._threads,
         )
 
-    def _limit(self, left: Int32Array, right: Int32Array) -> None:
-        """Mark the members in `right` that are compared with the members in `left` in cells."""
+    def _limit(self, left_rows: Int32Array, right_rows: Int32Array) -> None:
+        """Mark the right members that are compared with the left members in cells."""
         if self._crowd is None:
             return
-        left = left[self._members[left]]
-        right = right[self._members[right]]
-        other_counts = self._count(left, right)
-        self._compare_in_cells(right[other_counts > self._crowd.most])
-        self.left_out += self._left_out(left, right, other_counts)
+        left_rows = left_rows[self._members[left_rows]]
+        right_rows = right_rows[self._members[right_rows]]
+        other_counts = self._count(left_rows, right_rows)
+        self._compare_in_cells(right_rows[other_counts > self._crowd.most])
+        self.left_out += self._left_out(left_rows, right_rows, other_counts)
 
     def _limit_members(self) -> None:
         """Compare members of the crowd with each other in cells."""
@@ -453,13 +447,13 @@ class BucketJoin:
         self._in_cells[rows] = self._limited[rows] = True
 
     def _left_out(
-        self, left: Int32Array, right: Int32Array, other_counts: Float64Array
+        self, left_rows: Int32Array, right_rows: Int32Array, other_counts: Float64Array
     ) -> int:
         """Estimate the comparisons that cells save, given the other rows in each row's buckets."""
         assert self._crowd is not None
-        is_in_cells = self._in_cells[right]
+        is_in_cells = self._in_cells[right_rows]
         in_cells = self._crowd.count_in_cells(
-            self._order[left], self._order[right[is_in_cells]], self._threads
+            self._order[left_rows], self._order[right_rows[is_in_cells]], self._threads
         )
         return max(0, round(float(other_counts[is_in_cells].sum() - in_cells.sum())))
 
@@ -486,7 +480,7 @@ class BucketJoin:
         if not self._crowded:
             return [_Search(band, rows) for band in self._every_band]
         size = self._sizes.part
-        return [_Search(None, rows[at : at + size]) for at in range(0, len(rows), size)]
+        return [_Search(None, rows[part]) for part in parts_of_rows(len(rows), size)]
 
     def _among_bands(
         self, rows: Int32Array, most: int | None = None
@@ -523,48 +517,50 @@ class BucketJoin:
     def _meetings(
         self,
         band: int | None,
-        left: Int32Array,
-        right: Int32Array,
+        first_rows: Int32Array,
+        second_rows: Int32Array,
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield similar pairs of two lists in a band (None: any), and the number compared.
 
-        A row of `right` is paired with the rows of `left` below its limit and with another label.
+        A second row is paired with the first rows below its limit and with another label.
         The caller may change limits and labels between two results.
         """
-        for left_rows, right_rows in self._sides(band, left, right):
+        for left_rows, right_rows in self._sides(band, first_rows, second_rows):
             if len(left_rows) and len(right_rows):
                 yield from self._met(band, left_rows, right_rows, limits, labels)
 
     def _sides(
-        self, band: int | None, left: Int32Array, right: Int32Array
+        self, band: int | None, left_rows: Int32Array, right_rows: Int32Array
     ) -> Iterator[tuple[Int32Array, Int32Array]]:
         """Yield the rows of two lists that are compared in a band, or in the cells of a tree."""
         if self._crowd is None or band is None:
-            yield left, right
+            yield left_rows, right_rows
             return
-        members = left[self._members[left]]
-        non_members = left[~self._members[left]]
-        in_cells = right[self._in_cells[right]]
-        in_buckets = right[~self._in_cells[right]]
+        members = left_rows[self._members[left_rows]]
+        non_members = left_rows[~self._members[left_rows]]
+        in_cells = right_rows[self._in_cells[right_rows]]
+        in_buckets = right_rows[~self._in_cells[right_rows]]
         if band >= self._bands:
             yield members, in_cells
             return
-        yield non_members, right
+        yield non_members, right_rows
         yield members, in_buckets
 
     def _met(
         self,
         band: int | None,
-        left: Int32Array,
-        right: Int32Array,
+        left_rows: Int32Array,
+        right_rows: Int32Array,
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield the pairs of `_meetings` for two lists of rows that are compared in a band."""
-        sorted_left = self._sorted(band, left)
-        sorted_right = sorted_left if right is left else self._sorted(band, right)
+        sorted_left = self._sorted(band, left_rows)
+        sorted_right = (
+            sorted_left if right_rows is left_rows else self._sorted(band, right_rows)
+        )
         if self._rare is None:
             yield from self._compared(band, sorted_left, sorted_right, limits, labels)
             return
@@ -577,27 +573,27 @@ class BucketJoin:
         yield from self._compared(band, small_sides[0], small_sides[1], limits, labels)
         left_crowd = of_buckets(sorted_left, are_in(sorted_left[0], crowded))
         right_crowd = left_crowd
-        if right is not left:
+        if right_rows is not left_rows:
             right_crowd = of_buckets(sorted_right, are_in(sorted_right[0], crowded))
         yield from self._looked_up(band, left_crowd, right_crowd, limits, labels)
 
     def _looked_up(
         self,
         band: int | None,
-        left: SortedRows,
-        right: SortedRows,
+        first_rows: SortedRows,
+        second_rows: SortedRows,
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield the pairs of `_meetings` for crowded buckets, split by rare elements if useful."""
         assert self._rare is not None
-        lefts = self._blocks(left)
-        rights = lefts if left is right else self._blocks(right)
+        lefts = self._blocks(first_rows)
+        rights = lefts if first_rows is second_rows else self._blocks(second_rows)
         for right_side, left_side in product(rights, lefts):
             buckets = SplitBuckets(left_side, right_side, self._rare, self._order)
             for pairs in buckets.pairs(limits, labels):
-                for start in range(0, len(pairs), self._room):
-                    part = pairs[start : start + self._room]
+                for rows in parts_of_rows(len(pairs), self._room):
+                    part = pairs[rows]
                     yield self._verified(part), len(part)
             unsplit_sides = [
                 of_buckets(side, ~are_in(side[0], buckets.split))
@@ -617,16 +613,16 @@ class BucketJoin:
     def _compared(
         self,
         band: int | None,
-        left: SortedRows,
-        right: SortedRows,
+        first_rows: SortedRows,
+        second_rows: SortedRows,
         limits: Int32Array,
         labels: Int32Array | None,
     ) -> Iterator[tuple[Meeting, int]]:
         """Yield the pairs of `_meetings` for sorted rows, comparing all rows of a bucket."""
         points, measure = self._points.points or (None, None)
         meetings = Meetings(
-            *left,
-            *right,
+            *first_rows,
+            *second_rows,
             self._codes,
             self._most,
             limits,
@@ -676,7 +672,7 @@ class BucketJoin:
         left_rows = self._order[meeting.left]
         right_rows = self._order[meeting.right]
         shared = np.zeros(len(meeting), np.bool_)
-        open_pairs = np.arange(len(meeting), dtype=np.int64)
+        open_pairs = int64_range(len(meeting))
         for band in range(self._bands):
             if not len(open_pairs):
                 break

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._items.crowds import Crowd, KeysOf, find_crowd
 from lshfast._items.held_points import HeldItems, HeldPoints, HeldSets, release
@@ -23,7 +24,7 @@ from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.join.group_pairs import CROWD
+from lshfast.join.comparison import CROWD
 from lshfast.kernels.sketch import MAX_NUM_PERM
 
 # Bits of the codes that screen candidates for angles, and the share of all misses that the screen
@@ -217,9 +218,8 @@ def plan_buckets(
             for group in families_of(format, max(distance, 1e-300), plan.seed)
             for family in group
         ]
-    _, family, bands = _cheapest(
-        families, distance, misses, n, distances, angles or bits
-    )
+    costs = _Costs(SCREENED_NS if angles or bits else VERIFIED_NS)
+    _, family, bands = _cheapest(families, distance, misses, n, distances, costs)
     return BucketPlan(family, bands, most, angles)
 
 
@@ -329,9 +329,7 @@ def _cheapest_of_sets(plan: PointPlan, n: int, distances: Float64Array) -> Coste
         1 - plan.recall,
         n,
         distances,
-        False,
-        bit_ns=SLOT_NS,
-        most_slots=MAX_NUM_PERM,
+        _Costs(VERIFIED_NS, SLOT_NS, MAX_NUM_PERM),
     )
     return CostedPlan(cost, BucketPlan(family, bands, 0, False))
 
@@ -391,8 +389,8 @@ def _keys_of_band(keys: UInt64Array, band: int, rows: Int64Array) -> UInt64Array
 
 def _pieces(points: UInt64Array) -> Iterator[slice]:
     """Yield the rows of points in pieces; what was read of a file is released after each."""
-    for at in range(0, len(points), PIECE_POINTS):
-        yield slice(at, min(len(points), at + PIECE_POINTS))
+    for part in parts_of_rows(len(points), PIECE_POINTS):
+        yield part
         release(points)
 
 
@@ -423,15 +421,21 @@ def _sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
     )
 
 
+class _Costs(NamedTuple):
+    """Nanoseconds of a pair and of a hash value, and the most hash values of a point."""
+
+    pair_ns: float
+    slot_ns: float = BIT_NS
+    most_slots: int = MOST_BANDS * MOST_ROWS
+
+
 def _cheapest(
     families: Iterable[Family[Any]],
     distance: float,
     misses: float,
     n: int,
     sample: Float64Array,
-    screened: bool,
-    bit_ns: float = BIT_NS,
-    most_slots: int = MOST_BANDS * MOST_ROWS,
+    costs: _Costs,
 ) -> tuple[float, Family[Any], Bands]:
     """Return the least expected time in nanoseconds, and the family and the bands that have it."""
     best: tuple[float, Family[Any], Bands] | None = None
@@ -448,17 +452,15 @@ def _cheapest(
                 if band_probability >= 1 - 1e-12
                 else math.ceil(math.log(allowed) / math.log1p(-band_probability))
             )
-            if bands > MOST_BANDS or bands * rows > most_slots:
+            if bands > MOST_BANDS or bands * rows > costs.most_slots:
                 break
             sharing = (
                 float(np.mean(sample_probability**rows))
                 if len(sample_probability)
                 else 0.0
             )
-            pair_ns = SCREENED_NS if screened else VERIFIED_NS
-            cost = bands * (
-                n * (ENTRY_NS + rows * bit_ns) + n * n / 2 * sharing * pair_ns
-            )
+            entries_ns = n * (ENTRY_NS + rows * costs.slot_ns)
+            cost = bands * (entries_ns + n * n / 2 * sharing * costs.pair_ns)
             if best is None or cost < best[0]:
                 best = cost, family, Bands(bands, rows)
     if best is None:

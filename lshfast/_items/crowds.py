@@ -13,10 +13,16 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.threads import ordered_map
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    UInt64Array,
+)
 from lshfast._items.held_points import HeldItems
 
 # Trees of cells. Of the pairs with a cosine of .952 among 20,000 vectors just below the threshold
@@ -32,8 +38,6 @@ COUNTED_BANDS = 32
 
 # Values that are computed at once.
 PIECE_VALUES = 1 << 20
-
-Int32Array = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,10 @@ class Crowd:
         return np.asarray(self.cells[tree][rows].astype(np.uint64))
 
     def count_in_cells(
-        self, left: Int64Array, right: Int64Array, threads: int
+        self, other_rows: Int64Array, rows: Int64Array, threads: int
     ) -> Float64Array:
-        """Count for each row of `right` the rows of `left` in its cells; lists may overlap."""
-        return count_others(self.keys, self.trees, left, right, threads)
+        """Count for each row the other rows in its cells; the lists may overlap."""
+        return count_others(self.keys, self.trees, other_rows, rows, threads)
 
 
 KeysOf: TypeAlias = Callable[[int, Int64Array], UInt64Array]
@@ -142,13 +146,13 @@ def _cells(
         if not len(large):
             return cells.astype(np.int32)
         nodes = np.full(len(counts), -1, np.int64)
-        nodes[large] = np.arange(len(large), dtype=np.int64)
+        nodes[large] = int64_range(len(large))
         members = np.flatnonzero(nodes[cells] >= 0)
         members = members[np.argsort(nodes[cells[members]], kind="stable")]
         children = _children(
             points, rows, members, counts[large], undivided[large], rng
         )
-        node_of = np.repeat(np.arange(len(large), dtype=np.int64), counts[large])
+        node_of = np.repeat(int64_range(len(large)), counts[large])
         # Cells that are small enough keep their numbers; children have the numbers after them.
         cells[members] = len(counts) + PIVOTS * node_of + children
         cell_numbers, cells, sizes = np.unique(
@@ -184,12 +188,10 @@ def _children(
     children = np.argmin(values, axis=0).astype(np.int64)
     halved = np.repeat(undivided, counts)
     if halved.any():
-        node_of = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+        node_of = np.repeat(int64_range(len(counts)), counts)
         order = np.lexsort((values[0] - values[1], node_of))
         rank = np.empty(len(members), np.int64)
-        rank[order] = np.arange(len(members), dtype=np.int64) - np.repeat(
-            starts, counts
-        )
+        rank[order] = int64_range(len(members)) - np.repeat(starts, counts)
         second = 2 * rank >= np.repeat(counts, counts)
         children[halved] = second[halved]
     return np.asarray(children)
@@ -201,7 +203,6 @@ def _values(
     """Return the values of many pairs of rows."""
     pairs = right_rows.astype(np.uint64) << np.uint64(32) | left_rows.astype(np.uint64)
     parts = [
-        points.values(pairs[at : at + PIECE_VALUES])
-        for at in range(0, len(pairs), PIECE_VALUES)
+        points.values(pairs[part]) for part in parts_of_rows(len(pairs), PIECE_VALUES)
     ]
     return np.concatenate([np.empty(0), *parts])

@@ -20,6 +20,7 @@ from typing import IO, Protocol
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import pieces
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._items.rare_elements import RareElementsOf
@@ -116,8 +117,7 @@ class HeldSets:
             most = max(
                 1, self.touched_bytes // (2 * (FAULT_BYTES + 8 * self.row_words))
             )
-        for at in range(0, len(pairs), most):
-            part = slice(at, at + most)
+        for part in parts_of_rows(len(pairs), most):
             set_kernels.similarities(
                 self.offsets, self.elements, pairs[part], values[part]
             )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.arrow_columns import python_values, stored_lists
 from lshfast._common.checks import array_of
@@ -16,7 +15,14 @@ from lshfast._common.choices import ItemMeasure, PointKind
 from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.extras import optional
 from lshfast._common.image_hashes import ImageHash
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.rows import int64_range
+from lshfast._common.types import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    UInt64Array,
+)
 from lshfast._items.kind import decoded_lists, shortened
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
@@ -140,7 +146,7 @@ class PointReader:
         )
         return PointBatch(words, ~has_point), bad
 
-    def _squares_of(self, values: npt.NDArray[Any]) -> Float64Array:
+    def _squares_of(self, values: AnyArray) -> Float64Array:
         """Return the sums of squares of vectors in the type of the format; zeros for codes."""
         assert self.format is not None
         if self._kind == "code":
@@ -149,9 +155,7 @@ class PointReader:
             rounded = values.astype(self.format.dtype, copy=False)
             return np.asarray(np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64))
 
-    def _have_content(
-        self, values: npt.NDArray[Any], squares: Float64Array
-    ) -> BoolArray:
+    def _have_content(self, values: AnyArray, squares: Float64Array) -> BoolArray:
         """Return which points can be similar to others: those with content.
 
         By Tanimoto similarity, codes without ones have none; by angles, vectors of zeros and
@@ -164,7 +168,7 @@ class PointReader:
             return np.ones(len(values), np.bool_)
         return np.asarray(squares >= LEAST_SQUARES, np.bool_)
 
-    def _format_of(self, values: npt.NDArray[Any]) -> PointFormat:
+    def _format_of(self, values: AnyArray) -> PointFormat:
         if self._kind == "code":
             return PointFormat(
                 "hamming", 64 * values.shape[1], "float32", None, self.image_hash
@@ -172,13 +176,11 @@ class PointReader:
         dtype = "float64" if values.dtype.itemsize > 4 else "float32"
         return PointFormat(self._metric, values.shape[1], dtype, None)
 
-    def _words_of(self, values: npt.NDArray[Any]) -> UInt64Array:
+    def _words_of(self, values: AnyArray) -> UInt64Array:
         assert self.format is not None
         return values if self._kind == "code" else self.format.check(values)[1]
 
-    def _unsuitable(
-        self, values: npt.NDArray[Any], squares: Float64Array
-    ) -> dict[int, str]:
+    def _unsuitable(self, values: AnyArray, squares: Float64Array) -> dict[int, str]:
         """Return the reasons of points that the format cannot hold, by their places."""
         assert self.format is not None
         if self._kind == "code":
@@ -220,7 +222,7 @@ class PointReader:
 
 # The values of the rows that have an item, (k, dim) or (k, words); which rows these are, (n,); the
 # reasons of bad rows.
-Read = tuple[npt.NDArray[Any], BoolArray, dict[int, str]]
+Read = tuple[AnyArray, BoolArray, dict[int, str]]
 
 
 # ---- vectors ----
@@ -257,7 +259,7 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
     if types.is_fixed_size_list(column.type):
         width = column.type.list_size
         flat = column.values.slice(column.offset * width, len(column) * width)
-        offsets = width * np.arange(len(column) + 1, dtype=np.int64)
+        offsets = width * int64_range(len(column) + 1)
     else:
         offsets = np.asarray(column.offsets.to_numpy(zero_copy_only=False), np.int64)
         flat = column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
@@ -279,7 +281,7 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
 
 
 def _ragged(
-    numbers: npt.NDArray[Any],
+    numbers: AnyArray,
     offsets: Int64Array,
     has_vector: BoolArray,
     dim: int | None,
@@ -304,18 +306,18 @@ def _ragged(
     if not reasons:
         return numbers.reshape(len(widths), dim or 1), has_vector, bad
     rows = np.flatnonzero(has_vector)
-    places = np.delete(np.arange(len(widths), dtype=np.int64), list(reasons))
+    places = np.delete(int64_range(len(widths)), list(reasons))
     bad |= {int(rows[place]): reason for place, reason in reasons.items()}
     has_vector = has_vector.copy()
     has_vector[list(bad)] = False
     return (
-        numbers[offsets[places][:, np.newaxis] + np.arange(dim, dtype=np.int64)],
+        numbers[offsets[places][:, np.newaxis] + int64_range(dim)],
         has_vector,
         bad,
     )
 
 
-def _most_coordinates(values: npt.NDArray[Any]) -> int:
+def _most_coordinates(values: AnyArray) -> int:
     """Return the most coordinates of a vector, of which one word is for its length."""
     return (MOST_WORDS - 1) * 8 // values.itemsize
 
@@ -339,7 +341,7 @@ def _other_width(width: int, dim: int, most: int, like: str) -> str:
 
 def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read:
     """Return vectors from Python values: lists or arrays of numbers, their JSON texts, or None."""
-    rows = list[npt.NDArray[Any]]()
+    rows = list[AnyArray]()
     has_vector = list[bool]()
     bad = dict[int, str]()
     for row, item in enumerate(decoded_lists(items)):
@@ -367,7 +369,7 @@ def _vectors_of_values(items: Iterable[Any], dim: int | None, like: str) -> Read
     return values, is_valid, bad | width_faults
 
 
-def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _floats(array: AnyArray) -> AnyArray:
     """Return numbers as float32 or float64."""
     if array.dtype in (np.float32, np.float64):
         return array
@@ -408,9 +410,7 @@ def _codes(column: Any, form: _CodeForm) -> Read:
     return _codes_of_array(column, has_code, form)
 
 
-def _codes_of_array(
-    column: npt.NDArray[Any], has_code: BoolArray, form: _CodeForm
-) -> Read:
+def _codes_of_array(column: AnyArray, has_code: BoolArray, form: _CodeForm) -> Read:
     """Return the codes of an array of words, or of bytes of one length."""
     if column.ndim == 2 and column.dtype in (np.int8, np.uint8):
         length = bytes, column.shape[1]
@@ -441,7 +441,7 @@ def _codes_of_array(
     return words, has_code, {}
 
 
-def _codes_of_arrow(column: Any) -> npt.NDArray[Any] | None:
+def _codes_of_arrow(column: Any) -> AnyArray | None:
     """Return a column of words, or of bytes of one length, without nulls, as an array, or None."""
     types = optional("pyarrow").types
     n = len(column)

@@ -7,8 +7,17 @@ of numpy, Arrow columns of any library, Python values, or columns of files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from typing import Any
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Sized,
+)
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +25,8 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.choices import Kind
 from lshfast._common.extras import optional
+from lshfast._common.types import AnyArray, Int64Array
+from lshfast._common.visible import cut_off
 from lshfast.kernels.arrow import checked_source, is_arrow
 from lshfast.kernels.text import Texts
 from lshfast.sketch.weighted import WeightedSets
@@ -213,7 +224,7 @@ def _is_python_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def _row_array(value: Any) -> npt.NDArray[Any] | None:
+def _row_array(value: Any) -> AnyArray | None:
     """Return a row that is an array or a buffer as an array of numpy; None for other values."""
     if isinstance(value, np.ndarray):
         return value
@@ -301,7 +312,7 @@ def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
     return "", []
 
 
-def _kinds_of_array(array: npt.NDArray[Any]) -> list[Kind]:
+def _kinds_of_array(array: AnyArray) -> list[Kind]:
     """Return the possible kinds of the rows of an array; none if they are not rows of numbers."""
     if array.ndim < 2:
         return []
@@ -373,4 +384,39 @@ def shortened(value: Any) -> str:
         shown = repr(value)
     except (ValueError, RecursionError):  # too many digits, or lists nested too deeply
         return f"a {type(value).__name__} that is too large to be shown"
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return cut_off(shown)
+
+
+def flat_rows(
+    values: Iterable[Any],
+    kind: type | None,
+    empty: Collection[Any],
+    fault_of: Callable[[Any, type | None], str],
+) -> FlatRows:
+    """Return sets that are Python values or texts of JSON; None and bad rows become `empty`.
+
+    `fault_of` returns why a value is no set with elements of a kind, or "".
+    """
+    rows = list[Any]()
+    bad = dict[int, str]()
+    for row, item in enumerate(decoded_lists(values)):
+        parts = empty if item is None else item
+        reason = fault_of(parts, kind)
+        if reason:
+            bad[row] = reason
+            parts = empty
+        elif parts:
+            kind = int if isinstance(next(iter(parts)), (int, np.integer)) else str
+        rows.append(parts)
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return FlatRows(rows, offsets, list(chain.from_iterable(rows)), kind, bad)
+
+
+class FlatRows(NamedTuple):
+    """Sets, their offsets in all elements, these, their type, and the reasons of bad sets."""
+
+    rows: list[Any]
+    offsets: Int64Array
+    elements: list[Any]
+    kind: type | None
+    bad: dict[int, str]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels.text import Texts
 
@@ -46,7 +47,7 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
         ends = WORD_BYTES * offsets
     headers = Texts.of_buffer(header.view(np.uint8), WORD_BYTES * starts)
     values = Texts.of_buffer(data, np.append(ends[:-1][full], ends[-1]))
-    turns = np.arange(2 * len(full), dtype=np.int64).reshape(2, -1).T.reshape(-1)
+    turns = int64_range(2 * len(full)).reshape(2, -1).T.reshape(-1)
     packed = np.frombuffer(
         Texts.concatenate([headers, values]).take(turns).packed(), np.uint8
     )

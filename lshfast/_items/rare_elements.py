@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.tokens import places_of_rows
@@ -63,9 +64,7 @@ class RareElements:
     @property
     def owners(self) -> Int64Array:
         """The set of each element."""
-        return np.repeat(
-            np.arange(len(self.offsets) - 1, dtype=np.int64), np.diff(self.offsets)
-        )
+        return np.repeat(int64_range(len(self.offsets) - 1), np.diff(self.offsets))
 
     def take(self, rows: Int64Array) -> RareElements:
         """Return the rare elements of some of the sets."""
@@ -106,8 +105,8 @@ class RareElementsOf:
     @cached_property
     def _counts(self) -> Int64Array:
         counts = np.zeros(1 << COUNTED_BITS, np.int64)
-        for start in range(0, len(self._elements), PIECE_ELEMENTS):
-            hashes = self._elements[start : start + PIECE_ELEMENTS, 0]
+        for part in parts_of_rows(len(self._elements), PIECE_ELEMENTS):
+            hashes = self._elements[part, 0]
             counts += np.bincount(_counted(hashes), minlength=len(counts))
             self._release(self._elements)
         return counts
@@ -124,7 +123,7 @@ class RareElementsOf:
 
     @cached_property
     def _of_all(self) -> RareElements:
-        return self._found(np.arange(len(self._offsets) - 1, dtype=np.int64))
+        return self._found(int64_range(len(self._offsets) - 1))
 
     def _found(self, rows: Int64Array) -> RareElements:
         lengths = self._offsets[rows + 1] - self._offsets[rows]
@@ -142,7 +141,7 @@ class RareElementsOf:
         offsets, places = places_of_rows(self._offsets, rows)
         elements = self._elements[places]
         self._release(self._elements)
-        owners = np.repeat(np.arange(len(rows), dtype=np.int64), np.diff(offsets))
+        owners = np.repeat(int64_range(len(rows)), np.diff(offsets))
         hashes = elements[:, 0]
         order = np.lexsort((hashes, self._counts[_counted(hashes)], owners))
         hashes = hashes[order]

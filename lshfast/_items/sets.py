@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import chain
+from collections.abc import Collection
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast._items.kind import decoded_lists, shortened
+from lshfast._common.visible import is_writable
+from lshfast._items.kind import flat_rows, shortened
 from lshfast._items.packed_sets import pack
 from lshfast.kernels.text import Texts, arrow_column
 from lshfast.tokens import places_of_rows
@@ -57,27 +57,20 @@ def read_sets(column: Any, kind: type | None = None) -> Read:
         if arrow_sets is not None:
             return arrow_sets
         values, undecodable = python_values(column)
-    rows = list[Sequence[Any]]()
-    bad = dict[int, str]()
-    for row, item in enumerate(decoded_lists(values)):
-        parts = () if item is None else item
-        reason = _fault_of_set(parts, kind)
-        if reason:
-            bad[row] = f"{reason}: {shortened(item)}"
-            parts = ()
-        elif parts:
-            kind = type(parts[0])
-        rows.append(parts)
+    _, offsets, elements, kind, bad = flat_rows(values, kind, (), _fault_of_set)
     bad |= undecodable
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    flat = list(chain.from_iterable(rows))
     if kind is int:
-        return (offsets, np.array([part % 2**64 for part in flat], np.uint64)), bad
-    return (offsets, Texts(flat)), bad
+        return (offsets, np.array([part % 2**64 for part in elements], np.uint64)), bad
+    return (offsets, Texts(elements)), bad
 
 
 def _fault_of_set(parts: Any, kind: type | None) -> str:
     """Return why a value is not a set with elements of a kind, or ""."""
+    reason = _reason(parts, kind)
+    return f"{reason}: {shortened(parts)}" if reason else ""
+
+
+def _reason(parts: Any, kind: type | None) -> str:
     if not isinstance(parts, (list, tuple)):
         return f"not a list of {named(kind)}, as sets are"
     if not parts:
@@ -154,12 +147,3 @@ def named(kind: type | None) -> str:
         if kind is str
         else "integers"
     )
-
-
-def is_writable(part: str) -> bool:
-    """Return whether a string can be written as UTF-8: it has no lone surrogate."""
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import pieces
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int32Array, Int64Array, UInt64Array
 from lshfast._items.rare_elements import MIXER, RareElements, RareElementsOf
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
-Int32Array = npt.NDArray[np.int32]
 SortedRows: TypeAlias = tuple[
     UInt64Array, Int32Array
 ]  # keys of buckets, ascending, and their rows
@@ -62,24 +61,24 @@ class _Lookup:
     high: Int64Array
 
     @classmethod
-    def of(cls, left: _Side, right: _Side, left_is_lighter: bool) -> _Lookup:
+    def of(cls, left_side: _Side, right_side: _Side, left_is_lighter: bool) -> _Lookup:
         of_left = (
-            np.flatnonzero(left.rare.as_lighter)
+            np.flatnonzero(left_side.rare.as_lighter)
             if left_is_lighter
-            else np.arange(len(left.mixed), dtype=np.int64)
+            else int64_range(len(left_side.mixed))
         )
         entries = (
-            np.arange(len(right.mixed), dtype=np.int64)
+            int64_range(len(right_side.mixed))
             if left_is_lighter
-            else np.flatnonzero(right.rare.as_lighter)
+            else np.flatnonzero(right_side.rare.as_lighter)
         )
-        of_left = of_left[np.argsort(left.mixed[of_left], kind="stable")]
-        mixed = left.mixed[of_left]
-        searched = right.mixed[entries]
+        of_left = of_left[np.argsort(left_side.mixed[of_left], kind="stable")]
+        mixed = left_side.mixed[of_left]
+        searched = right_side.mixed[entries]
         low, high = (
             np.searchsorted(mixed, searched, side=side) for side in ("left", "right")
         )
-        return cls(left.rare.owners[of_left], entries, low, high)
+        return cls(left_side.rare.owners[of_left], entries, low, high)
 
 
 class SplitBuckets:
@@ -101,20 +100,24 @@ class SplitBuckets:
 
     def __init__(
         self,
-        left: SortedRows,
-        right: SortedRows,
+        left_rows: SortedRows,
+        right_rows: SortedRows,
         rare: RareElementsOf,
         order: Int64Array,
     ) -> None:
-        self._right = _Side.of(*right, rare.of(order[right[1]]))
+        self._right = _Side.of(*right_rows, rare.of(order[right_rows[1]]))
         self._left = (
-            self._right if left is right else _Side.of(*left, rare.of(order[left[1]]))
+            self._right
+            if left_rows is right_rows
+            else _Side.of(*left_rows, rare.of(order[left_rows[1]]))
         )
-        buckets = np.unique(np.concatenate([left[0], right[0]]))
+        buckets = np.unique(np.concatenate([left_rows[0], right_rows[0]]))
         self._lookups = [
             _Lookup.of(self._left, self._right, lighter) for lighter in (True, False)
         ]
-        numbers = [np.searchsorted(buckets, keys) for keys, _ in (left, right)]
+        numbers = [
+            np.searchsorted(buckets, keys) for keys, _ in (left_rows, right_rows)
+        ]
         after = np.zeros(len(buckets))
         for lookup in self._lookups:
             of_entries = numbers[1][self._right.rare.owners[lookup.entries]]
@@ -169,26 +172,30 @@ class SplitBuckets:
             lookup.low[split_entries] - (np.cumsum(counts, dtype=np.int64) - counts),
             counts,
         )
-        left_places = lookup.left_places[first + np.arange(len(first), dtype=np.int64)]
+        left_places = lookup.left_places[first + int64_range(len(first))]
         right_places = np.repeat(of_entries[split_entries], counts)
         return right_places.astype(np.uint64) << _HALF | left_places.astype(np.uint64)
 
 
 def crowded_buckets(
-    left: SortedRows, right: SortedRows, rare: RareElementsOf, order: Int64Array
+    left_rows: SortedRows,
+    right_rows: SortedRows,
+    rare: RareElementsOf,
+    order: Int64Array,
 ) -> UInt64Array:
     """Return the sorted keys of large buckets of the left side, if by a sample a split helps."""
-    keys = left[0]
+    keys = left_rows[0]
     repeated = keys[CROWD_ROWS:][
         keys[CROWD_ROWS:] == keys[: max(0, len(keys) - CROWD_ROWS)]
     ]
     if not len(repeated):
         return np.asarray(repeated)
     crowded = np.unique(repeated)
-    crowded = crowded[are_in(crowded, right[0]) & (crowded != NO_KEY)]
+    crowded = crowded[are_in(crowded, right_rows[0]) & (crowded != NO_KEY)]
     # Every second row is in the sample of one side, so that no row is compared with itself.
     samples = [
-        _sample_of(side, crowded, first) for side, first in ((left, 0), (right, 1))
+        _sample_of(side, crowded, first)
+        for side, first in ((left_rows, 0), (right_rows, 1))
     ]
     return SplitBuckets(samples[0], samples[1], rare, order).split
 

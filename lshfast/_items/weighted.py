@@ -17,12 +17,14 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast._common.checks import MOST_WEIGHT, weight_fault
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.visible import is_writable
 from lshfast._items.held_points import HeldSets
 from lshfast._items.items import PointBatch
-from lshfast._items.kind import decoded_lists, kind_of_arrow, shortened
-from lshfast._items.sets import SET_BYTES, is_writable, named, without_rows
+from lshfast._items.kind import flat_rows, kind_of_arrow, shortened
+from lshfast._items.sets import SET_BYTES, named, without_rows
 from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
 
@@ -88,18 +90,13 @@ class WeightedReader:
         """
         public = _hashes(elements, self._seed)
         secret = _hashes(elements, self._key)
-        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        rows = np.repeat(int64_range(len(offsets) - 1), np.diff(offsets))
         order = np.lexsort((weights, secret, public, rows))
         rows = rows[order]
         public = public[order]
         secret = secret[order]
         weights = weights[order]
-        new = np.ones(len(rows), np.bool_)
-        new[1:] = (
-            (rows[1:] != rows[:-1])
-            | (public[1:] != public[:-1])
-            | (secret[1:] != secret[:-1])
-        )
+        new = run_begins(rows, public, secret)
         if not new.all():
             sums = np.zeros(int(new.sum()))
             np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
@@ -161,31 +158,15 @@ def _of_values(column: Any, kind: type | None) -> Read:
     values, undecodable = (
         python_values(column) if hasattr(column, "buffers") else (column, {})
     )
-    rows = list[Mapping[Any, Any]]()
-    bad = dict[int, str]()
-    for row, item in enumerate(decoded_lists(values)):
-        parts = {} if item is None else item
-        reason = _fault_of_row(parts, kind)
-        if reason:
-            bad[row] = reason
-            parts = {}
-        elif parts:
-            kind = int if isinstance(next(iter(parts)), (int, np.integer)) else str
-        rows.append(parts)
+    rows, offsets, elements, kind, bad = flat_rows(values, kind, {}, _fault_of_row)
     bad |= undecodable
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    flat = list(chain.from_iterable(rows))
     weights = np.fromiter(
-        chain.from_iterable(row.values() for row in rows), np.float64, len(flat)
+        chain.from_iterable(row.values() for row in rows), np.float64, len(elements)
     )
     if kind is int:
-        return (
-            offsets,
-            np.array([int(part) % 2**64 for part in flat], np.uint64),
-            weights,
-            bad,
-        )
-    return offsets, Texts(flat), weights, bad
+        numbers = np.array([int(part) % 2**64 for part in elements], np.uint64)
+        return offsets, numbers, weights, bad
+    return offsets, Texts(elements), weights, bad
 
 
 def _fault_of_row(parts: Any, kind: type | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Float64Array
 from lshfast.families.family import Family, check_pairs
 from lshfast.families.points import Points, dense_points, scaled
@@ -67,8 +68,7 @@ def angles(a: Any, b: Any, dim: int) -> Float64Array:
     second = dense_points(b, dim, "b")
     out = np.empty(check_pairs(len(first), len(second)))
     step = max(1, ANGLE_COORDINATES // dim)
-    for start in range(0, len(out), step):
-        rows = slice(start, min(len(out), start + step))
+    for rows in parts_of_rows(len(out), step):
         x = _directions(first, rows)
         y = _directions(second, rows)
         difference_norms = np.sqrt(((x - y) ** 2).sum(axis=1))

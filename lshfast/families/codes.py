@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast._common.checks import check_int
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.families.family import NO_VALUE, Family, Items, check_bands, joined
 from lshfast.kernels import sampling as kernels
@@ -141,9 +142,9 @@ def buckets_of_bits(words: UInt64Array, bands: int, rows: int) -> UInt64Array:
     if rows >= 64:
         step = max(1, UNPACKED_BITS // (bands * rows))
         buckets = np.empty((len(words), bands), np.uint64)
-        for start in range(0, len(words), step):
-            block = unpacked_bits(words[start : start + step], bands * rows)
-            buckets[start : start + step] = joined(block, rows, 1)
+        for part in parts_of_rows(len(words), step):
+            block = unpacked_bits(words[part], bands * rows)
+            buckets[part] = joined(block, rows, 1)
         return buckets
     buckets = np.empty((len(words), bands), np.uint64)
     kernels.buckets(np.ascontiguousarray(words), rows, buckets)

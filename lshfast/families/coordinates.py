@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
@@ -168,8 +169,7 @@ class CoordinateCells(Family[Any]):
         second = dense_points(b, self.dim, "b")
         distances = np.empty(check_pairs(len(first), len(second)))
         step = max(1, PIECE_VALUES // self.dim)
-        for start in range(0, len(distances), step):
-            rows = slice(start, start + step)
+        for rows in parts_of_rows(len(distances), step):
             x = _dense_rows(first, rows, len(distances))
             y = _dense_rows(second, rows, len(distances))
             distances[rows] = np.abs(x.astype(np.float64) - y).sum(axis=1)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_bool, check_int, numbers_of
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Float32Array, Float64Array, UInt64Array
 from lshfast.families.angles import AngleFamily
-from lshfast.families.family import check_bands
 from lshfast.families.points import dense_points
 from lshfast.families.polytope_curve import collision_curve
-from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing
+from lshfast.families.probing import (
+    ProbeCurves,
+    Probing,
+    check_probes,
+    probability_of_probes,
+)
 from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
 from lshfast.kernels.rotations import shape
@@ -200,14 +205,11 @@ class CrossPolytope(AngleFamily, Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        bands, rows_per_band = check_bands(bands, rows_per_band)
+        bands, rows_per_band, probes = check_probes(bands, rows_per_band, probes)
         outputs = self._outputs()
         points = dense_points(items, self.dim, finite=False)
         count = bands * rows_per_band * outputs
-        out = np.empty(
-            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
-        )
+        out = np.empty((len(points), bands, probes), np.uint64)
 
         def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
             kernels.polytopes(coordinates, outputs, rows_per_band, buckets)
@@ -237,16 +239,8 @@ class CrossPolytope(AngleFamily, Probing[Any]):
             0.003.
         """
         p = self.collision_probability(distance)
-        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        probes = check_int("probes", probes, 1, MAX_PROBES)
-        if probes == 1:
-            return np.asarray(p**rows_per_band)
-        bits = rows_per_band * self.value_bits
-        if bits <= 20 and probes >= 1 << bits:
-            return np.ones_like(p)
-        simulated_probes = 1 << (probes - 1).bit_length()
-        curves = _probe_curves(self._outputs(), rows_per_band, simulated_probes)
-        return curves.probability(p, probes)
+        curves = partial(_probe_curves, self._outputs())
+        return probability_of_probes(p, rows_per_band, probes, self.value_bits, curves)
 
     def _outputs(self) -> int:
         assert self.outputs is not None  # set by __post_init__
@@ -279,8 +273,7 @@ def _simulated_functions(
     other_costs = np.empty((len(angles), functions))
     random = np.random.default_rng(outputs)
     step = max(1, 2**17 // outputs)
-    for start in range(0, functions, step):
-        part = slice(start, min(start + step, functions))
+    for part in parts_of_rows(functions, step):
         query, independent = random.standard_normal(
             (2, part.stop - part.start, outputs)
         )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
@@ -166,7 +167,7 @@ class GridSquares(Family[TokenSets]):
         def work(rows: slice) -> None:
             offsets = items.offsets[rows.start : rows.stop + 1]
             present = np.zeros((rows.stop - rows.start, len(used_squares) + 1), bool)
-            item = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
+            item = np.repeat(int64_range(len(present)), np.diff(offsets))
             squares = items.tokens[offsets[0] : offsets[-1]].astype(np.int64)
             present[item, column_of[squares]] = True
             has_all = present[:, columns[:, 0]]

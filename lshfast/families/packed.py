@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import array_of
 from lshfast._common.decimal_codes import DecimalDigits, warn_of_decimal_codes
-from lshfast._common.types import BoolArray, UInt8Array, UInt64Array
+from lshfast._common.types import AnyArray, BoolArray, UInt8Array, UInt64Array
 from lshfast.kernels.hamming import MAX_WORDS
 
 Bytes: TypeAlias = UInt8Array
@@ -86,7 +85,7 @@ def codes_of(
 
 def _array_or_numbers(
     codes: Any, bits: int | None, name: str
-) -> npt.NDArray[Any] | Sequence[Any]:
+) -> AnyArray | Sequence[Any]:
     """Return codes as an array, or as a sequence of strings, bytes or ints."""
     items: Any = codes
     if isinstance(codes, np.integer):
@@ -123,9 +122,7 @@ def _is_number(item: Any) -> bool:
     )
 
 
-def _words_of_array(
-    array: npt.NDArray[Any], bits: int | None, name: str
-) -> UInt64Array:
+def _words_of_array(array: AnyArray, bits: int | None, name: str) -> UInt64Array:
     if array.dtype == bool:
         return _words_of_booleans(array, bits, name)
     if array.dtype.kind == "S" and array.ndim == 1:
@@ -138,9 +135,7 @@ def _words_of_array(
     return _words_of_integers(array, bits, name)
 
 
-def _words_of_integers(
-    array: npt.NDArray[Any], bits: int | None, name: str
-) -> UInt64Array:
+def _words_of_integers(array: AnyArray, bits: int | None, name: str) -> UInt64Array:
     """Return integers as words: rows of words, or one word for each code."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be {FORMS}, not {array.dtype}")

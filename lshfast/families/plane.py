@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, Matrix, UInt64Array
 from lshfast.families.draws import draw, following
@@ -86,7 +87,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         """Return unit vectors, (count, 2), and the starts of buckets in widths, (count,)."""
         words = draw(self.seed, PLANE, check_int("count", count, 1))
         directions = np.zeros((count, 2))
-        undrawn = np.arange(count, dtype=np.int64)
+        undrawn = int64_range(count)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
             x, y = (
                 _centred(following(words[undrawn], 2 * attempt + side))

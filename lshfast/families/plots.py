@@ -166,7 +166,7 @@ def plot_curve(
 
 
 def _draw_curves(
-    ax: Axes, shape: _Shape, others: Mapping[str, Bands], values: Float64Array
+    ax: Axes, shape: _Shape, other_bands: Mapping[str, Bands], values: Float64Array
 ) -> None:
     """Draw the curve, the one of a single function if it differs, and the ones of other bands."""
     probabilities = shape.probability(values)
@@ -182,7 +182,7 @@ def _draw_curves(
             linestyle=(0, (6, 2)),
             label="one function",
         )
-    for number, (name, bands) in enumerate(others.items()):
+    for number, (name, bands) in enumerate(other_bands.items()):
         other_shape = _Shape.of(bands, shape.over)
         ax.plot(
             values,

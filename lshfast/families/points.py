@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import array_of
-from lshfast._common.types import Float64Array, Int64Array, Matrix
+from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.types import AnyArray, Float64Array, Int64Array, Matrix
 
 DensePoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64]
 
@@ -34,7 +34,7 @@ class SparsePoints:
 
     offsets: Int64Array
     columns: Int64Array
-    values: npt.NDArray[Any]
+    values: AnyArray
     dim: int
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class SparsePoints:
         """Return the rows as an array, (n, dim); raise ValueError if a sum of values overflows."""
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
-        rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+        rows = np.repeat(int64_range(len(self)), np.diff(self.offsets))
         with np.errstate(over="ignore"):
             np.add.at(dense, (rows, self.columns[first:last]), self.values[first:last])
         refuse_infinite(dense, "vectors")
@@ -142,8 +142,7 @@ def dense_blocks(
 ) -> Iterator[tuple[slice, DensePoints]]:
     """Yield slices of rows and these rows as arrays of up to `most` coordinates or one row."""
     step = max(1, most // max(1, points.shape[1]))
-    for start in range(0, len(points), step):
-        rows = slice(start, min(len(points), start + step))
+    for rows in parts_of_rows(len(points), step):
         block = points[rows]
         yield rows, block.dense() if isinstance(block, SparsePoints) else block
 
@@ -154,7 +153,7 @@ def _not_finite(name: str, row: int, column: int, value: Any) -> ValueError:
     )
 
 
-def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _as_floats(array: AnyArray, name: str) -> AnyArray:
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
@@ -178,14 +177,14 @@ def _dense(items: Any, dim: int, name: str) -> DensePoints:
     return np.ascontiguousarray(array.reshape(-1, dim))
 
 
-def _is_one_point(values: npt.NDArray[Any]) -> bool:
+def _is_one_point(values: AnyArray) -> bool:
     """Return whether objects are coordinates of a point: whether the first is no sequence."""
     if len(values) == 0 or values[0] is None:
         return False
     return bool(np.isscalar(values[0])) or not hasattr(values[0], "__len__")
 
 
-def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
+def _stacked(rows: AnyArray, dim: int, name: str) -> AnyArray:
     """Return the rows of a column of lists, as pandas and pyarrow have them, as one array."""
     arrays = [array_of(item, f"row {row} of {name}") for row, item in enumerate(rows)]
     for row, (item, array) in enumerate(zip(rows, arrays, strict=True)):
@@ -234,7 +233,7 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
 def _csr_fault(
     offsets: Int64Array,
     columns: Int64Array,
-    values: npt.NDArray[Any],
+    values: AnyArray,
     shape: tuple[int, int],
 ) -> str | None:
     """Return the fault of arrays that are no CSR matrix of this shape, or None."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array
 
 # Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of
@@ -44,10 +45,10 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
 @lru_cache(maxsize=64)
 def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
-    nodes = np.pi * (np.arange(ANGLE_NODES, dtype=np.int64) + 0.5) / ANGLE_NODES
+    nodes = np.pi * (int64_range(ANGLE_NODES) + 0.5) / ANGLE_NODES
     angles = (np.cos(nodes) + 1) * np.pi / 2
     curve = [collision_integral(outputs, angle) for angle in angles.tolist()]
-    cosines = np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes)
+    cosines = np.cos(int64_range(ANGLE_NODES)[:, None] * nodes)
     coefficients = 2 / ANGLE_NODES * cosines @ np.array(curve, np.float64)
     coefficients[0] /= 2
     return np.asarray(coefficients)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.checks import check_int
 from lshfast._common.types import Float64Array, UInt64Array
-from lshfast.families.family import Family, Items
+from lshfast.families.family import Family, Items, check_bands
 from lshfast.kernels import probes as kernels
 
 MAX_PROBES = 2**20
@@ -21,6 +23,34 @@ SIMULATED_BANDS = 2**15
 # choices of bands.
 SIMULATED_COSTS = 2**21
 SIMULATED_CHOICES = 2**20
+
+
+def check_probes(bands: int, rows_per_band: int, probes: int) -> tuple[int, int, int]:
+    """Return the checked numbers of bands, of rows of a band, and of buckets that are probed."""
+    rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
+    bands, rows_per_band = check_bands(bands, rows_per_band)
+    return bands, rows_per_band, check_int("probes", probes, 1, MAX_PROBES)
+
+
+def probability_of_probes(
+    p: Float64Array,
+    rows_per_band: int,
+    probes: int,
+    bits: int,
+    curves: Callable[[int, int], ProbeCurves],
+) -> Float64Array:
+    """Return `probe_probability`, from the probability of one function whose values have `bits`.
+
+    `curves` simulates a number of rows and of probes.
+    """
+    _, rows_per_band, probes = check_probes(1, rows_per_band, probes)
+    if probes == 1:
+        return np.asarray(p**rows_per_band)
+    bits_of_band = rows_per_band * bits
+    if bits_of_band <= 20 and probes >= 1 << bits_of_band:
+        return np.ones_like(p)
+    simulated_probes = 1 << (probes - 1).bit_length()
+    return curves(rows_per_band, simulated_probes).probability(p, probes)
 
 
 class Probing(Family[Items]):

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.threads import for_each_piece
-from lshfast._common.types import BoolArray, Float32Array, Int64Array, UInt64Array
+from lshfast._common.types import (
+    AnyArray,
+    BoolArray,
+    Float32Array,
+    Int64Array,
+    UInt64Array,
+)
 from lshfast.families.family import NO_VALUE
 from lshfast.families.points import (
     Points,
@@ -31,7 +35,7 @@ PIECE_COORDINATES = 2**22
 # again.
 KEPT_COORDINATES = 2**20
 
-Source = tuple[npt.NDArray[Any], Int64Array | None, Int64Array | None]
+Source = tuple[AnyArray, Int64Array | None, Int64Array | None]
 
 
 def padded_size(dim: int) -> int:

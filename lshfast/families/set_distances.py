@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.threads import pieces
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.family import check_pairs
@@ -42,13 +43,13 @@ def jaccard(a: Any, b: Any) -> Float64Array:
     n = check_pairs(len(a), len(b))
     a = a.distinct()
     b = b.distinct()
-    pairs = np.arange(n, dtype=np.int64)
-    left = pairs % max(len(a), 1)
-    right = pairs % max(len(b), 1) + len(a)
+    pairs = int64_range(n)
+    left_rows = pairs % max(len(a), 1)
+    right_rows = pairs % max(len(b), 1) + len(a)
     offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
     tokens = np.concatenate([a.tokens, b.tokens])
-    similarity = kernels.similarities(offsets, tokens, left, right, 0.0)
-    empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
+    similarity = kernels.similarities(offsets, tokens, left_rows, right_rows, 0.0)
+    empty = (a.counts[left_rows] == 0) | (b.counts[right_rows - len(a)] == 0)
     return np.asarray(np.where(empty, 0.0, similarity))
 
 
@@ -85,10 +86,10 @@ def weighted_distances(a: Any, b: Any) -> Float64Array:
                 f"{type(sets).__name__}"
             )
     distances = np.ones(check_pairs(len(a), len(b)))
-    for pairs, rows, left, right in _aligned(a, b):
+    for pairs, rows, left_weights, right_weights in _aligned(a, b):
         n = pairs.stop - pairs.start
-        least_sums = np.bincount(rows, np.minimum(left, right), n)
-        greatest_sums = np.bincount(rows, np.maximum(left, right), n)
+        least_sums = np.bincount(rows, np.minimum(left_weights, right_weights), n)
+        greatest_sums = np.bincount(rows, np.maximum(left_weights, right_weights), n)
         present = greatest_sums > 0
         distances[pairs][present] = 1 - least_sums[present] / greatest_sums[present]
     return distances
@@ -116,19 +117,21 @@ def angles_of_counts(a: Any, b: Any) -> Float64Array:
     """
     _check_exact(a, b)
     angles = np.full(check_pairs(len(a), len(b)), np.pi / 2, np.float64)
-    for pairs, rows, left, right in _aligned(
+    for pairs, rows, left_weights, right_weights in _aligned(
         WeightedSets.counted(a), WeightedSets.counted(b)
     ):
         n = pairs.stop - pairs.start
-        left_norms = np.sqrt(np.bincount(rows, left * left, n))
-        right_norms = np.sqrt(np.bincount(rows, right * right, n))
+        left_norms = np.sqrt(np.bincount(rows, left_weights * left_weights, n))
+        right_norms = np.sqrt(np.bincount(rows, right_weights * right_weights, n))
         present = (left_norms > 0) & (right_norms > 0)
         in_angle = present[rows]
         rows = rows[in_angle]
-        left = left[in_angle] / left_norms[rows]
-        right = right[in_angle] / right_norms[rows]
-        difference_norms = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
-        sum_norms = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
+        left_weights = left_weights[in_angle] / left_norms[rows]
+        right_weights = right_weights[in_angle] / right_norms[rows]
+        difference_norms = np.sqrt(
+            np.bincount(rows, (left_weights - right_weights) ** 2, n)
+        )
+        sum_norms = np.sqrt(np.bincount(rows, (left_weights + right_weights) ** 2, n))
         angles[pairs][present] = 2 * np.arctan2(difference_norms, sum_norms)[present]
     return np.asarray(np.minimum(angles, np.pi / 2))
 
@@ -163,8 +166,7 @@ def _aligned(
         tokens = tokens[order]
         weights = weights[order]
         sides = sides[order]
-        first = np.ones(len(rows), bool)
-        first[1:] = (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])
+        first = run_begins(rows, tokens)
         places = np.cumsum(first, dtype=np.int64) - 1
         both = np.zeros((2, int(first.sum())))
         both[sides, places] = weights
@@ -180,10 +182,10 @@ def _rows(
         first, last = sets.offsets.tolist()
         tokens = np.tile(sets.tokens[first:last], n)
         weights = np.tile(sets.weights[first:last], n)
-        rows = np.repeat(np.arange(n, dtype=np.int64), last - first)
+        rows = np.repeat(int64_range(n), last - first)
     else:
         offsets = sets.offsets[pairs.start : pairs.stop + 1]
         tokens = sets.tokens[offsets[0] : offsets[-1]]
         weights = sets.weights[offsets[0] : offsets[-1]]
-        rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(offsets))
+        rows = np.repeat(int64_range(n), np.diff(offsets))
     return rows, tokens, weights, np.full(len(rows), side, np.int64)

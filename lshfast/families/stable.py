@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.threads import for_each_piece, thread_count
-from lshfast._common.types import Float32Array, Float64Array, UInt64Array
+from lshfast._common.types import AnyArray, Float32Array, Float64Array, UInt64Array
 from lshfast.banding import Bands
 from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import (
@@ -479,13 +480,12 @@ class StableLines(Probing[Any]):
 def _sorted_columns(points: SparsePoints) -> SparsePoints:
     """Return the points with rising columns, and the sums of the values of equal columns."""
     used_places = slice(*points.offsets[[0, -1]].tolist())
-    rows = np.repeat(np.arange(len(points), dtype=np.int64), np.diff(points.offsets))
+    rows = np.repeat(int64_range(len(points)), np.diff(points.offsets))
     columns = points.columns[used_places]
     order = np.lexsort((columns, rows))
     rows = rows[order]
     columns = columns[order]
-    differs = (np.diff(rows) != 0) | (np.diff(columns) != 0)
-    first = np.flatnonzero(np.concatenate([[True], differs]))
+    first, _ = runs_of(rows, columns)
     with np.errstate(over="ignore"):
         values = np.add.reduceat(points.values[used_places][order], first)
     counts = np.bincount(rows[first], minlength=len(points))
@@ -498,9 +498,7 @@ def _sorted_columns(points: SparsePoints) -> SparsePoints:
     )
 
 
-def _pair_blocks(
-    a: Points, b: Points
-) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
+def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, AnyArray, AnyArray]]:
     """Yield slices of rows with these rows of both; a single point stays one."""
     if len(a) == 1 and len(b) != 1:
         yield from ((rows, x, y) for rows, y, x in _pair_blocks(b, a))
@@ -518,8 +516,8 @@ def _found(
     """Return the probabilities that the first 1, .., `probes` buckets hold a point."""
     # The distances of each place in a cell to the walls -1, 0, 1 and 2. The other point is in a
     # cell if it lies between the walls of this cell.
-    places = np.arange(PLACES, dtype=np.int64)
-    walls = np.arange(-1, 3, dtype=np.int64) - ((places + 0.5) / PLACES)[:, None]
+    places = int64_range(PLACES)
+    walls = int64_range(-1, 3) - ((places + 0.5) / PLACES)[:, None]
     # The cells of each place by their distance: its own, the nearer neighbour, the farther one.
     in_first_half = (places < PLACES // 2)[:, None]
     order = np.where(in_first_half, [1, 0, 2], [1, 2, 0])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, array_of, check_int, numbers_of
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.families.codes import BitCodes, BitFamily
@@ -167,11 +168,10 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         n = check_pairs(len(a), len(b))
         distances = np.empty(n)
         step = max(1, PIECE_STEPS // self.dim)
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
-            left = a[rows] if len(a) == n else a
-            right = b[rows] if len(b) == n else b
-            differences = left.astype(np.int64) - right.astype(np.int64)
+        for rows in parts_of_rows(n, step):
+            left_points = a[rows] if len(a) == n else a
+            right_points = b[rows] if len(b) == n else b
+            differences = left_points.astype(np.int64) - right_points.astype(np.int64)
             distances[rows] = np.abs(differences).sum(axis=1)
         return distances
 

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_bool, check_int, numbers_of
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float32Array, Float64Array, UInt64Array
 from lshfast.families.angles import AngleFamily
 from lshfast.families.codes import BitCodes, BitFamily
-from lshfast.families.family import check_bands
 from lshfast.families.points import dense_blocks, dense_points
 from lshfast.families.probing import (
-    MAX_PROBED_ROWS,
-    MAX_PROBES,
     ProbeCurves,
     Probing,
+    check_probes,
     found_by_probes,
+    probability_of_probes,
 )
 from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
@@ -183,13 +183,10 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        bands, rows_per_band = check_bands(bands, rows_per_band)
+        bands, rows_per_band, probes = check_probes(bands, rows_per_band, probes)
         count = bands * rows_per_band
         points = dense_points(items, self.dim, finite=False)
-        out = np.empty(
-            (len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64
-        )
+        out = np.empty((len(points), bands, probes), np.uint64)
 
         def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
             kernels.signs(coordinates, rows_per_band, buckets)
@@ -218,15 +215,7 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
             between averages over some bands, whose error is below 0.01.
         """
         p = self.collision_probability(distance)
-        rows_per_band = check_int("rows_per_band", rows_per_band, 1, MAX_PROBED_ROWS)
-        probes = check_int("probes", probes, 1, MAX_PROBES)
-        if probes == 1:
-            return np.asarray(p**rows_per_band)
-        if rows_per_band <= 20 and probes >= 2**rows_per_band:
-            return np.ones_like(p)
-        return _probe_curves(rows_per_band, 1 << (probes - 1).bit_length()).probability(
-            p, probes
-        )
+        return probability_of_probes(p, rows_per_band, probes, 1, _probe_curves)
 
     def _projection(self) -> Projection:
         return Projection(self.dim, self.seed, self.structured)
@@ -234,7 +223,7 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
 
 @lru_cache(maxsize=64)
 def _probe_curves(rows: int, probes: int) -> ProbeCurves:
-    shares = (np.arange(PROJECTIONS, dtype=np.int64) + 0.5) / PROJECTIONS
+    shares = (int64_range(PROJECTIONS) + 0.5) / PROJECTIONS
     normal = NormalDist()
     quantiles = [normal.inv_cdf((1 + share) / 2) for share in shares.tolist()]
     query = np.array(quantiles, np.float64)

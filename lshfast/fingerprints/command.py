@@ -8,10 +8,12 @@ from lshfast._engine.options.command import (
     Command,
     CommandGroup,
     Console,
+    daily_option,
+    file_option,
     options_named,
     output_option,
 )
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.declared import TABLES
 
 MINUTIAE = Argument(
@@ -21,52 +23,32 @@ MINUTIAE = Argument(
 )
 MATCH_OPTIONS = (
     output_option(f"id, match, common, similarity: {TABLES}."),
-    Option(
+    daily_option(
         "square",
         None,
         "Side of a square of the grid, in the unit of x and y.",
         float,
         required=True,
-        daily=True,
     ),
     *options_named("output_format", "defuse_formulas"),
-    Option("grid_columns", 20, "Squares side by side.", int, daily=True),
-    Option("grid_rows", 20, "Squares on top of each other.", int, daily=True),
-    Option(
-        "against",
-        None,
-        "Match with the prints of this file, not with each other.",
-        metavar="FILE",
-        daily=True,
+    daily_option("grid_columns", 20, "Squares side by side.", int),
+    daily_option("grid_rows", 20, "Squares on top of each other.", int),
+    file_option("against", "Match with the prints of this file, not with each other."),
+    daily_option(
+        "squares", 3, "Squares of a function; it says yes if both prints have all.", int
     ),
-    Option(
-        "squares",
-        3,
-        "Squares of a function; it says yes if both prints have all.",
-        int,
-        daily=True,
+    daily_option(
+        "functions", 1024, "Functions of a group, of which one must say yes.", int
     ),
-    Option(
-        "functions",
-        1024,
-        "Functions of a group, of which one must say yes.",
-        int,
-        daily=True,
-    ),
-    Option("groups", 2, "Groups, of which each must say yes.", int, daily=True),
-    Option(
+    daily_option("groups", 2, "Groups, of which each must say yes.", int),
+    daily_option(
         "minutia",
         0.2,
         "Share of squares with a minutia, for the expected rates.",
         float,
-        daily=True,
     ),
-    Option(
-        "match",
-        0.8,
-        "Share of them in another print of the finger, as well.",
-        float,
-        daily=True,
+    daily_option(
+        "match", 0.8, "Share of them in another print of the finger, as well.", float
     ),
     *options_named("encoding", "delimiter", "seed", "on_error", "overwrite"),
     QUIET,
@@ -78,7 +60,7 @@ def match_prints(options: Options, console: Console) -> None:
 
     Prints match if they have equal minutiae in the squares of some function of each group.
     """
-    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.inputs import Inputs
     from lshfast.families.grid import GridSquares
     from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
     from lshfast.fingerprints.job import match_fingerprints
@@ -92,9 +74,7 @@ def match_prints(options: Options, console: Console) -> None:
     with console.watching(options.output, source) as watch:
         summary = match_fingerprints(
             source,
-            output_of(
-                options.output, source, options.output_format, options.defuse_formulas
-            ),
+            source.table(options),
             grid,
             matcher,
             against=options.against,

@@ -12,13 +12,14 @@ import numpy as np
 
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import names_of
+from lshfast._common.visible import cut_off
 from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._io import DataError
 from lshfast._io.advice import advising
 from lshfast._io.csv_files import records
-from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import File, Reject, column_index
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.tokens import TokenSets
@@ -74,11 +75,6 @@ class _Minutiae:
     rejected: list[Reject] = field(default_factory=list)
     read: int = 0
 
-    @property
-    def delimiters(self) -> dict[str, str]:
-        """The delimiters that are not those of the formats, by the names of the files."""
-        return other_delimiters(self.files)
-
     def prints(self, progress: Progress | None) -> TokenSets:
         """Read all files, and return the prints."""
         bytes_read = 0
@@ -101,7 +97,8 @@ class _Minutiae:
             self.read += 1
             reason = fault or self._take(row, places)
             if reason:
-                self._refuse(file, line, reason)
+                bad_row = file.fault(line, reason)
+                self.rejected.append(Reject.of(bad_row, file.layout.on_error))
 
     def _take(self, row: list[str], places: list[int]) -> str:
         """Add the minutia of a row, or return why it is bad."""
@@ -114,7 +111,8 @@ class _Minutiae:
                 raise ValueError
         except ValueError:
             return (
-                f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
+                f"x and y must be numbers, not "
+                f"{' and '.join(repr(cut_off(cell)) for cell in numbers)}"
             )
         width = self.grid.square * self.grid.columns
         height = self.grid.square * self.grid.rows
@@ -124,12 +122,6 @@ class _Minutiae:
         self.x.append(x)
         self.y.append(y)
         return ""
-
-    def _refuse(self, file: File, line: int, reason: str) -> None:
-        fault = file.fault(line, reason)
-        if file.layout.on_error == "stop":
-            raise fault
-        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
 
 
 def match_fingerprints(
@@ -190,8 +182,8 @@ def match_fingerprints(
     names = list(reader.names)
     matches = list(database.names)
     table: dict[str, Any] = {
-        "id": [names[row] for row in matching["i"].tolist()],
-        "match": [matches[row] for row in matching["j"].tolist()],
+        "id": names_of(names, matching["i"]),
+        "match": names_of(matches, matching["j"]),
         "common": matching["common"],
         "similarity": matching["similarity"],
     }
@@ -213,10 +205,6 @@ def match_fingerprints(
         found=rates.found,
         false=rates.false,
     )
-
-
-def _shortened(cell: str) -> str:
-    return repr(cell if len(cell) <= 60 else f"{cell[:57]}...")
 
 
 def _tables(inputs: Inputs) -> list[File]:

@@ -17,8 +17,15 @@ import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int, check_number
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import pieces
-from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import (
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    RecordArray,
+    UInt64Array,
+)
 from lshfast.families.family import NO_VALUE, Amplified
 from lshfast.families.grid import GridSquares
 from lshfast.kernels.sets import similarities
@@ -301,7 +308,7 @@ class FingerprintMatcher:
         others: TokenSets | None = None,
         *,
         progress: Progress | None = None,
-    ) -> npt.NDArray[np.void]:
+    ) -> RecordArray:
         """Find all pairs of matching prints, in one collection or with a database.
 
         Parameters
@@ -404,7 +411,7 @@ class FingerprintMatcher:
             piece_names = names[at : at + step]
             bits = self._bits(buckets, piece_names)
             for first in range(int(piece_names[0]) + 1 if within else 0, n, step):
-                other_names = np.arange(first, min(n, first + step), dtype=np.int64)
+                other_names = int64_range(first, min(n, first + step))
                 database_bits = self._bits(database_buckets, other_names)
                 matches = [
                     np.flatnonzero((row & database_bits).any(axis=2).all(axis=1))
@@ -444,7 +451,7 @@ class FingerprintMatcher:
             sizes = database.offsets[functions + 1] - database.offsets[functions]
             starts = np.cumsum(sizes, dtype=np.int64) - sizes
             shifts = np.repeat(database.offsets[functions] - starts, sizes)
-            places = np.arange(sizes.sum(), dtype=np.int64) + shifts
+            places = int64_range(sizes.sum()) + shifts
             i = np.repeat(rows, sizes)
             j = database.prints[places]
             if within:
@@ -542,9 +549,7 @@ def _by_function(buckets: _Buckets, count: int) -> _Lists:
     return _Lists(offsets, buckets.prints[np.argsort(buckets.functions, kind="stable")])
 
 
-def _compared(
-    sets: TokenSets, i: Int64Array, j: Int64Array, first: int
-) -> npt.NDArray[np.void]:
+def _compared(sets: TokenSets, i: Int64Array, j: Int64Array, first: int) -> RecordArray:
     """Return pairs with the overlap of their sets; those of j begin with set number `first`."""
     part = np.empty(len(i), MATCH)
     part["i"] = i

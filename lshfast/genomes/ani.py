@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int, numbers_of
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.genomes.sketches import MOST_SCALED
 from lshfast.kernels.kmers import MOST_LETTERS
@@ -191,8 +192,7 @@ def ani_interval(
         raise ValueError(f"sizes must be at least 1, not {counts.min()}")
     low = np.empty(len(c), np.float64)
     high = np.empty(len(c), np.float64)
-    for start in range(0, len(c), ROWS):
-        rows = slice(start, start + ROWS)
+    for rows in parts_of_rows(len(c), ROWS):
         distribution = _Spread(counts[rows].astype(np.int64), k, scaled)
         part = c[rows]
         middle = ani_of_containment(part, k)

@@ -7,6 +7,8 @@ from lshfast._engine.options.command import (
     Argument,
     Command,
     Console,
+    daily_option,
+    file_option,
     options_named,
     output_option,
 )
@@ -22,52 +24,37 @@ GENOMES = Argument(
 GENOMES_OPTIONS = (
     output_option(f"The pairs, with their similarities: {TABLES}."),
     *options_named("output_format", "defuse_formulas"),
-    Option("k", 31, "Letters of a k-mer, 1 to 64.", int, daily=True),
-    Option(
+    daily_option("k", 31, "Letters of a k-mer, 1 to 64.", int),
+    daily_option(
         "scaled",
         None,
         "Keep about one in N k-mers, as sourmash does (default: 1000).",
         int,
         metavar="N",
-        daily=True,
     ),
-    Option(
+    daily_option(
         "bottom",
         None,
         "Keep the N smallest hashes instead, as Mash does.",
         int,
         metavar="N",
-        daily=True,
     ),
-    Option("records", False, "Compare records, not whole files.", bool, daily=True),
-    Option("ani", None, "The least ANI of a pair (default: 0.95).", float, daily=True),
-    Option(
-        "jaccard", None, "The least Jaccard similarity, instead.", float, daily=True
+    daily_option("records", False, "Compare records, not whole files.", bool),
+    daily_option("ani", None, "The least ANI of a pair (default: 0.95).", float),
+    daily_option("jaccard", None, "The least Jaccard similarity, instead.", float),
+    daily_option(
+        "containment", None, "The least share of the smaller sketch, instead.", float
     ),
-    Option(
-        "containment",
-        None,
-        "The least share of the smaller sketch, instead.",
-        float,
-        daily=True,
-    ),
-    Option(
+    file_option(
         "against",
-        None,
         "Compare with these files, as INPUT, not with each other; may be repeated.",
         list[str],
-        metavar="FILE",
-        daily=True,
     ),
-    Option(
-        "save_sketches",
-        None,
-        "Write the sketches of INPUT for sourmash: .sig, .sig.gz.",
-        metavar="FILE",
-        daily=True,
+    file_option(
+        "save_sketches", "Write the sketches of INPUT for sourmash: .sig, .sig.gz."
     ),
     *options_named("html"),
-    Option("glob", None, "Files of a folder to read, such as '*.fa.gz'.", daily=True),
+    daily_option("glob", None, "Files of a folder to read, such as '*.fa.gz'."),
     Option(
         "max_unpacked", "16G", "The most that a file may unpack to.", metavar="SIZE"
     ),
@@ -90,8 +77,9 @@ def match_genomes(options: Options, console: Console) -> None:
     identity (ANI) with an interval of 95 %.
     """
     from lshfast._common.checks import check_int
-    from lshfast._engine.inputs import Inputs, output_of
-    from lshfast.genomes.job import GenomeInputs, compare_genomes
+    from lshfast._engine.inputs import Inputs
+    from lshfast.genomes.job import GenomeInputs, GenomeOutputs, compare_genomes
+    from lshfast.genomes.search import Thresholds
     from lshfast.genomes.sketches import MOST_BOTTOM, Sampling
 
     if options.scaled is not None and options.bottom is not None:
@@ -110,25 +98,16 @@ def match_genomes(options: Options, console: Console) -> None:
         options.max_signature,
     )
     tables = Inputs(options.inputs, format="text")
+    table = tables.table(options)
+    page = console.page(options)
     with console.watching(options.output) as watch:
         summary = compare_genomes(
             source,
-            output_of(
-                options.output, tables, options.output_format, options.defuse_formulas
-            ),
+            GenomeOutputs(table, options.save_sketches, options.overwrite, page),
+            Thresholds(options.ani, options.jaccard, options.containment),
             against=options.against or (),
-            page=console.page(options),
+            threads=options.threads,
             progress=watch,
-            **options.picked(
-                (
-                    "save_sketches",
-                    "ani",
-                    "jaccard",
-                    "containment",
-                    "threads",
-                    "overwrite",
-                )
-            ),
         )
     console.finish(summary)
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import names_of, parts_of_rows
+from lshfast._common.types import AnyArray, RecordArray
 from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.pages.run_pages import PageOutput, named
@@ -21,7 +20,13 @@ from lshfast._io.files import OnError
 from lshfast.genomes.ani import LEAST_HASHES
 from lshfast.genomes.page import page_of
 from lshfast.genomes.reading import SequenceFiles
-from lshfast.genomes.search import GENOME_PAIR, Least, least_of, similar_pairs
+from lshfast.genomes.search import (
+    GENOME_PAIR,
+    Least,
+    Thresholds,
+    least_of,
+    similar_pairs,
+)
 from lshfast.genomes.signatures import (
     MAX_SIGNATURE,
     check_signature_path,
@@ -31,7 +36,7 @@ from lshfast.genomes.signatures import (
 )
 from lshfast.genomes.sketches import MAX_UNPACKED, KmerSketches, Sampling, put_together
 
-Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+Table: TypeAlias = dict[str, "list[Any] | AnyArray"]
 
 # Pairs of the table that are in memory as names at a time.
 PAIRS_AT_ONCE = 1 << 15
@@ -51,6 +56,16 @@ class GenomeInputs:
     on_error: OnError = "stop"
     max_unpacked: int | str = MAX_UNPACKED
     max_signature: int | str = MAX_SIGNATURE
+
+
+@dataclass(frozen=True)
+class GenomeOutputs:
+    """A table of pairs; or None: the sketches of the inputs as .sig or .sig.gz, and a page."""
+
+    table: str
+    sketches: str | None = None
+    overwrite: bool = False
+    page: PageOutput | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,16 +207,11 @@ class _Opened:
 
 def compare_genomes(
     inputs: GenomeInputs,
-    output: str,
+    outputs: GenomeOutputs,
+    thresholds: Thresholds,
     *,
     against: Sequence[str] = (),
-    save_sketches: str | None = None,
-    ani: float | None = None,
-    jaccard: float | None = None,
-    containment: float | None = None,
-    page: PageOutput | None = None,
     threads: int | None = None,
-    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> GenomesSummary:
     """Compare genomes with each other, or with other ones, and write the similar pairs to a table.
@@ -210,21 +220,14 @@ def compare_genomes(
     ----------
     inputs : GenomeInputs
         Files of FASTA, FASTQ, or sketches of sourmash (.sig, .sig.gz, .zip).
-    output : path
-        The table: a, b, shared, jaccard, containment, containment_a, containment_b, ani, ani_low,
-        ani_high and mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without the containments
-        and what follows from them.
+    outputs : GenomeOutputs
+        The columns of the table: a, b, shared, jaccard, containment, containment_a, containment_b,
+        ani, ani_low, ani_high and mash_ani (see `lshfast.genomes.pairs`); with `bottom`, without
+        the containments and what follows from them.
+    thresholds : Thresholds
     against : sequence of path
         Files of the same kinds; then pairs are of one genome of `inputs` and one of these.
-    save_sketches : path, optional
-        A file for the sketches of `inputs`, .sig or .sig.gz.
-    ani, jaccard, containment : float, optional
-        The threshold, see `lshfast.genomes.pairs`.
-    page : PageOutput, optional
-        A page that shows the pairs and the groups of genomes.
     threads : int, optional
-    overwrite : bool
-        Whether existing files are replaced.
     progress : callable, optional
         Called with ("read", bytes of input read, total) and ("join", sketches done, total).
 
@@ -242,8 +245,10 @@ def compare_genomes(
         If an option is invalid, or an output cannot be written; then no file with its name is
         created.
     """
-    least = least_of(ani, jaccard, containment, inputs.sampling.bottom)
-    job = Job([output], inputs.on_error, overwrite, page=page)
+    least = least_of(thresholds, inputs.sampling.bottom)
+    save_sketches = outputs.sketches
+    page = outputs.page
+    job = Job([outputs.table], inputs.on_error, outputs.overwrite, page=page)
     opened = _Opened(inputs, job)
     other = _Opened(replace(inputs, paths=against), job) if against else None
     signatures = [*opened.signatures, *(other.signatures if other else [])]
@@ -254,20 +259,14 @@ def compare_genomes(
             *signatures,
             *(file.location for source in job.sources for file in source.files),
         ]
-        check_place(save_sketches, read_paths, overwrite)
+        check_place(save_sketches, read_paths, outputs.overwrite)
         check_different(
             [*job.paths, save_sketches, *([] if page is None else [page.path])]
         )
     sketches = opened.sketches(threads, progress)
     other_sketches = None if other is None else other.sketches(threads, progress)
     similar, unknown = similar_pairs(
-        sketches,
-        other_sketches,
-        ani=ani,
-        jaccard=jaccard,
-        containment=containment,
-        threads=threads,
-        progress=progress,
+        sketches, other_sketches, thresholds, threads, progress
     )
     rejected = len(sketches.rejected)
     summary = job.account(
@@ -287,12 +286,12 @@ def compare_genomes(
     )
     with job.writing():
         job.write(
-            output,
+            outputs.table,
             _tables(similar, sketches, other_sketches),
             {"a": "string", "b": "string"},
         )
         if save_sketches is not None:
-            write_signatures(save_sketches, sketches, overwrite=overwrite)
+            write_signatures(save_sketches, sketches, overwrite=outputs.overwrite)
         job.write_page(
             partial(_page, inputs, similar, sketches, other_sketches, summary)
         )
@@ -301,7 +300,7 @@ def compare_genomes(
 
 def _page(
     inputs: GenomeInputs,
-    similar: npt.NDArray[np.void],
+    similar: RecordArray,
     sketches: KmerSketches,
     other_sketches: KmerSketches | None,
     summary: GenomesSummary,
@@ -310,18 +309,17 @@ def _page(
     """Return the page of a comparison."""
     return page_of(
         similar,
-        sketches.names,
-        None if other_sketches is None else other_sketches.names,
+        sketches,
+        other_sketches,
         summary.least,
         title=f"Similar genomes in {named([printable(path) for path in inputs.paths])}",
         account=summary.figures(),
-        bottom=bool(sketches.sampling.bottom),
         command=page.command,
     )
 
 
 def _tables(
-    similar: npt.NDArray[np.void],
+    similar: RecordArray,
     sketches: KmerSketches,
     other_sketches: KmerSketches | None,
 ) -> Iterator[Table]:
@@ -333,8 +331,8 @@ def _tables(
         columns = [
             name for name in columns if name in ("shared", "jaccard", "mash_ani")
         ]
-    for at in range(0, max(1, len(similar)), PAIRS_AT_ONCE):
-        part = similar[at : at + PAIRS_AT_ONCE]
-        table: Table = {"a": [names[row] for row in part["i"].tolist()]}
-        table["b"] = [other_names[row] for row in part["j"].tolist()]
+    for rows in parts_of_rows(max(1, len(similar)), PAIRS_AT_ONCE):
+        part = similar[rows]
+        table: Table = {"a": names_of(names, part["i"])}
+        table["b"] = names_of(other_names, part["j"])
         yield table | {COLUMNS.get(name, name): part[name] for name in columns}

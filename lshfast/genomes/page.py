@@ -9,13 +9,13 @@ from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.display import Figure, counted
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import Float64Array, Int64Array, RecordArray
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram, matrix
 from lshfast.genomes.search import Least
+from lshfast.genomes.sketches import KmerSketches
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
 
@@ -48,14 +48,13 @@ class GenomeGroup(NamedTuple):
 
 
 def page_of(
-    similar: npt.NDArray[np.void],
-    names: Sequence[str],
-    other_names: Sequence[str] | None,
+    similar: RecordArray,
+    sketches: KmerSketches,
+    other_sketches: KmerSketches | None,
     least: Least,
     *,
     title: str,
     account: Iterable[Figure],
-    bottom: bool = False,
     command: str = "",
 ) -> str:
     """Return the page of a comparison.
@@ -64,26 +63,25 @@ def page_of(
     ----------
     similar : ndarray of GENOME_PAIR
         Similar pairs, see `lshfast.genomes.pairs`.
-    names : sequence of str
-        The names of the genomes.
-    other_names : sequence of str, optional
-        Those of the genomes with which they were compared; None for a comparison with each other.
+    sketches : KmerSketches
+    other_sketches : KmerSketches, optional
+        The genomes with which they were compared; None for a comparison with each other.
     least : Least
         The threshold.
     title : str
     account : iterable of Figure
-    bottom : bool
-        Whether the sketches have the smallest hashes, from which no interval follows.
     command : str
         The command that repeats the comparison.
     """
+    names = sketches.names
+    other_names = names if other_sketches is None else other_sketches.names
     values: Float64Array = similar[least.column]
     low = max(least.value, floor(100 * values.min()) / 100) if len(similar) else 0.0
     low = min(low, 0.99)
     cards = [("genomes", len(names))]
     labels = None
     groups: list[Int64Array] = []
-    if other_names is None:
+    if other_sketches is None:
         paired = np.unique(np.concatenate([similar["i"], similar["j"]]))
         labels = _labels(len(names), similar)
         groups = _groups(labels, paired)
@@ -109,7 +107,7 @@ def page_of(
         pairs=[
             (
                 short(names[pair["i"]]),
-                short((other_names or names)[pair["j"]]),
+                short(other_names[pair["j"]]),
                 float(pair[least.column]),
                 float(pair["ani"]),
                 float(pair["ani_low"]),
@@ -120,7 +118,8 @@ def page_of(
             for pair in similar[shown]
         ],
         more_pairs=len(similar) - len(shown),
-        intervals=not bottom,
+        # From the smallest hashes no interval follows.
+        intervals=not sketches.sampling.bottom,
         least=least,
         low=low,
         account=[*account],
@@ -128,7 +127,7 @@ def page_of(
     )
 
 
-def _labels(n: int, similar: npt.NDArray[np.void]) -> Int64Array:
+def _labels(n: int, similar: RecordArray) -> Int64Array:
     """Return the smallest row of the group of each row."""
     pairs = np.zeros(len(similar), PAIR)
     pairs["i"] = similar["i"]
@@ -149,7 +148,7 @@ def _groups(labels: Int64Array, paired: Int64Array) -> list[Int64Array]:
 
 def _group(
     rows: Int64Array,
-    similar: npt.NDArray[np.void],
+    similar: RecordArray,
     values: Float64Array,
     names: Sequence[str],
     labels: Any,
@@ -197,7 +196,7 @@ def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
 
 
 def _matrix(
-    similar: npt.NDArray[np.void],
+    similar: RecordArray,
     values: Float64Array,
     groups: Sequence[Int64Array],
     names: Sequence[str],

@@ -13,7 +13,7 @@ from lshfast._common.atomic_files import printable
 from lshfast._common.checks import check_bool, check_bytes
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import PathLike, UInt64Array
 from lshfast._io.files import DataError, File, Layout, OnError, Reject
 from lshfast._io.lines import opened
 from lshfast._io.listing import list_files
@@ -102,7 +102,7 @@ class SequenceFiles:
     @classmethod
     def listed(
         cls,
-        paths: Iterable[str | os.PathLike[str]],
+        paths: Iterable[PathLike],
         sampling: Sampling,
         *,
         records: bool = False,
@@ -129,11 +129,6 @@ class SequenceFiles:
         return cls(
             _without_links(files), sampling, check_bool("records", records), limit
         )
-
-    @property
-    def delimiters(self) -> dict[str, str]:
-        """Sequences have no delimiters."""
-        return {}
 
     def sketches(
         self, threads: int | None = None, progress: Progress | None = None
@@ -170,9 +165,7 @@ class SequenceFiles:
         )
 
     def _refuse(self, file: File, fault: DataError) -> None:
-        if file.layout.on_error == "stop":
-            raise fault
-        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        self.rejected.append(Reject.of(fault, file.layout.on_error))
 
     def _sketched(self, file: File) -> list[_Item | DataError]:
         """Return the items of a file, with the fault of a bad one; none after a stop."""
@@ -292,7 +285,7 @@ def _name_of(reader: KmerReader) -> tuple[str, str]:
 
 
 def sketch_files(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[PathLike],
     *,
     k: int = 31,
     scaled: int = 1000,

@@ -6,13 +6,12 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import check_number
 from lshfast._common.display import counted
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, pieces, thread_count
-from lshfast._common.types import Int64Array
+from lshfast._common.types import Int64Array, RecordArray
 from lshfast.genomes.ani import (
     LEAST_HASHES,
     ani_interval,
@@ -65,16 +64,18 @@ class Least(NamedTuple):
     value: float
 
 
-def least_of(
-    ani: float | None = None,
-    jaccard: float | None = None,
-    containment: float | None = None,
-    bottom: int = 0,
-) -> Least:
+class Thresholds(NamedTuple):
+    """The least ANI, Jaccard similarity or containment of a pair, see `pairs`; one may be given."""
+
+    ani: float | None = None
+    jaccard: float | None = None
+    containment: float | None = None
+
+
+def least_of(thresholds: Thresholds, bottom: int = 0) -> Least:
     """Return the threshold, which is one of three; raise an error if it is out of range."""
-    thresholds = {"ani": ani, "jaccard": jaccard, "containment": containment}
     given_thresholds = {
-        name: value for name, value in thresholds.items() if value is not None
+        name: value for name, value in thresholds._asdict().items() if value is not None
     }
     if len(given_thresholds) > 1:
         names = " and ".join(given_thresholds)
@@ -102,7 +103,7 @@ def pairs(
     containment: float | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> npt.NDArray[np.void]:
+) -> RecordArray:
     """Find all pairs of similar sketches, by an exact join of their hashes.
 
     Parameters
@@ -172,15 +173,8 @@ def pairs(
     >>> found[["i", "j"]].tolist(), found["ani"].round(3).tolist()
     ([(0, 1)], [0.986])
     """
-    similar = similar_pairs(
-        sketches,
-        others,
-        ani=ani,
-        jaccard=jaccard,
-        containment=containment,
-        threads=threads,
-        progress=progress,
-    )
+    thresholds = Thresholds(ani, jaccard, containment)
+    similar = similar_pairs(sketches, others, thresholds, threads, progress)
     if similar.unknown:
         warnings.warn(
             f"{counted(similar.unknown, 'pair')} left out that have no ANI, because a sketch has "
@@ -194,34 +188,31 @@ def pairs(
 class GenomePairs(NamedTuple):
     """Similar pairs, and how many were left out because a sketch has too few hashes for an ANI."""
 
-    pairs: npt.NDArray[np.void]
+    pairs: RecordArray
     unknown: int
 
 
 def similar_pairs(
     sketches: KmerSketches,
-    others: KmerSketches | None,
-    *,
-    ani: float | None,
-    jaccard: float | None,
-    containment: float | None,
+    other_sketches: KmerSketches | None,
+    thresholds: Thresholds,
     threads: int | None,
     progress: Progress | None,
 ) -> GenomePairs:
     """Return the pairs that `pairs` returns, without a warning."""
     if not isinstance(sketches, KmerSketches) or not isinstance(
-        others, (KmerSketches, type(None))
+        other_sketches, (KmerSketches, type(None))
     ):
         raise TypeError(
             "sketches and others must be KmerSketches, as sketch and sketch_files return them"
         )
-    least = least_of(ani, jaccard, containment, sketches.sampling.bottom)
-    if others is not None:
-        sketches, others = made_alike([sketches, others])
+    least = least_of(thresholds, sketches.sampling.bottom)
+    if other_sketches is not None:
+        sketches, other_sketches = made_alike([sketches, other_sketches])
     sampling = sketches.sampling
     first_sets = sketches.sets
-    second_sets = first_sets if others is None else others.sets
-    other_sets = None if others is None else second_sets
+    second_sets = first_sets if other_sketches is None else other_sketches.sets
+    other_sets = None if other_sketches is None else second_sets
     similar = _joined(first_sets, other_sets, _rule(least, sampling), threads, progress)
     if sampling.bottom:
         result = _with_bottom(
@@ -249,7 +240,7 @@ def _joined(
     rule: tuple[Measure, Threshold],
     threads: int | None,
     progress: Progress | None,
-) -> npt.NDArray[np.void]:
+) -> RecordArray:
     """Return the pairs that may reach the threshold, by (i, j): i, j and their common hashes."""
     measure, threshold = rule
     sides = [(sets, other_sets)]
@@ -299,11 +290,11 @@ def _rule(least: Least, sampling: Sampling) -> tuple[Measure, Threshold]:
 
 
 def _with_containment(
-    candidate_pairs: npt.NDArray[np.void],
+    candidate_pairs: RecordArray,
     first_sets: TokenSets,
     second_sets: TokenSets,
     sampling: Sampling,
-) -> npt.NDArray[np.void]:
+) -> RecordArray:
     """Return pairs of scaled sketches with all columns but `mash_ani`."""
     result = np.empty(len(candidate_pairs), GENOME_PAIR)
     for name in ("i", "j", "shared"):
@@ -326,12 +317,12 @@ def _with_containment(
 
 
 def _with_bottom(
-    candidate_pairs: npt.NDArray[np.void],
+    candidate_pairs: RecordArray,
     first_sets: TokenSets,
     second_sets: TokenSets,
     bottom: int,
     threads: int,
-) -> npt.NDArray[np.void]:
+) -> RecordArray:
     """Return pairs of sketches of the smallest hashes with all columns but `mash_ani`."""
     result = np.empty(len(candidate_pairs), GENOME_PAIR)
     result["i"], result["j"] = candidate_pairs["i"], candidate_pairs["j"]

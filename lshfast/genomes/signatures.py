@@ -19,12 +19,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.checks import check_bytes, check_int
 from lshfast._common.errors import FormatError
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import PathLike, UInt64Array
 from lshfast.genomes.sketches import (
     MAX_UNPACKED,
     MOST_BOTTOM,
@@ -56,7 +55,7 @@ NO_NUMBER = (2**32 - 1, 2**64 - 1)
 
 
 def read_signatures(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     k: int = 31,
     max_signature: int | str = MAX_SIGNATURE,
@@ -128,7 +127,7 @@ def read_signatures(
 
 
 def _documents(
-    path: str | os.PathLike[str], name: str, most: int, most_in_all: int
+    path: PathLike, name: str, most: int, most_in_all: int
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the JSON in a file, and where it is."""
     remaining = most_in_all
@@ -316,7 +315,7 @@ def _hashes(values: list[Any], place: str) -> UInt64Array:
 
 
 def write_signatures(
-    path: str | os.PathLike[str], sketches: KmerSketches, *, overwrite: bool = False
+    path: PathLike, sketches: KmerSketches, *, overwrite: bool = False
 ) -> None:
     """Write sketches as a signature file that sourmash reads.
 
@@ -362,12 +361,12 @@ def write_signatures(
             _write(file, sketches)
 
 
-def is_signature_path(path: str | os.PathLike[str]) -> bool:
+def is_signature_path(path: PathLike) -> bool:
     """Return whether a file is read as signatures, by its name."""
     return os.fspath(path).lower().endswith((".sig", ".sig.gz", ".sig.zip", ".zip"))
 
 
-def check_signature_path(path: str | os.PathLike[str]) -> None:
+def check_signature_path(path: PathLike) -> None:
     """Raise ValueError unless signatures can be written to a file with this name."""
     if not os.fspath(path).lower().endswith((".sig", ".sig.gz")):
         raise ValueError(
@@ -405,7 +404,7 @@ def _write(file: Any, sketches: KmerSketches) -> None:
     file.write(b"]")
 
 
-def _md5(k: int, hashes: npt.NDArray[np.uint64]) -> str:
+def _md5(k: int, hashes: UInt64Array) -> str:
     """Return the sum by which sourmash names a sketch: of k and its hashes as decimal digits."""
     digest = hashlib.md5(str(k).encode(), usedforsecurity=False)
     digest.update("".join(map(str, hashes.tolist())).encode())

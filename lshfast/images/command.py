@@ -10,6 +10,8 @@ from lshfast._engine.options.command import (
     Argument,
     Command,
     Console,
+    daily_option,
+    file_option,
     options_named,
     output_option,
 )
@@ -28,33 +30,26 @@ IMAGES_OPTIONS = (
         required=False,
     ),
     *options_named("output_format", "defuse_formulas"),
-    Option(
-        "hash",
-        "pdq",
-        "pdq has 256 bits; phash and dhash have 64.",
-        ImageHashKind,
-        daily=True,
+    daily_option(
+        "hash", "pdq", "pdq has 256 bits; phash and dhash have 64.", ImageHashKind
     ),
-    Option(
+    daily_option(
         "radius",
         None,
         "The most bits in which copies differ: 31 for pdq, 8 for phash, 5 for dhash.",
         int,
-        daily=True,
     ),
-    Option(
+    daily_option(
         "orientations",
         False,
         "Also find copies that are rotated by 90° or mirrored.",
         bool,
-        daily=True,
     ),
-    Option(
+    daily_option(
         "keep",
         "largest",
         "Which image of a group is kept: most pixels, then most bytes; or the first.",
         ImageKeep,
-        daily=True,
     ),
     Option(
         "without_content",
@@ -62,20 +57,13 @@ IMAGES_OPTIONS = (
         "Write the images with too little content to be compared, which are kept.",
         metavar="FILE",
     ),
-    Option(
-        "save_hashes",
-        None,
-        "Write the hashes of the images that are kept, for --against.",
-        metavar="FILE",
-        daily=True,
+    file_option(
+        "save_hashes", "Write the hashes of the images that are kept, for --against."
     ),
-    Option(
+    file_option(
         "against",
-        None,
         "Saved hashes: images near one of these are copies. May be repeated.",
         list[str],
-        metavar="FILE",
-        daily=True,
     ),
     *options_named("html"),
     Option(
@@ -117,10 +105,8 @@ def find_copies(options: Options, console: Console) -> None:
 
     tables = Inputs(options.inputs, format="csv")
     outputs = ImageOutputs(
-        output_of(
-            options.output, tables, options.output_format, options.defuse_formulas
-        ),
-        output_of(options.without_content, tables, None, options.defuse_formulas),
+        tables.table(options),
+        tables.table(options, "without_content"),
         output_of(options.save_hashes, tables),
         options.overwrite,
         console.page(options.with_(html_texts=options.html_images)),
@@ -138,10 +124,10 @@ def find_copies(options: Options, console: Console) -> None:
             )
         )
     )
-    known = known_inputs(options.against) if options.against else None
+    known_images = known_inputs(options.against) if options.against else None
     with console.watching(options.output, tables) as watch:
         summary = dedup_images(
-            options.inputs, outputs, how, against=known, progress=watch
+            options.inputs, outputs, how, against=known_images, progress=watch
         )
     console.finish(summary)
 

@@ -19,10 +19,10 @@ from functools import cache
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.choices import MAX_PIXELS as MAX_PIXELS
 from lshfast._common.extras import optional
+from lshfast._common.types import Float32Array
 
 FORMATS = (
     "JPEG",
@@ -458,7 +458,7 @@ def _eight_bits(image: Any) -> Any:
     return optional("PIL.Image", "images").fromarray(grey)
 
 
-def _finite(image: Any) -> npt.NDArray[np.float32]:
+def _finite(image: Any) -> Float32Array:
     """Return pixels as numbers whose differences are finite."""
     values = np.nan_to_num(np.asarray(image).astype(np.float32), posinf=0.0, neginf=0.0)
     return np.clip(values, -MOST_VALUE, MOST_VALUE)

@@ -17,6 +17,7 @@ from lshfast._common.image_hashes import (
     image_hash,
 )
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.images.hashing import ORIENTATIONS, ImageHashes, hash_type
@@ -132,12 +133,12 @@ class ImageDedup:
         return len(self.keep)
 
     def __repr__(self) -> str:
-        kept = int(np.count_nonzero(self.keep))
-        removed = len(self) - kept
+        kept_images = int(np.count_nonzero(self.keep))
+        removed = len(self) - kept_images
         uncompared = int(np.count_nonzero(~self.compared))
         return (
-            f"ImageDedup({len(self):,} images: {kept:,} kept, {removed:,} removed within distance "
-            f"{self.radius}, {uncompared:,} not compared)"
+            f"ImageDedup({len(self):,} images: {kept_images:,} kept, {removed:,} removed within "
+            f"distance {self.radius}, {uncompared:,} not compared)"
         )
 
     @property
@@ -270,7 +271,7 @@ def dedup(
     codes = np.asarray(hashes.codes)
     n, k, _ = codes.shape
     compared: BoolArray = hashes.quality >= LEAST_QUALITY
-    keeper = np.arange(n, dtype=np.int64)
+    keeper = int64_range(n)
     known_images = np.full(n, -1, np.int64)
     distance = np.zeros(n, np.int64)
     orientation = np.zeros(n, np.int64)
@@ -295,7 +296,7 @@ def dedup(
     distance[copies], orientation[copies] = _nearest_turns(
         codes, copies, keeper[copies]
     )
-    keep_mask: BoolArray = keeper == np.arange(n, dtype=np.int64)
+    keep_mask: BoolArray = keeper == int64_range(n)
     return ImageDedup(
         hashes,
         keep_mask,
@@ -356,7 +357,7 @@ def _near_known(
     answers = index.query(codes[rows].reshape(-1, words), k=1, threads=threads)
     distances_of_turns = answers.distance.reshape(-1, k)
     turned = distances_of_turns.argmin(axis=1).astype(np.int64)
-    places = np.arange(len(rows), dtype=np.int64)
+    places = int64_range(len(rows))
     distance = distances_of_turns[places, turned]
     near_rows = np.flatnonzero(distance <= radius)
     known_rows = np.asarray(answers.keys, np.int64).reshape(-1, k)[
@@ -370,7 +371,7 @@ def _near_known(
 def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64Array:
     """Return places of rows, those that are preferred first."""
     if keep == "first":
-        return np.arange(len(rows), dtype=np.int64)
+        return int64_range(len(rows))
     pixels = hashes.width[rows] * hashes.height[rows]
     return np.lexsort((-hashes.nbytes[rows], -pixels)).astype(np.int64)
 
@@ -383,7 +384,7 @@ def _oriented_keepers(
     A batch is compared with what was kept before it, then with itself.
     """
     n, k, words = codes.shape
-    keeper = np.arange(n, dtype=np.int64)
+    keeper = int64_range(n)
     index = HammingIndex(64 * words, radius=radius)
     low = 0
     while low < n:
@@ -394,7 +395,7 @@ def _oriented_keepers(
         keeper[low : low + len(batch)] = np.where(
             earlier >= 0, earlier, low + batch_keepers
         )
-        numbers = np.arange(low, low + len(batch), dtype=np.int64)
+        numbers = int64_range(low, low + len(batch))
         kept_places = np.flatnonzero(keeper[numbers] == numbers)
         index.insert(low + kept_places, batch[kept_places, 0])
         low += len(batch)
@@ -407,7 +408,7 @@ def _firsts(index: HammingIndex, codes: UInt64Array, threads: int) -> Int64Array
     """Return the least key within the radius of a code of each image; -1 for none."""
     answers = index.within(codes.reshape(-1, codes.shape[2]), threads=threads)
     counts = np.diff(answers.offsets[:: codes.shape[1]])
-    owner = np.repeat(np.arange(len(codes), dtype=np.int64), counts)
+    owner = np.repeat(int64_range(len(codes)), counts)
     least = np.full(len(codes), np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, owner, np.asarray(answers.keys, np.int64))
     return np.where(least == np.iinfo(np.int64).max, -1, least)
@@ -417,7 +418,7 @@ def _batch_keepers(
     codes: UInt64Array, free: BoolArray, radius: int, threads: int
 ) -> Int64Array:
     """Return the keepers, by place, of images of a batch without one; others keep themselves."""
-    keeper = np.arange(len(codes), dtype=np.int64)
+    keeper = int64_range(len(codes))
     rows = np.flatnonzero(free)
     if len(rows) < 2:
         return keeper
@@ -441,11 +442,11 @@ def _nearest_turns(
     """Return the least distance of each row's codes to its keeper's first code, and which."""
     k = codes.shape[1]
     flat = codes.reshape(-1, codes.shape[2])
-    first = (rows * k)[:, None] + np.arange(k, dtype=np.int64)
+    first = (rows * k)[:, None] + int64_range(k)
     pairs = (
         first.astype(np.uint64) << np.uint64(32)
         | (keepers * k).astype(np.uint64)[:, None]
     )
     all_distances = distances(flat, pairs.ravel()).astype(np.int64).reshape(-1, k)
     turned = all_distances.argmin(axis=1).astype(np.int64)
-    return all_distances[np.arange(len(rows), dtype=np.int64), turned], turned
+    return all_distances[int64_range(len(rows)), turned], turned

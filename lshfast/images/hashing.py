@@ -252,7 +252,7 @@ def hash_files(
     codes = np.zeros((len(names), count, kind.bits // 8), np.uint8)
     figures = np.zeros((len(names), 4), np.int64)
     with quiet_decoder(max_pixels):
-        for done, (path, outcome) in enumerate(
+        for images_done, (path, outcome) in enumerate(
             zip(names, ordered_map(work, names, threads), strict=True), 1
         ):
             if isinstance(outcome, str):
@@ -263,7 +263,7 @@ def hash_files(
                 codes[len(good)], figures[len(good)] = outcome
                 good.append(path)
             if progress:
-                progress("hash", done, len(names))
+                progress("hash", images_done, len(names))
     n = len(good)
     words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(
         n, count, kind.bits // 64

@@ -15,6 +15,7 @@ from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.image_hashes import image_hash
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.display import Account, groups_figure
@@ -123,7 +124,6 @@ class ImageSource:
 
     files: list[ImagePath]
     rejected: list[Reject] = field(default_factory=list)
-    delimiters: dict[str, str] = field(default_factory=dict)
 
     @property
     def read(self) -> int:
@@ -289,7 +289,7 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
             f"the kind of the hash is {kind}, not {hash}: --hash chooses it",
         )
     hash_of_lists(corpus.files)
-    rows = np.arange(len(texts), dtype=np.int64)
+    rows = int64_range(len(texts))
     decimal = DecimalDigits()
     codes = codes_of(texts, 4 * digits, decimal=decimal)
     return KnownHashes(

@@ -11,6 +11,8 @@ from lshfast._common.atomic_files import printable
 from lshfast._common.errors import DataError
 from lshfast._common.nearest import nearest_file
 from lshfast._common.suffixes import suffixes_of
+from lshfast._common.types import PathLike
+from lshfast._io.listing import unreadable
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
@@ -62,7 +64,7 @@ class ImageFiles:
 
 
 def list_images(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    inputs: PathLike | Iterable[PathLike],
 ) -> ImageFiles:
     """List the image files of files and folders, without reading them.
 
@@ -153,7 +155,7 @@ def _files_of(path: str, other_files: list[str]) -> Iterator[str]:
 
 
 def _inside(path: str, other_files: list[str]) -> Iterator[str]:
-    for folder, folders, names in os.walk(path, onerror=_unreadable):
+    for folder, folders, names in os.walk(path, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             full_path = os.path.join(folder, name)
@@ -163,10 +165,3 @@ def _inside(path: str, other_files: list[str]) -> Iterator[str]:
                 yield full_path
             else:
                 other_files.append(full_path)
-
-
-def _unreadable(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed, whose files would be missing."""
-    raise DataError(
-        printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}"
-    ) from error

@@ -14,13 +14,13 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.extras import optional
-from lshfast._common.types import Float64Array
+from lshfast._common.rows import int64_range
+from lshfast._common.types import Float32Array, Float64Array, Int64Array, UInt8Array
 from lshfast.images.decoding import REVERSED, SMALL_PIXELS, TRANSPOSING, Decoded
 
-Bits = npt.NDArray[np.uint8]
+Bits = UInt8Array
 
 # The side, in samples, to which PDQ reduces an image; the coefficients of each side; and the least
 # side of an image in pixels. A smaller one has a hash of zeros and no quality.
@@ -74,7 +74,7 @@ class _Sampling:
     def __init__(self, decoded: Decoded) -> None:
         self._decoded = decoded
         self._pixels = np.asarray(decoded.image.convert("L"), np.float32)
-        self._rows: dict[bool, npt.NDArray[np.float32]] = {}
+        self._rows: dict[bool, Float32Array] = {}
 
     def samples(self, turn: int | None) -> Float64Array:
         """Return the samples of the image after an operation of Pillow, (64, 64)."""
@@ -89,12 +89,12 @@ class _Sampling:
             self._rows[down] = self._weights(1, down) @ self._pixels
         return (self._rows[down] @ self._weights(0, across).T).astype(np.float64)
 
-    def _weights(self, side: int, mirrored: bool) -> npt.NDArray[np.float32]:
+    def _weights(self, side: int, mirrored: bool) -> Float32Array:
         """Return the weights along a side, 0 (across) or 1 (down)."""
         decoded = self._decoded
         n = (decoded.width, decoded.height)[side]
         blocks = decoded.image.size[side]
-        weights: npt.NDArray[np.float32] = _block_weights(
+        weights: Float32Array = _block_weights(
             n, decoded.blocks[side], blocks, decoded.reversed[side] != mirrored
         )
         if mirrored:
@@ -103,9 +103,7 @@ class _Sampling:
 
 
 @lru_cache(64)
-def _block_weights(
-    n: int, block: int, blocks: int, reversed: bool
-) -> npt.NDArray[np.float32]:
+def _block_weights(n: int, block: int, blocks: int, reversed: bool) -> Float32Array:
     """Return the weight of each block of a side of n pixels in each sample, (64, blocks).
 
     Of an image that is `reversed`, the first block may have fewer pixels, else the last one.
@@ -113,13 +111,13 @@ def _block_weights(
     if n > FINEST * blocks:
         n = -(-n * FINEST // block)
         block = FINEST
-    centers = ((np.arange(SIDE, dtype=np.int64) + 0.5) * n / SIDE).astype(np.int64)
+    centers = ((int64_range(SIDE) + 0.5) * n / SIDE).astype(np.int64)
     first, last = _windows(centers, n)
     sizes = last - first
-    sample = np.repeat(np.arange(SIDE, dtype=np.int64), sizes)
+    sample = np.repeat(int64_range(SIDE), sizes)
     # In the windows of all samples.
     shifts = last - np.cumsum(sizes, dtype=np.int64)
-    place = np.arange(len(sample), dtype=np.int64) + np.repeat(shifts, sizes)
+    place = int64_range(len(sample)) + np.repeat(shifts, sizes)
     starts, stops = _windows(place, n)
     share = 1 / (np.repeat(sizes, sizes) * (stops - starts))
     begins = _windows(first, n)[0]
@@ -130,16 +128,14 @@ def _block_weights(
     changes = increases - decreases
     weights = np.cumsum(changes.reshape(SIDE, width), axis=1, dtype=np.float64)
     # Beyond the side, weights are 0.
-    pixel = np.minimum(begins[:, None] + np.arange(width, dtype=np.int64), n - 1)
+    pixel = np.minimum(begins[:, None] + int64_range(width), n - 1)
     missing = blocks * block - n if reversed else 0
-    cell = (
-        np.arange(SIDE, dtype=np.int64)[:, None] * blocks + (pixel + missing) // block
-    )
+    cell = int64_range(SIDE)[:, None] * blocks + (pixel + missing) // block
     sums = np.bincount(cell.ravel(), weights.ravel(), SIDE * blocks)
     return sums.reshape(SIDE, blocks).astype(np.float32)
 
 
-def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
+def _windows(places: Int64Array, n: int) -> tuple[Any, Any]:
     """Return the bounds of the windows of PDQ's box filter on a side of n pixels."""
     width = (n + 2 * SIDE - 1) // (2 * SIDE)
     ahead = (width + 2) // 2
@@ -149,8 +145,8 @@ def _windows(places: npt.NDArray[np.int64], n: int) -> tuple[Any, Any]:
 @cache
 def _transform() -> Float64Array:
     """Return the rows 1 to 16 of the cosine transform, (16, 64)."""
-    frequencies = np.arange(1, COEFFICIENTS + 1, dtype=np.int64)[:, None]
-    places = 2 * np.arange(SIDE, dtype=np.int64) + 1
+    frequencies = int64_range(1, COEFFICIENTS + 1)[:, None]
+    places = 2 * int64_range(SIDE) + 1
     return np.asarray(
         np.sqrt(2 / SIDE) * np.cos(np.pi / (2 * SIDE) * frequencies * places)
     )

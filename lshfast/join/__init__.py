@@ -18,7 +18,7 @@ Files:
   components.
 - exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
   by their prefixes; sets as ranks; thresholds as fractions.
-- group_pairs.py: the pairs that groups need, without a list of all pairs.
+- comparison.py, group_pairs.py: the pairs that groups need, without a list of all pairs.
 - short_rows.py, short_crowds.py: these pairs for large components of short rows, by an exact join;
   the same before rows are sketched.
 - all_pairs.py, copies.py: all similar pairs, a batch at a time; the pairs of exact copies.

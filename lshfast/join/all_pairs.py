@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import number_buckets
-from lshfast.join.group_pairs import Comparison
+from lshfast.join.comparison import Comparison
 from lshfast.join.groups import first_copies
 from lshfast.join.jaccard import Rows, as_pairs, estimate, verify
 from lshfast.kernels import grouping as kernels
@@ -44,9 +45,7 @@ class AllPairs:
         self._signatures = signatures
         self._comparison = comparison
         first = first_copies(len(keys), copies)
-        members = np.flatnonzero(first == np.arange(len(keys), dtype=np.int64)).astype(
-            np.int64
-        )
+        members = np.flatnonzero(first == int64_range(len(keys))).astype(np.int64)
         buckets, counts = number_buckets(keys, members, comparison.threads)
         meeting = np.flatnonzero((buckets >= 0).any(axis=1))
         self._candidates = kernels.RowPairs(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.run_key import draw_fingerprint_key
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import BoolArray, Int32Array, Int64Array, UInt64Array
@@ -77,7 +78,7 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
         doubtful_sets = rows.take(doubtful_rows)
         return sets.fingerprints(doubtful_sets.offsets, doubtful_sets.tokens, key)
 
-    later_copies = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
+    later_copies = np.flatnonzero(copies != int64_range(len(copies)))
     return confirm_copies(copies, later_copies, fingerprints)
 
 
@@ -174,20 +175,18 @@ def candidates(
         raise TypeError(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}")
     if keys.shape[1] == 0:
         raise ValueError("keys must have at least one band")
-    rows = np.arange(len(keys), dtype=np.int64)
+    rows = int64_range(len(keys))
     members = rows if copies is None else rows[check_copies(len(keys), copies) == rows]
 
     def of_band(band: int) -> tuple[Int64Array, Int64Array]:
-        left, right = kernels.pairs_of_band(keys, band, members, most, screen)
-        return left, right
+        i, j = kernels.pairs_of_band(keys, band, members, most, screen)
+        return i, j
 
     band_pairs = []
     total = 0
-    for left, right in ordered_map(
-        of_band, range(keys.shape[1]), thread_count(threads)
-    ):
-        band_pairs.append((left, right))
-        total += len(left)
+    for i, j in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
+        band_pairs.append((i, j))
+        total += len(i)
         if total > most:
             raise OverflowError(
                 f"more than {most} candidate pairs: raise the threshold or the number of rows a "
@@ -250,19 +249,16 @@ def sorted_pairs(
     numbers = np.empty(total, np.uint64)
     at = 0
     for i, j in parts:
-        for start in range(0, len(i), PIECE):
-            piece = _as_numbers(
-                i[start : start + PIECE], j[start : start + PIECE], width
-            )
+        for part in parts_of_rows(len(i), PIECE):
+            piece = _as_numbers(i[part], j[part], width)
             numbers[at : at + len(piece)] = piece
             at += len(piece)
     numbers = kernels.sorted_numbers(numbers)
     first = np.empty(total, np.int64)
     second = np.empty(total, np.int64)
-    for start in range(0, total, PIECE):
-        stop = start + PIECE
-        first[start:stop] = numbers[start:stop] >> np.uint64(width)
-        second[start:stop] = numbers[start:stop] & np.uint64(2**width - 1)
+    for part in parts_of_rows(total, PIECE):
+        first[part] = numbers[part] >> np.uint64(width)
+        second[part] = numbers[part] & np.uint64(2**width - 1)
     return first, second
 
 

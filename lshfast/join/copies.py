@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import pieces
 from lshfast._common.types import Int64Array, PairArray
 from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
@@ -19,7 +20,7 @@ PIECE_PAIRS = 1 << 16
 
 def copy_pairs(copies: Int64Array) -> PairArray:
     """Return (first copy, copy, 1) for each copy."""
-    rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
+    rows = np.flatnonzero(copies != int64_range(len(copies)))
     return as_pairs(copies[rows], rows, 1.0)
 
 
@@ -45,9 +46,9 @@ def spread_across(
     similar: PairArray, left_copies: Int64Array, right_copies: Int64Array
 ) -> PairArray:
     """Repeat pairs of rows of two collections for all copies of both rows, unsorted."""
-    left = _Kinds.of(left_copies)
-    right = _Kinds.of(right_copies)
-    return joined_pairs(_spread(similar, left, right), len(similar))
+    left_kinds = _Kinds.of(left_copies)
+    right_kinds = _Kinds.of(right_copies)
+    return joined_pairs(_spread(similar, left_kinds, right_kinds), len(similar))
 
 
 @dataclass(frozen=True)
@@ -68,26 +69,26 @@ class _Kinds:
         """Yield all pairs of copies of one row, in parts."""
         counts = self.count[self.count > 0]
         ends = np.repeat(np.cumsum(counts, dtype=np.int64), counts)
-        later = ends - np.arange(1, len(ends) + 1, dtype=np.int64)
+        later = ends - int64_range(1, len(ends) + 1)
         for rows in pieces(later, PIECE_PAIRS):
-            first = np.repeat(
-                np.arange(rows.start, rows.stop, dtype=np.int64), later[rows]
-            )
+            first = np.repeat(int64_range(rows.start, rows.stop), later[rows])
             second = first + 1 + _numbers_within(later[rows])
             yield as_pairs(self.order[first], self.order[second], 1.0)
 
 
-def _spread(similar: PairArray, left: _Kinds, right: _Kinds) -> Iterator[PairArray]:
+def _spread(
+    similar: PairArray, left_kinds: _Kinds, right_kinds: _Kinds
+) -> Iterator[PairArray]:
     """Yield each pair for all copies of its left row and of its right row, in parts."""
-    times = left.count[similar["i"]] * right.count[similar["j"]]
+    times = left_kinds.count[similar["i"]] * right_kinds.count[similar["j"]]
     for rows in pieces(times, PIECE_PAIRS):
         copied_pairs = np.repeat(similar[rows], times[rows])
         i = copied_pairs["i"]
         j = copied_pairs["j"]
         number = _numbers_within(times[rows])
-        copy_of_i, copy_of_j = np.divmod(number, right.count[j])
-        copied_pairs["i"] = left.order[left.start[i] + copy_of_i]
-        copied_pairs["j"] = right.order[right.start[j] + copy_of_j]
+        copy_of_i, copy_of_j = np.divmod(number, right_kinds.count[j])
+        copied_pairs["i"] = left_kinds.order[left_kinds.start[i] + copy_of_i]
+        copied_pairs["j"] = right_kinds.order[right_kinds.start[j] + copy_of_j]
         yield copied_pairs
 
 
@@ -101,4 +102,4 @@ def _ascending(pairs: PairArray) -> PairArray:
 def _numbers_within(counts: Int64Array) -> Int64Array:
     """Return 0..count - 1 for each count."""
     starts = np.cumsum(counts, dtype=np.int64) - counts
-    return np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(starts, counts)
+    return int64_range(int(counts.sum())) - np.repeat(starts, counts)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import (
     BoolArray,
@@ -23,9 +23,10 @@ from lshfast._common.types import (
     UInt64Array,
 )
 from lshfast.join.banded import number_buckets, order_of_pairs
+from lshfast.join.comparison import Comparison
 from lshfast.join.groups import best_copies, first_copies, preferred
-from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
-from lshfast.join.shared_slots import SCREENED, share_slots
+from lshfast.join.jaccard import Rows, as_pairs
+from lshfast.join.shared_slots import share_slots
 from lshfast.join.short_rows import are_short, place_short_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
@@ -33,9 +34,6 @@ from lshfast.tokens import TokenSets
 # Where memory is limited, a run of rows with more than LARGE times the tokens of a run is processed
 # alone.
 LARGE = 2
-
-# See `WalkLimits.crowd`; also for crowds of short rows.
-CROWD = 64
 
 # When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched
 # too. The values are the number of next rows and the number of earlier rows for each. In a crowd a
@@ -49,83 +47,6 @@ AHEAD_OF_ONE = 512
 # FREQUENT_ROWS of these rows has it.
 SAMPLE_ROWS = 512
 FREQUENT_ROWS = 64
-
-
-@dataclass(frozen=True)
-class WalkLimits:
-    """How the pass over the rows is divided.
-
-    Attributes
-    ----------
-    piece_tokens : int
-        The number of tokens of earlier rows that are in memory at once.
-    run_tokens : int
-        The number of tokens that are computed at once for consecutive rows. More of them need
-        memory that the allocator returns to the system each time, and a fifth more time.
-    crowd : int
-        If a row shares buckets with more kept rows than this, and none is similar, its component is
-        a crowd.
-    few : int
-        A component of more rows than this is processed by itself, so that a crowd in it is
-        detected.
-    screened : int
-        The rows of larger components are screened by the slots that they share.
-    """
-
-    piece_tokens: int = PIECE
-    run_tokens: int = 1 << 18
-    crowd: int = CROWD
-    few: int = 256
-    screened: int = SCREENED
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How rows are compared, and for which kind of groups.
-
-    Attributes
-    ----------
-    threshold : float
-        In [0, 1].
-    exact : bool
-        If true, rows are screened by their signatures and then compared by their tokens; otherwise
-        they are compared by their signatures only.
-    chains : bool
-        If true, the groups are connected components instead of stars.
-    threads : int
-    measure : {"jaccard", "containment"}
-        With containment, `exact` must be true, and the preference of rows must follow the sizes of
-        their sets, the largest first. Signatures tell little about the containment of sets of
-        different sizes, so there is no screen. Chains climb: each row that is similar to a
-        preferred one is paired with the most preferred of these.
-    capped : bool
-        Whether memory is limited, so that long rows are compared one at a time.
-    join_short : bool
-        Whether a large component of short rows is joined. It is not if a join of all rows has ended
-        before.
-    limits : WalkLimits
-    """
-
-    threshold: float
-    exact: bool = True
-    chains: bool = False
-    threads: int = 1
-    measure: PairMeasure = "jaccard"
-    capped: bool = False
-    join_short: bool = True
-    limits: WalkLimits = WalkLimits()
-
-    def least_slots(self, k: int) -> int:
-        """Return the smallest number of equal slots of k for which two rows are compared."""
-        if self.exact and self.measure == "jaccard":
-            return least_agreement(k, self.threshold)
-        return 0
-
-    def least_shared(self, k: int) -> int:
-        """Return the smallest number of its k slots that a row shares with each similar row."""
-        if self.exact:
-            return self.least_slots(k)
-        return next(slots for slots in range(k + 1) if slots / k >= self.threshold)
 
 
 def pairs_for_groups(
@@ -165,7 +86,7 @@ def pairs_for_groups(
     """
     n = len(keys)
     threads = comparison.threads
-    first_rows = np.flatnonzero(first_copies(n, copies) == np.arange(n, dtype=np.int64))
+    first_rows = np.flatnonzero(first_copies(n, copies) == int64_range(n))
     members = by_preference(first_rows, n, copies, preference)
     buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
@@ -396,7 +317,6 @@ class _Walk:
         """Process the rows of a component by an exact join; None unless they are short."""
         if not self.comparison.join_short or not are_short(self._sizes[start:stop]):
             return None
-        comparison = self.comparison
         first_done = self._done
         total = len(self.walked)
         progress = self._progress
@@ -410,10 +330,8 @@ class _Walk:
             self.rows,
             self.walked[start:stop],
             start,
-            threshold=comparison.threshold,
-            measure=comparison.measure,
-            threads=comparison.threads,
-            progress=report,
+            self.comparison,
+            report,
         )
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:

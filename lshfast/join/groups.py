@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import array_of
+from lshfast._common.rows import int64_range, inverse, parts_of_rows, run_begins
 from lshfast._common.types import Float64Array, Int64Array, PairArray
 from lshfast.join.banded import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
@@ -37,7 +38,7 @@ class Groups:
 def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
     """Return the rows in order of preference: by descending value, then by ascending row number."""
     if preference is None:
-        return np.arange(n, dtype=np.int64)
+        return int64_range(n)
     values = array_of(preference, "the values to prefer rows by")
     if values.shape != (n,):
         raise ValueError(
@@ -98,7 +99,7 @@ def climbing_pairs(
     later = np.maximum(i, j)
     earlier = np.minimum(i, j)
     order = order_of_pairs(later, earlier)
-    first_of_row = np.diff(later[order], prepend=-1) != 0
+    first_of_row = run_begins(later[order])
     return np.asarray(pairs[np.sort(order[first_of_row])])
 
 
@@ -201,7 +202,7 @@ def component_groups(
 
 def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
     if copies is None:
-        return np.arange(n, dtype=np.int64)
+        return int64_range(n)
     return check_copies(n, copies)
 
 
@@ -212,8 +213,8 @@ def _between_kinds(
     if len(pairs) <= PIECE:
         return _part_between_kinds(n, pairs, first)
     parts = [
-        _part_between_kinds(n, pairs[start : start + PIECE], first)
-        for start in range(0, len(pairs), PIECE)
+        _part_between_kinds(n, pairs[part], first)
+        for part in parts_of_rows(len(pairs), PIECE)
     ]
     i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
     return i, j, similarity
@@ -243,9 +244,7 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
     best[label[order[::-1]]] = order[
         ::-1
     ]  # the most preferred row is written last and stays
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order), dtype=np.int64)
-    return best, rank
+    return best, inverse(order)
 
 
 def _adjacency(

@@ -14,6 +14,7 @@ import numpy as np
 
 from lshfast._common.checks import Seed
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import int64_range, parts_of_rows, run_begins
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
@@ -123,13 +124,13 @@ def _by_hash(texts: Texts, threads: int) -> Int64Array:
         second = _hashes(texts.take(rows), second_key, threads)
         return _rows_of(texts.lengths[rows], first[rows], second)
 
-    later_copies = np.flatnonzero(copies != np.arange(len(texts), dtype=np.int64))
+    later_copies = np.flatnonzero(copies != int64_range(len(texts)))
     return confirm_copies(copies, later_copies, fingerprints)
 
 
 def _by_positions(texts: Texts, threads: int) -> Int64Array:
     """Compare items with the first of their bucket, and different ones by full hashes."""
-    open_items = np.arange(len(texts), dtype=np.int64)
+    open_items = int64_range(len(texts))
     first_items = open_items.copy()
     marks = _rows_of(texts.lengths, _samples(texts, threads))
     while len(open_items):
@@ -179,12 +180,12 @@ def _hashes_of_places(texts: Texts, key: HashKey, threads: int) -> UInt64Array:
     points = drawn[:POINTS].copy()
     multipliers = drawn[POINTS:] | np.uint64(1)
 
-    def work(start: int) -> UInt64Array:
-        words = words_at(texts.take(slice(start, start + PIECE_ITEMS)), points)
+    def work(rows: slice) -> UInt64Array:
+        words = words_at(texts.take(rows), points)
         mixed = tokens_of_integers(words.reshape(-1), key).reshape(words.shape)
         return np.asarray((mixed * multipliers).sum(axis=1))
 
-    hashes = ordered_map(work, range(0, len(texts), PIECE_ITEMS), threads)
+    hashes = ordered_map(work, parts_of_rows(len(texts), PIECE_ITEMS), threads)
     return np.concatenate([np.empty(0, np.uint64), *hashes])
 
 
@@ -255,8 +256,7 @@ def find_identical_in_batches(
         repeated_hashes.extend(hashes[~item_filter.add_hashes(hashes)])
         total += len(hashes)
     repeated = sorted_numbers(repeated_hashes.finished())
-    is_first = np.diff(repeated, prepend=repeated[:1] + np.uint64(1)) != 0
-    repeated_map = PerfectMap(repeated[is_first])
+    repeated_map = PerfectMap(repeated[run_begins(repeated)])
     rows = GrowingArray(np.int64)
     marks = GrowingArray(np.uint64, 3)
     items_read = 0

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lshfast._common.checks import check_number
 from lshfast._common.choices import PairMeasure as PairMeasure
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import parts_of_rows, runs_of
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import (
     BoolArray,
@@ -133,9 +134,14 @@ def verify(
             np.concatenate([i[numbers], j[numbers]]), return_inverse=True
         )
         part = sets.take(rows).distinct()
-        left, right = np.split(places.reshape(-1).astype(np.int64), 2)
+        left_places, right_places = np.split(places.reshape(-1).astype(np.int64), 2)
         similarity[numbers] = kernels.similarities(
-            part.offsets, part.tokens, left, right, threshold, measure == "containment"
+            part.offsets,
+            part.tokens,
+            left_places,
+            right_places,
+            threshold,
+            measure == "containment",
         )
         return len(numbers)
 
@@ -188,8 +194,7 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     in_pairs[j] = True
     rows = np.flatnonzero(in_pairs)
     weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
-    starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
-    stops = np.append(starts[1:], len(order))
+    starts, stops = runs_of(label)
     component_weight = weight[np.searchsorted(rows, label[starts])]
     whole_components: list[Int64Array] = []
     filled = 0.0
@@ -208,8 +213,7 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
         if tokens > PIECE and stop - start > 1:
             yield from _cut(sizes, i, j, order[start:stop])
         elif stop - start > PIECE:
-            for first in range(start, stop, PIECE):
-                yield order[first : min(first + PIECE, stop)]
+            yield from _at_most_a_piece(order[start:stop])
         else:
             whole_components.append(order[start:stop])
             filled += tokens
@@ -228,15 +232,13 @@ def _cut(
     """
     rows = np.unique(np.concatenate([i[numbers], j[numbers]]))
     block = _blocks(sizes[rows], PIECE // 2)
-    left = block[np.searchsorted(rows, i[numbers])]
-    right = block[np.searchsorted(rows, j[numbers])]
-    order = order_of_pairs(left, right)
+    left_blocks = block[np.searchsorted(rows, i[numbers])]
+    right_blocks = block[np.searchsorted(rows, j[numbers])]
+    order = order_of_pairs(left_blocks, right_blocks)
     numbers = numbers[order]
-    left = left[order]
-    right = right[order]
-    begins = (np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0)
-    starts = np.flatnonzero(begins)
-    stops = np.append(starts[1:], len(numbers))
+    left_blocks = left_blocks[order]
+    right_blocks = right_blocks[order]
+    starts, stops = runs_of(left_blocks, right_blocks)
     pair_sizes = sizes[i[numbers]] + sizes[j[numbers]]
     run_sizes = np.minimum(np.add.reduceat(pair_sizes, starts), PIECE)
     filled = 0
@@ -245,16 +247,15 @@ def _cut(
         starts.tolist(), stops.tolist(), run_sizes.tolist(), strict=True
     ):
         if start > first and (filled + tokens > PIECE or stop - first > PIECE):
-            yield from (
-                numbers[begin : min(begin + PIECE, start)]
-                for begin in range(first, start, PIECE)
-            )
+            yield from _at_most_a_piece(numbers[first:start])
             filled = 0
             first = start
         filled += tokens
-    yield from (
-        numbers[begin : begin + PIECE] for begin in range(first, len(numbers), PIECE)
-    )
+    yield from _at_most_a_piece(numbers[first:])
+
+
+def _at_most_a_piece(numbers: Int64Array) -> Iterator[Int64Array]:
+    return (numbers[part] for part in parts_of_rows(len(numbers), PIECE))
 
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:

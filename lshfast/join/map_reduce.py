@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_int
+from lshfast._common.rows import int64_range, run_begins, runs_of
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.banding.bands import Bands
 from lshfast.join.banded import MOST_PAIRS
@@ -204,20 +205,16 @@ def reduce_buckets(buckets: Buckets, *, most: int = MOST_PAIRS) -> Comparisons:
     """
     most = check_int("most", most, 0)
     n = len(buckets)
-    last = np.ones(n, bool)
-    last[:-1] = (np.diff(buckets.band) != 0) | (buckets.key[1:] != buckets.key[:-1])
-    ends = np.flatnonzero(last) + 1
+    starts, stops = runs_of(buckets.band, buckets.key)
     # The number of later records in the bucket of each record.
-    later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(
-        1, n + 1, dtype=np.int64
-    )
+    later = np.repeat(stops, stops - starts) - int64_range(1, n + 1)
     total = int(later.sum())
     if total > most:
         raise OverflowError(
             f"more than {most} candidate pairs: raise the threshold or the number of rows a band"
         )
-    place = np.repeat(np.arange(n, dtype=np.int64), later)
-    other = place + 1 + np.arange(total, dtype=np.int64)
+    place = np.repeat(int64_range(n), later)
+    other = place + 1 + int64_range(total)
     other -= np.repeat(np.cumsum(later, dtype=np.int64) - later, later)
     return _comparisons(buckets.row[place], buckets.row[other])
 
@@ -227,9 +224,8 @@ def _comparisons(i: Int64Array, j: Int64Array) -> Comparisons:
     order = np.lexsort((j, i))
     i = i[order]
     j = j[order]
-    first = np.ones(len(i), bool)
-    first[1:] = (np.diff(i) != 0) | (np.diff(j) != 0)
+    first = run_begins(i, j)
     i = i[first]
     j = j[first]
-    starts = np.flatnonzero(np.diff(i, prepend=-1))
-    return Comparisons(i[starts], np.append(starts, len(i)).astype(np.int64), j)
+    starts, _ = runs_of(i)
+    return Comparisons(i[starts], np.append(starts, len(i)), j)

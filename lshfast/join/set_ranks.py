@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import Int64Array, UInt32Array, UInt64Array
 from lshfast.join.banded import find_copies
@@ -54,7 +55,7 @@ class Collection:
             raise ValueError(
                 f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}"
             )
-        is_joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
+        is_joined = (copies == int64_range(len(copies))) & (sizes > 0)
         return cls(sets, copies, np.flatnonzero(is_joined).astype(np.int64))
 
 

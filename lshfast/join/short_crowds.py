@@ -13,10 +13,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.banding.bands import Bands
 from lshfast.join.banded import PIECE, find_copies, number_buckets
-from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
+from lshfast.join.comparison import CROWD, Comparison
+from lshfast.join.group_pairs import by_preference, sorted_pairs
 from lshfast.join.jaccard import verify
 from lshfast.join.set_ranks import Collection
 from lshfast.join.short_rows import similar_rows
@@ -39,7 +41,7 @@ def are_crowd(
     This is estimated from a sample of the n rows.
     """
     signatures = hasher.sketch(sample, threads=1)
-    numbers = np.arange(len(sample), dtype=np.int64)
+    numbers = int64_range(len(sample))
     rows = numbers[find_copies(sample) == numbers]
     buckets, counts = number_buckets(bands.keys(signatures), rows, 1)
     pairs = kernels.RowPairs(
@@ -75,9 +77,7 @@ def pairs_of_short_crowd(
         Called with (rows done, rows).
     """
     threads = comparison.threads
-    result = similar_rows(
-        collection, comparison.threshold, comparison.measure, threads, progress
-    )
+    result = similar_rows(collection, comparison, progress)
     if result is None:
         return None
     similar, compared = result
@@ -98,7 +98,7 @@ def _placed(
     similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
     """Return the rows in similar pairs by preference, and the sorted pairs of their places."""
-    parts = [similar[start : start + PIECE] for start in range(0, len(similar), PIECE)]
+    parts = [similar[part] for part in parts_of_rows(len(similar), PIECE)]
     paired = np.zeros(n, np.bool_)
     for part in parts:
         for rows in _ends(part):
@@ -107,8 +107,10 @@ def _placed(
     places = np.empty(n, np.uint64)
     places[paired_rows] = np.arange(len(paired_rows), dtype=np.uint64)
     for part in parts:  # in place, in little memory
-        left, right = (places[rows] for rows in _ends(part))
-        part[:] = np.maximum(left, right) << np.uint64(32) | np.minimum(left, right)
+        left_places, right_places = (places[rows] for rows in _ends(part))
+        part[:] = np.maximum(left_places, right_places) << np.uint64(32) | np.minimum(
+            left_places, right_places
+        )
     return paired_rows, sorted_numbers(similar)
 
 

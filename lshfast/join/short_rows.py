@@ -13,8 +13,10 @@ import numpy as np
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import without_stage
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.join.jaccard import PairMeasure, Rows, verify
+from lshfast.join.comparison import Comparison
+from lshfast.join.jaccard import Rows, verify
 from lshfast.join.set_ranks import PIECE, Collection, tokens_of
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.grouping import Grouping
@@ -33,9 +35,7 @@ def are_short(sizes: Int64Array) -> bool:
 
 def similar_rows(
     collection: Collection,
-    threshold: float,
-    measure: PairMeasure,
-    threads: int,
+    comparison: Comparison,
     report: Callable[[int, int], None] | None = None,
     screen: Callable[[UInt64Array], UInt64Array] | None = None,
 ) -> tuple[UInt64Array, int] | None:
@@ -46,14 +46,15 @@ def similar_rows(
     from lshfast.join.exact_join import Join, MorePairsError
     from lshfast.join.thresholds import rule_of
 
-    join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
+    rule = rule_of(comparison.measure, comparison.threshold)
+    join = Join.of([collection], rule, "auto", comparison.threads)
     pair_numbers = GrowingArray(np.uint64)
     try:
         for part in join.parts(
             without_stage(report), most=MOST_PAIRS * len(collection.rows)
         ):
-            left, right = (part[name].astype(np.uint64) for name in "ij")
-            numbers = right << np.uint64(32) | left
+            i, j = (part[name].astype(np.uint64) for name in "ij")
+            numbers = j << np.uint64(32) | i
             pair_numbers.extend(screen(numbers) if screen else numbers)
     except MorePairsError:
         return None
@@ -65,10 +66,7 @@ def place_short_rows(
     rows: Rows,
     walked: Int64Array,
     begin: int,
-    *,
-    threshold: float,
-    measure: PairMeasure,
-    threads: int,
+    comparison: Comparison,
     progress: Callable[[int, int], None] | None = None,
 ) -> int | None:
     """Place the rows of a component as the walk does; return the number of compared pairs.
@@ -81,8 +79,7 @@ def place_short_rows(
         The rows of the component in the order of the walk; the first of them is row `begin` of the
         state.
     begin : int
-    threshold, measure, threads
-        As for `Comparison`.
+    comparison : Comparison
     progress : callable, optional
         Called with (rows done, rows).
 
@@ -91,15 +88,13 @@ def place_short_rows(
     int or None
         None if there are too many similar pairs; then the rows should be walked.
     """
-    sets = tokens_of(rows, walked, threads)
-    numbers = np.arange(len(walked), dtype=np.int64)
+    sets = tokens_of(rows, walked, comparison.threads)
+    numbers = int64_range(len(walked))
     collection = Collection(sets, numbers, numbers)
     first = np.uint64(begin << 32 | begin)
     result = similar_rows(
         collection,
-        threshold,
-        measure,
-        threads,
+        comparison,
         progress,
         lambda similar: state.meeting(similar + first),
     )
@@ -113,6 +108,6 @@ def place_short_rows(
         for column in (state.left, state.right)
     )
     state.similarity[placed_rows] = verify(
-        sets, i, j, 0.0, measure=measure, threads=threads
+        sets, i, j, 0.0, measure=comparison.measure, threads=comparison.threads
     )["similarity"]
     return compared

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import check_number
-from lshfast._common.types import Float64Array
+from lshfast._common.types import AnyArray, Float64Array
 from lshfast.kernels.setjoin import MOST_TOKENS
 
 # A number, or a fraction p / q.
@@ -55,9 +54,9 @@ class Rule:
 
     def similarity(
         self,
-        overlap: npt.NDArray[Any],
-        indexed: npt.NDArray[Any],
-        probing: npt.NDArray[Any],
+        overlap: AnyArray,
+        indexed: AnyArray,
+        probing: AnyArray,
     ) -> Float64Array:
         """Return the similarities of pairs by overlaps and sizes, as verification computes them."""
         overlap, a, b = (

@@ -10,6 +10,8 @@ from lshfast._engine.options.command import (
     READING,
     Command,
     Console,
+    daily_option,
+    file_option,
     options_named,
     output_option,
 )
@@ -20,13 +22,10 @@ PASSAGES_OPTIONS = (
     output_option(
         f"The passages, a row each: {TABLES}. With --remove: rows.", required=False
     ),
-    Option(
+    file_option(
         "against",
-        None,
         "Other texts, as INPUT; may be repeated. Find what INPUT shares with these alone.",
         list[str],
-        metavar="FILE",
-        daily=True,
     ),
     Option(
         "stream_against",
@@ -35,29 +34,21 @@ PASSAGES_OPTIONS = (
         bool,
     ),
     *options_named("output_format", "defuse_formulas", "column", "id_column"),
-    Option(
+    daily_option(
         "against_column",
         None,
         "Column of the texts of --against, if it is not --column.",
-        daily=True,
     ),
-    Option(
+    daily_option(
         "against_id_column",
         None,
         "Column of the ids of --against; without it a row is FILE:LINE.",
-        daily=True,
     ),
     *READING,
     *options_named("max_columns"),
-    Option(
-        "min_words", 50, "Words of the shortest passage, 1 to 65536.", int, daily=True
-    ),
-    Option(
-        "min_chars",
-        None,
-        "Characters of the shortest passage, instead of words.",
-        int,
-        daily=True,
+    daily_option("min_words", 50, "Words of the shortest passage, 1 to 65536.", int),
+    daily_option(
+        "min_chars", None, "Characters of the shortest passage, instead of words.", int
     ),
     Option(
         "most_copies",
@@ -65,28 +56,15 @@ PASSAGES_OPTIONS = (
         "If a run occurs more often, pair its copies with the first only; 0: never.",
         int,
     ),
-    Option(
+    daily_option(
         "remove",
         None,
         "first: write the rows to OUT, without all copies of passages but the first; with "
         "--against, without all passages.",
         Literal["first"],
-        daily=True,
     ),
-    Option(
-        "passages",
-        None,
-        "With --remove: also write the passages to FILE.",
-        metavar="FILE",
-        daily=True,
-    ),
-    Option(
-        "report",
-        None,
-        "Write the number of rows with a passage, for each file.",
-        metavar="FILE",
-        daily=True,
-    ),
+    file_option("passages", "With --remove: also write the passages to FILE."),
+    file_option("report", "Write the number of rows with a passage, for each file."),
     *options_named("html", "html_texts"),
     *options_named("on_error", "threads", "overwrite"),
     QUIET,
@@ -101,7 +79,7 @@ def find_passages(options: Options, console: Console) -> None:
     benchmarks, contamination.
     """
     from lshfast._common.checks import check_int
-    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.inputs import Inputs
     from lshfast.passages.job import find_in_files, outputs_of
     from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 
@@ -116,11 +94,9 @@ def find_passages(options: Options, console: Console) -> None:
             raise ValueError(f"--{name.replace('_', '-')} needs --against")
     source = Inputs.of(options.inputs, options)
     outputs = outputs_of(
-        output_of(
-            options.output, source, options.output_format, options.defuse_formulas
-        ),
-        output_of(options.passages, source, None, options.defuse_formulas),
-        output_of(options.report, source, None, options.defuse_formulas),
+        source.table(options),
+        source.table(options, "passages"),
+        source.table(options, "report"),
         options.remove,
         options.overwrite,
         console.page(options),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.threads import pieces
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import bands
@@ -39,12 +40,8 @@ class ItemGroups:
         n = len(self.members)
         group = np.empty(n, np.int64)
         rank = np.empty(n, np.int64)
-        group[self.members] = np.repeat(
-            np.arange(len(self.sizes), dtype=np.int64), self.sizes
-        )
-        rank[self.members] = np.arange(n, dtype=np.int64) - np.repeat(
-            self.first, self.sizes
-        )
+        group[self.members] = np.repeat(int64_range(len(self.sizes)), self.sizes)
+        rank[self.members] = int64_range(n) - np.repeat(self.first, self.sizes)
         return group, rank
 
     def pairs(
@@ -58,9 +55,9 @@ class ItemGroups:
         """
         for part in pieces(counts, MOST_PAIRS):
             times = counts[part]
-            item = np.repeat(np.arange(part.start, part.stop, dtype=np.int64), times)
+            item = np.repeat(int64_range(part.start, part.stop), times)
             starts = np.cumsum(times, dtype=np.int64) - times
-            rank = np.arange(len(item), dtype=np.int64) - np.repeat(starts, times)
+            rank = int64_range(len(item)) - np.repeat(starts, times)
             if len(item):
                 yield self.members[self.first[group[item]] + rank], item
 
@@ -68,7 +65,7 @@ class ItemGroups:
         """Return pairs (member, i): for each i, all members of group[i]."""
         times = self.sizes[group]
         members = self.members[spread(self.first[group], times)]
-        return members, np.repeat(np.arange(len(group), dtype=np.int64), times)
+        return members, np.repeat(int64_range(len(group)), times)
 
 
 class HashGroups(ItemGroups):
@@ -85,10 +82,7 @@ class HashGroups(ItemGroups):
     def __init__(self, hashes: UInt64Array) -> None:
         members = bands.order(hashes)
         ordered = hashes[members]
-        new = np.ones(len(ordered), np.bool_)
-        new[1:] = ordered[1:] != ordered[:-1]
-        first = np.flatnonzero(new).astype(np.int64)
-        ends = np.append(first[1:], np.int64(len(ordered)))[: len(first)]
+        first, ends = runs_of(ordered)
         super().__init__(ends - first, members)
         self.hashes = ordered[first]
 
@@ -106,4 +100,4 @@ def spread(first: Int64Array, counts: Int64Array) -> Int64Array:
     """Return the numbers first[i], first[i] + 1, ..., counts[i] of them for each i."""
     ends = np.cumsum(counts, dtype=np.int64)
     shift: Int64Array = np.repeat(first - (ends - counts), counts)
-    return shift + np.arange(len(shift), dtype=np.int64)
+    return shift + int64_range(len(shift))

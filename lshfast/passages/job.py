@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import parts_of_rows
+from lshfast._common.types import AnyArray
 from lshfast._common.visible import one_line
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.inputs import Inputs, text_batches
@@ -23,7 +24,7 @@ from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import FoundPassages, find_against, find_within, hold_texts
 
-Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+Table: TypeAlias = dict[str, "list[Any] | AnyArray"]
 
 # Rows of the table of passages that are in memory at a time.
 SPANS_AT_ONCE = 1 << 14
@@ -270,21 +271,7 @@ def find_in_files(
     result = SharedPassages(found_passages, plan)
     counts = _counts(corpus, other or corpus, result)
     with job.writing("write"):
-        if outputs.spans is not None:
-            kinds = {
-                "key_i": id_kind(corpus),
-                "key_j": id_kind(other or corpus),
-                "text": "string",
-            }
-            job.write(outputs.spans, _tables(corpus, other or corpus, result), kinds)
-        if outputs.report is not None:
-            table = _table_of_counts(counts)
-            job.write(
-                outputs.report,
-                table,
-                dict.fromkeys(table, "int64") | {"file": "string"},
-            )
-
+        _write_tables(job, outputs, corpus, other or corpus, result, counts)
         job.write_page(lambda page: _page(corpus, other, result, counts, page))
 
         def new_text(row: int, text: str) -> str:
@@ -293,7 +280,8 @@ def find_in_files(
         keep = ~result.emptied
         shortened = result.shortened & ~result.emptied
         job.write_rows(keep, shortened, new_text, plan.threads, progress)
-    removed = 0 if outputs.rows is None else int(result.emptied.sum())
+    removing = outputs.rows is not None
+    removed = int(result.emptied.sum()) if removing else 0
     unlisted = rows_with_unlisted(result)
     return job.account(
         PassagesSummary,
@@ -301,7 +289,7 @@ def find_in_files(
         kept=corpus.accepted - removed,
         removed=removed,
         rejected=len(corpus.rejected),
-        shortened=0 if outputs.rows is None else int(shortened.sum()),
+        shortened=int(shortened.sum()) if removing else 0,
         short=int((result.units == 0).sum()),
         shared=int((result.covered > 0).sum()),
         passages=len(result),
@@ -309,13 +297,40 @@ def find_in_files(
         units=int(result.units.sum()),
         covered=int(result.covered.sum()),
         files=counts,
-        against_read=0 if other is None else other.read,
-        against_rejected=0 if other is None else len(other.rejected),
-        contaminated=[] if other is None else _contaminated(other, result),
-        removing=outputs.rows is not None,
+        removing=removing,
         unlisted=unlisted,
         left_out=left_out(plan) if unlisted else "",
+        **_figures_against(other, result),
     )
+
+
+def _figures_against(other: Corpus | None, result: SharedPassages) -> dict[str, Any]:
+    """Return the figures of the other texts."""
+    if other is None:
+        return {"against_read": 0, "against_rejected": 0, "contaminated": []}
+    return {
+        "against_read": other.read,
+        "against_rejected": len(other.rejected),
+        "contaminated": _contaminated(other, result),
+    }
+
+
+def _write_tables(
+    job: Job,
+    outputs: PassageOutputs,
+    corpus: Corpus,
+    other: Corpus,
+    result: SharedPassages,
+    counts: list[FileCounts],
+) -> None:
+    """Write the tables of passages and of counts that are wanted."""
+    if outputs.spans is not None:
+        kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other), "text": "string"}
+        job.write(outputs.spans, _tables(corpus, other, result), kinds)
+    if outputs.report is not None:
+        table = _table_of_counts(counts)
+        kinds = dict.fromkeys(table, "int64") | {"file": "string"}
+        job.write(outputs.report, table, kinds)
 
 
 def _find_against(
@@ -383,8 +398,7 @@ def _as_stage(progress: Progress | None, stage: str) -> Progress | None:
 
 def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[Table]:
     """Return the table of passages in parts, the first of which may be empty."""
-    for at in range(0, max(1, len(result)), SPANS_AT_ONCE):
-        which = slice(at, at + SPANS_AT_ONCE)
+    for which in parts_of_rows(max(1, len(result)), SPANS_AT_ONCE):
         part = result.spans[which]
         table: Table = {"key_i": [corpus.key(row) for row in part["i"].tolist()]}
         places = ("start", "end", "start_byte", "end_byte")

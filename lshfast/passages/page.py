@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from lshfast._common.display import Figure, counted
+from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.types import Int64Array
 from lshfast._io.pages.diagrams import SharedPart, covered, text_map
 from lshfast._io.pages.page import render, short
@@ -384,11 +385,8 @@ def _pairs(found_spans: FoundSpans) -> list[TextPair]:
     order = np.lexsort((spans["i"], spans["j"]))
     i = spans["i"][order]
     j = spans["j"][order]
-    starts = np.flatnonzero(
-        np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)])
-    )
+    starts, ends = runs_of(i, j)
     units = np.add.reduceat(spans["units"][order], starts)
-    ends = np.append(starts[1:], len(order))
     best = np.argsort(-units, kind="stable")
     _, first = np.unique(j[starts[best]], return_index=True)
     best_pairs = best[np.sort(first)]
@@ -407,7 +405,7 @@ def _pairs(found_spans: FoundSpans) -> list[TextPair]:
 def _thinned(size: int) -> Int64Array:
     """Return the first places, and some over the whole of `size`."""
     places = np.linspace(MOST_ALIKE, size - 1, OVER_RANGE).round().astype(np.int64)
-    return np.append(np.arange(MOST_ALIKE, dtype=np.int64), places)
+    return np.append(int64_range(MOST_ALIKE), places)
 
 
 def _example(

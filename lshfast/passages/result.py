@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.clock import Stage
 from lshfast._io.pages.page import check_page, write_page
@@ -117,7 +118,7 @@ class SharedPassages(Shown):
         self._held_side = passages.held_side
         self._held_ranges = passages.held_ranges
         self._first_cuts = np.searchsorted(
-            self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64)
+            self.cuts["row"], int64_range(len(self.units) + 1)
         )
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
@@ -190,12 +191,12 @@ class SharedPassages(Shown):
         )
 
     def __iter__(self) -> Iterator[Passage]:
-        for at in range(0, len(self.spans), 1024):
-            part = self.spans[at : at + 1024]
+        for rows in parts_of_rows(len(self.spans), 1024):
+            part = self.spans[rows]
             columns = [part[name].tolist() for name in Passage._fields[:-1]]
             for row, text in zip(
                 zip(*columns, strict=True),
-                self.texts(slice(at, at + 1024)),
+                self.texts(rows),
                 strict=True,
             ):
                 yield Passage._make((*row, text))

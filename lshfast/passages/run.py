@@ -141,7 +141,7 @@ def hold_texts(batches: Iterable[Texts], plan: PassagePlan, clock: Clock) -> Hel
 
 def find_against(
     batches: Iterable[Texts],
-    held: HeldTexts,
+    held_texts: HeldTexts,
     plan: PassagePlan,
     clock: Clock,
     progress: Progress | None = None,
@@ -157,7 +157,7 @@ def find_against(
     side = "i" if held_side == "j" else "j"
 
     def find(texts: Texts, samples: Samples) -> _StreamPiece:
-        matches, windows = held.find(texts, samples)
+        matches, windows = held_texts.find(texts, samples)
         spans = spans_of(matches, side)
         locate(spans, {side: texts}, words)
         ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
@@ -171,10 +171,10 @@ def find_against(
         )
 
     columns = [GrowingArray(kind) for kind in (SPAN, CUT, np.int64, np.int64)]
-    found_groups = np.zeros(held.window_groups, np.bool_)
+    found_groups = np.zeros(held_texts.window_groups, np.bool_)
     row = bytes_read = 0
     with clock.stage("compare"):
-        for piece in sample_pieces(batches, held.sampler, find, plan.threads):
+        for piece in sample_pieces(batches, held_texts.sampler, find, plan.threads):
             piece.spans[side] += row
             piece.cuts["row"] += row
             for column, part in zip(columns, piece[:4], strict=True):
@@ -188,8 +188,8 @@ def find_against(
     with clock.stage("locate"):
         spans, cuts, units, covered = (column.finished() for column in columns)
         spans = in_order(spans)
-        locate(spans, {held_side: held.texts}, words)
-        rows, first = held.windows_of(found_groups)
+        locate(spans, {held_side: held_texts.texts}, words)
+        rows, first = held_texts.windows_of(found_groups)
         both = (
             np.concatenate([spans[held_side], rows]),
             np.concatenate([spans[f"{held_side}_unit"], first]),
@@ -197,17 +197,20 @@ def find_against(
         lengths = np.concatenate(
             [spans["units"], np.full(len(rows), plan.length, np.int64)]
         )
-        ranges = union_of(held.counts, *both, lengths)
-        sides = [(units, covered), (held.counts, ranges.units(len(held.texts)))]
+        ranges = union_of(held_texts.counts, *both, lengths)
+        sides = [
+            (units, covered),
+            (held_texts.counts, ranges.units(len(held_texts.texts))),
+        ]
         if held_side == "i":
             sides = sides[::-1]
-            cuts = cuts_of(held.texts, held.counts, ranges, words)
+            cuts = cuts_of(held_texts.texts, held_texts.counts, ranges, words)
         return FoundPassages(
             spans,
             cuts,
             *sides[0],
             *sides[1],
-            held.texts,
+            held_texts.texts,
             held_side,
             ranges,
             clock.stages,

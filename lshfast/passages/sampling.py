@@ -10,15 +10,16 @@ the key is; the key only determines which places they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import int64_range
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, pieces
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import AnyArray, BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import TextError, Texts, character_shingles, word_shingles
 from lshfast.passages.plan import PassagePlan
@@ -57,7 +58,7 @@ class Samples(NamedTuple):
     def select(self, selected: BoolArray) -> tuple[Int64Array, Samples]:
         """Return the texts with selected samples, and these samples, numbered by these texts."""
         n = len(self.counts)
-        row = np.repeat(np.arange(n, dtype=np.int64), self.per_row)[selected]
+        row = np.repeat(int64_range(n), self.per_row)[selected]
         per_row = np.bincount(row, minlength=n).astype(np.int64)
         rows = np.flatnonzero(per_row).astype(np.int64)
         left_out = np.cumsum(np.where(per_row > 0, 0, self.counts), dtype=np.int64)
@@ -141,9 +142,7 @@ def sample_all(
         batches, sampler, lambda *piece: piece, threads
     ):
         all_texts.append(texts)
-        parts: tuple[npt.NDArray[Any], ...] = samples._replace(
-            places=samples.places + total
-        )
+        parts: tuple[AnyArray, ...] = samples._replace(places=samples.places + total)
         for column, part in zip(columns, parts, strict=True):
             column.extend(part)
         total += int(samples.counts.sum())

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, pieces
-from lshfast._common.types import BoolArray, Int64Array
+from lshfast._common.types import BoolArray, Int64Array, RecordArray
 from lshfast.kernels import bands, passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.groups import HashGroups
@@ -31,7 +30,7 @@ MOST_WINDOWS = 1 << 21
 # its bytes.
 MOST_FILTER_BITS = 26
 
-Matches = npt.NDArray[np.void]  # of lshfast.kernels.passages.MATCH
+Matches = RecordArray  # of lshfast.kernels.passages.MATCH
 
 
 class Seeds(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import Int64Array
+from lshfast._common.types import Int64Array, RecordArray
 from lshfast.kernels.text import Texts
 from lshfast.passages.search import RowMatches
 from lshfast.passages.units import bounds_of
@@ -30,8 +29,8 @@ SPAN = np.dtype(
 # Bytes of a text that later copies take.
 CUT = np.dtype([("row", np.int64), ("start", np.int64), ("end", np.int64)])
 
-Spans = npt.NDArray[np.void]
-Cuts = npt.NDArray[np.void]
+Spans = RecordArray
+Cuts = RecordArray
 
 
 class Ranges(NamedTuple):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.run_key import P, draw_hash_key
 from lshfast._common.threads import pieces
-from lshfast._common.types import Int64Array
+from lshfast._common.types import Int64Array, UInt32Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts, word_shingles
 from lshfast.passages.plan import PassagePlan
@@ -35,7 +35,7 @@ class UnitTexts:
 
     starts: Int64Array
     counts: Int64Array
-    units: npt.NDArray[np.uint32]
+    units: UInt32Array
 
     def rows_of(self, places: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the text of each place, and the unit in it."""
@@ -44,9 +44,7 @@ class UnitTexts:
 
     def place(self, places: Int64Array, per_row: Int64Array) -> Int64Array:
         """Convert numbers of units, `per_row` for each text, to places in `units`."""
-        return places + np.repeat(
-            np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row
-        )
+        return places + np.repeat(int64_range(1, len(self.starts) + 1), per_row)
 
 
 def draw_multiplier() -> int:
@@ -62,10 +60,13 @@ def make_vocabulary(plan: PassagePlan) -> passages.Vocabulary | None:
 
 
 def number_units(
-    texts: Texts, counts: Int64Array, vocabulary: passages.Vocabulary | None, held: bool
+    texts: Texts,
+    counts: Int64Array,
+    vocabulary: passages.Vocabulary | None,
+    is_held: bool,
 ) -> UnitTexts:
-    """Return texts as units. New words are added to the vocabulary if the texts are `held`."""
-    units = passages.units_of(texts, counts, vocabulary, held)
+    """Return texts as units. New words are added to the vocabulary if `is_held`."""
+    units = passages.units_of(texts, counts, vocabulary, is_held)
     return UnitTexts(np.cumsum(counts + 1, dtype=np.int64) - counts, counts, units)
 
 
@@ -101,8 +102,7 @@ def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
     order = np.lexsort((units, rows))
     rows = rows[order]
     units = units[order]
-    new = np.ones(len(rows), np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
+    new = run_begins(rows, units)
     places = passages.locate(texts, rows[new], units[new], words)
     bounds = np.empty((len(order), 4), np.int64)
     bounds[order] = places[np.cumsum(new, dtype=np.int64) - 1]

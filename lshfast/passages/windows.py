@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.threads import pieces
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.kernels import bands, passages
 from lshfast.passages.groups import HashGroups, ItemGroups, spread
 from lshfast.passages.units import UnitTexts, draw_multiplier
@@ -151,9 +150,9 @@ class WindowGroups:
             texts.units, low, counts, self._length, self._multiplier
         )
         group = self._groups.find(hashes)
-        found = group >= 0
-        places = places[found]
-        group = group[found]
+        is_group = group >= 0
+        places = places[is_group]
+        group = group[is_group]
         lengths = np.full(len(places), self._length, np.int64)
         same = HashGroups(group.astype(np.uint64))  # places that met one group
         earlier, later = _neighbours(same)
@@ -214,7 +213,7 @@ def _equal_contexts(
 
 
 def _window_hashes(
-    units: npt.NDArray[np.uint32],
+    units: UInt32Array,
     first: Int64Array,
     counts: Int64Array,
     length: int,

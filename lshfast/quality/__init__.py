@@ -19,11 +19,12 @@ intervals. docs/how-to/check.md explains how rows are sampled, and why the estim
 Files:
 
 - api.py, run.py, result.py: `check`; its stages; its result.
+- checked_rows.py: what all results have, and their figures as JSON.
 - sampling.py, near_pairs.py, candidates.py: which rows are drawn; their pairs with all rows;
   candidates that are not similar.
 - estimates.py, intervals.py, valley.py, excerpts.py: estimates of pairs, rows and recall; their
   intervals; a threshold in the histogram; pairs as examples.
-- points.py, figures.py: the check of vectors and codes; figures as JSON.
+- points.py: the check of vectors and codes.
 - labels.py, label_sheet.py, label_job.py: a threshold from labels; the file of labels; the job that
   asks for labels.
 - label_command.py, label_screen.py: what the command asks of pairs of texts; what it shows.

@@ -12,6 +12,7 @@ from math import inf
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
@@ -138,9 +139,9 @@ def _met(
     ordered = few[order]
     key_filter = np.zeros(1 << FILTER_BITS, np.bool_)
     key_filter[few >> SHIFT] = True
-    for start in range(0, len(sides.many), AT_ONCE):
-        many_rows = sides.many[start : start + AT_ONCE]
-        keys = many_keys[start : start + AT_ONCE].ravel()
+    for part in parts_of_rows(len(sides.many), AT_ONCE):
+        many_rows = sides.many[part]
+        keys = many_keys[part].ravel()
         # Take is fast with int64 only.
         possible = np.flatnonzero(key_filter.take((keys >> SHIFT).view(np.int64)))
         place, number = _equal(ordered, keys[possible])
@@ -161,6 +162,6 @@ def _equal(ordered: UInt64Array, keys: UInt64Array) -> tuple[Int64Array, Int64Ar
     """Return the places in `ordered`, which ascends, and in `keys` of all pairs of equal keys."""
     first = np.searchsorted(ordered, keys)
     counts = np.searchsorted(ordered, keys, side="right") - first
-    number = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+    number = np.repeat(int64_range(len(keys)), counts)
     shifts = first - (np.cumsum(counts, dtype=np.int64) - counts)
-    return shifts[number] + np.arange(len(number), dtype=np.int64), number
+    return shifts[number] + int64_range(len(number)), number

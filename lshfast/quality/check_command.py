@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from lshfast._engine.options.command import QUIET, Command, Console, output_option
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.command import (
+    QUIET,
+    Command,
+    Console,
+    daily_option,
+    output_option,
+)
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import taken_by_verb
 
 # Pairs that --examples shows for each step of similarities.
@@ -12,20 +18,18 @@ EXAMPLES = 3
 CHECK_OPTIONS = (
     output_option("Also write the figures to FILE, as JSON.", "FILE", required=False),
     *taken_by_verb("check"),
-    Option(
+    daily_option(
         "sample",
         4000,
         "About how many rows are compared with all rows.",
         int,
         metavar="N",
-        daily=True,
     ),
-    Option(
+    daily_option(
         "examples",
         False,
         f"Show up to {EXAMPLES} pairs for each step of similarities of .05.",
         bool,
-        daily=True,
     ),
     QUIET,
 )

@@ -70,12 +70,8 @@ class ItemCheck(ABC):
         options: CheckOptions,
         clock: Clock,
         progress: Progress | None,
-        held_bytes: int,
     ) -> dict[str, Any]:
-        """Check the rows of a corpus, and return the figures of the result.
-
-        Texts of inputs of at most `held_bytes` are held in memory.
-        """
+        """Check the rows of a corpus, and return the figures of the result."""
 
 
 class SetCheck(ItemCheck):
@@ -108,10 +104,9 @@ class SetCheck(ItemCheck):
         options: CheckOptions,
         clock: Clock,
         progress: Progress | None,
-        held_bytes: int,
     ) -> dict[str, Any]:
         batches = text_batches(corpus, progress)
-        if corpus.total_bytes <= held_bytes:
+        if corpus.total_bytes <= options.held_bytes:
             batches = (Texts(batch) for batch in batches)
         return check_rows(
             batches, plan, replace(options, key_of=corpus.key), clock, progress
@@ -155,7 +150,6 @@ class PointsCheck(ItemCheck):
         options: CheckOptions,
         clock: Clock,
         progress: Progress | None,
-        held_bytes: int,
     ) -> dict[str, Any]:
         from lshfast._engine.points import PointRows
         from lshfast.quality.points import check_points

@@ -42,22 +42,27 @@ class Chosen:
         self._rng = rng
         self._steps: dict[int, dict[tuple[int, int], _Pair]] = {}
 
-    def add(self, near: Near) -> None:
+    def add(self, near_pairs: Near) -> None:
         """Offer pairs."""
         if not self._most:
             return
-        steps = np.floor((1 - near.similarity) / STEP + 1e-9).astype(np.int64)
+        steps = np.floor((1 - near_pairs.similarity) / STEP + 1e-9).astype(np.int64)
         priorities = self._rng.random(len(steps))
-        for step in np.unique(steps[near.similarity >= self._least]).tolist():
-            places = np.flatnonzero((steps == step) & (near.similarity >= self._least))
+        for step in np.unique(steps[near_pairs.similarity >= self._least]).tolist():
+            places = np.flatnonzero(
+                (steps == step) & (near_pairs.similarity >= self._least)
+            )
             pairs_of_step = self._steps.setdefault(step, {})
             first = np.argsort(priorities[places])[: 2 * self._most]
             for at in places[first].tolist():
                 i, j = sorted(
-                    (int(self._sample.rows[near.place[at]]), int(near.row[at]))
+                    (
+                        int(self._sample.rows[near_pairs.place[at]]),
+                        int(near_pairs.row[at]),
+                    )
                 )
-                similarity = float(near.similarity[at])
-                is_found = bool(near.found[at, 0])
+                similarity = float(near_pairs.similarity[at])
+                is_found = bool(near_pairs.found[at, 0])
                 pairs_of_step[i, j] = _Pair(
                     float(priorities[at]), i, j, similarity, is_found
                 )
@@ -94,7 +99,7 @@ def _texts(column: Column, i: int, j: int) -> tuple[str, str]:
     return texts[0].decode("utf-8", "replace"), texts[1].decode("utf-8", "replace")
 
 
-def differing(left: str, right: str) -> tuple[str, str]:
+def differing(first_text: str, second_text: str) -> tuple[str, str]:
     """Return both texts from shortly before they begin to differ, on one line each.
 
     Examples
@@ -103,10 +108,13 @@ def differing(left: str, right: str) -> tuple[str, str]:
     >>> differing("a rose is a rose", "a rose is red")
     ('a rose is a rose', 'a rose is red')
     """
-    shared = min(len(left), len(right))
-    at = next((place for place in range(shared) if left[place] != right[place]), shared)
-    start = max(0, min(at - BEFORE, max(len(left), len(right)) - SHOWN))
-    return _cut(left, start), _cut(right, start)
+    shared = min(len(first_text), len(second_text))
+    at = next(
+        (place for place in range(shared) if first_text[place] != second_text[place]),
+        shared,
+    )
+    start = max(0, min(at - BEFORE, max(len(first_text), len(second_text)) - SHOWN))
+    return _cut(first_text, start), _cut(second_text, start)
 
 
 def _cut(text: str, start: int) -> str:

@@ -60,21 +60,21 @@ class Estimate:
 
 def share_of(
     part: Float64Array,
-    whole: Float64Array,
+    totals: Float64Array,
     rates: Float64Array,
     pairs: int,
     complete: bool,
 ) -> Estimate:
-    """Estimate sum(part) / sum(whole) over all rows, such as the share of missed pairs.
+    """Estimate sum(part) / sum(totals) over all rows, such as the share of missed pairs.
 
     Parameters
     ----------
-    part, whole : ndarray of float64, shape (m,)
-        The weighted values of each row of the sample; 0 <= part <= whole.
+    part, totals : ndarray of float64, shape (m,)
+        The weighted values of each row of the sample; 0 <= part <= totals.
     rates : ndarray of float64, shape (m,)
         The probabilities with which these rows were drawn.
     pairs : int
-        How many different pairs are behind `whole`; no interval is narrower than for this
+        How many different pairs are behind `totals`; no interval is narrower than for this
         number of independent ones.
     complete : bool
         Whether the sample is all rows.
@@ -82,7 +82,7 @@ def share_of(
     Returns
     -------
     Estimate
-        In [0, 1]; nan if `whole` is 0 throughout. The interval is that of Clopper and Pearson for
+        In [0, 1]; nan if `totals` is 0 throughout. The interval is that of Clopper and Pearson for
         the number of independent observations with the same variance.
 
     References
@@ -90,28 +90,28 @@ def share_of(
     E. L. Korn, B. I. Graubard, "Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data", Survey Methodology 24, 1998.
     """
-    total = float(whole.sum())
+    total = float(totals.sum())
     if total <= 0:
         return Estimate(nan, 0.0, 1.0)
     share = min(1.0, float(part.sum()) / total)
     if complete:
         return Estimate(share, share, share)
     missing_rates = 1 - rates
-    sum_variance = float((missing_rates * whole * whole).sum()) / total**2
+    sum_variance = float((missing_rates * totals * totals).sum()) / total**2
     rows = 1 / sum_variance if sum_variance > 0 else inf
-    variance = float((missing_rates * (part - share * whole) ** 2).sum()) / total**2
+    variance = float((missing_rates * (part - share * totals) ** 2).sum()) / total**2
     if 0 < share < 1:
         # One more row like the others, which differs from them as a single pair does, is added to
         # the variance.
         count = rows
         if variance > 0:
-            spread = share * (1 - share)
-            count = spread / (variance + spread * sum_variance**2)
-        seldom = float((missing_rates * whole).sum()) / total
+            one_row_variance = share * (1 - share)
+            count = one_row_variance / (variance + one_row_variance * sum_variance**2)
+        seldom = float((missing_rates * totals).sum()) / total
         count = min(count, pairs / seldom if seldom > 0 else inf)
     else:
         count = rows
-    row_count = int(np.count_nonzero((whole > 0) & (missing_rates > 0)))
+    row_count = int(np.count_nonzero((totals > 0) & (missing_rates > 0)))
     count *= _small_sample(row_count)
     if count > MANY:
         low = share

@@ -18,10 +18,6 @@ from lshfast.quality.run import CheckOptions
 if TYPE_CHECKING:
     from lshfast.quality.points import PointCheck
 
-# Texts of inputs of at most this size are held in memory, and those of larger ones are read again
-# if they can be.
-HELD_BYTES = 1 << 29
-
 
 def check_files(
     inputs: Inputs,
@@ -32,7 +28,6 @@ def check_files(
     page: PageOutput | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    held_bytes: int = HELD_BYTES,
 ) -> CheckResult | PointCheck:
     """Check a run over files.
 
@@ -50,9 +45,6 @@ def check_files(
         Whether the output is replaced.
     progress : callable, optional
         Called with (stage, done, total): bytes of input in "read", rows in "verify".
-    held_bytes : int
-        Bytes of the inputs up to which their texts are held in memory; of larger ones, texts are
-        read again.
 
     Raises
     ------
@@ -70,9 +62,7 @@ def check_files(
     if output is not None:
         check_place(output, [file.location for file in corpus.files], overwrite)
     with job.reading(corpus):
-        figures = check.of_corpus(
-            corpus, reader, plan, options, job.clock, progress, held_bytes
-        )
+        figures = check.of_corpus(corpus, reader, plan, options, job.clock, progress)
     result = job.account(check.result, accepted=corpus.accepted, **figures)
     with job.writing():
         if output is not None:

@@ -12,9 +12,10 @@ from lshfast._engine.options.command import (
     LEAST_SIMILARITY,
     MEASURE_OF_TEXTS,
     Console,
+    daily_option,
     options_named,
 )
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.declared import OPTIONS
 
 if TYPE_CHECKING:
@@ -46,14 +47,13 @@ PLAN_OPTIONS = (
     MEASURE_OF_TEXTS,
     *options_named("ignore_common", "threads"),
 )
-LEAST = Option(
+LEAST = daily_option(
     "least",
     None,
     "The least similarity of the pairs; by default 0.3 below --threshold.",
     float,
     spelling="from",
     metavar="SIMILARITY",
-    daily=True,
 )
 COLUMNS = options_named("column", "id_column")
 # Options that find the pairs of texts.
@@ -73,12 +73,14 @@ def label_texts(options: Options, source: Inputs, console: Console) -> str:
 
     def ask(question: Question) -> Answer:
         assert isinstance(question, TextQuestion)
-        known = (
+        shown_similarity = (
             f"similarity {question.similarity:.4f}; " if options.show_similarity else ""
         )
 
         def shown(width: int, height: int) -> str:
-            return screen(question, text_lines(question, width, height), known, width)
+            return screen(
+                question, text_lines(question, width, height), shown_similarity, width
+            )
 
         return answer_of(console.ask(shown, PROMPT, KEYS))
 

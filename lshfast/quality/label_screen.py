@@ -22,9 +22,13 @@ LEFT = ("[-", "-]")
 RIGHT = ("{+", "+}")
 
 
-def screen(question: Question, lines: Iterable[str], known: str, width: int) -> str:
+def screen(
+    question: Question, lines: Iterable[str], shown_similarity: str, width: int
+) -> str:
     """Return a question as lines of text: what is known and what was done, and the two rows."""
-    return "\n".join(["", "-" * (width - 1), known + progress_of(question), *lines])
+    return "\n".join(
+        ["", "-" * (width - 1), shown_similarity + progress_of(question), *lines]
+    )
 
 
 def text_lines(question: TextQuestion, width: int, height: int) -> Iterator[str]:
@@ -42,28 +46,28 @@ def progress_of(question: Question) -> str:
     """Return how many labels there are, and how much they say."""
     from lshfast.quality.labels import ENOUGH
 
-    done = f"{question.labelled - question.unsure} labelled"
+    labels = f"{question.labelled - question.unsure} labelled"
     if question.unsure:
-        done += f", {question.unsure} unsure"
-    known = question.estimate.at_threshold
-    if known is None:
-        return done
-    half = (known.high - known.low) / 2
+        labels += f", {question.unsure} unsure"
+    similarity_known = question.estimate.at_threshold
+    if similarity_known is None:
+        return labels
+    half = (similarity_known.high - similarity_known.low) / 2
     enough = f"enough for ±{ENOUGH:g}" if half <= ENOUGH else f"±{half:.2f}"
-    return f"{done}; precision at {question.estimate.threshold:g}: {known} ({enough})"
+    return f"{labels}; precision at {question.estimate.threshold:g}: {similarity_known} ({enough})"
 
 
 def cut(spans: list[Span], most: int) -> list[Span]:
     """Return the first spans, with at most so many characters, and with spaces around gaps."""
-    kept: list[Span] = []
+    shown_spans: list[Span] = []
     for span in spans:
         if len(span.text) > most:
-            return [*kept, span._replace(text=f"{span.text[:most]}…")]
-        kept.append(
+            return [*shown_spans, span._replace(text=f"{span.text[:most]}…")]
+        shown_spans.append(
             span._replace(text=f" {span.text} ") if span.kind == "gap" else span
         )
         most -= len(span.text)
-    return kept
+    return shown_spans
 
 
 def cut_text(text: str, most: int) -> str:

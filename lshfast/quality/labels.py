@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_number
 from lshfast._common.display import Figure, Shown, counted, figure
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.pages.pair_sample import band_of
 from lshfast._engine.pages.pair_sample import edges_from as edges_from
@@ -210,7 +211,10 @@ class ThresholdEstimate(Shown):
 
 
 def next_band(
-    labels: Labels, asked: Int64Array, left: Int64Array, wanted: float | None = None
+    labels: Labels,
+    asked: Int64Array,
+    open_pairs: Int64Array,
+    precision: float | None = None,
 ) -> int | None:
     """Return the band from which a pair is labelled next; None if no pair is left.
 
@@ -226,12 +230,12 @@ def next_band(
     labels : Labels
     asked : ndarray of int64, shape (bands,)
         Pairs of each band that have been asked, those without a label too.
-    left : ndarray of int64, shape (bands,)
+    open_pairs : ndarray of int64, shape (bands,)
         Pairs of each band that can still be asked.
-    wanted : float, optional
+    precision : float, optional
         The precision that is wanted.
     """
-    open_bands = np.flatnonzero(left > 0)
+    open_bands = np.flatnonzero(open_pairs > 0)
     if not len(open_bands):
         return None
     few = open_bands[asked[open_bands] < FIRST_LABELS]
@@ -244,15 +248,15 @@ def next_band(
         used_labels.pairs,
         used_labels.same + (used_labels.pairs - used_labels.known) * share,
     )
-    best_band = int(_chosen(rates, wanted))
-    if wanted is not None:
+    best_band = int(_chosen(rates, precision))
+    if precision is not None:
         best_band = max(0, (best_band if best_band >= 0 else len(labelled_bands)) - 1)
-    above = np.arange(len(labelled_bands), dtype=np.int64) >= best_band
+    above = int64_range(len(labelled_bands)) >= best_band
     pairs = rates.pairs[best_band]
     total = rates.pairs[best_band] + rates.same
     change = (
         above / pairs
-        if wanted is not None
+        if precision is not None
         else (2 * above - rates.f1[best_band]) / total
     )
     size = used_labels.weights

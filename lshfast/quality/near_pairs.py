@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.columns import KeyedRows
 from lshfast.banding.bands import Bands
@@ -170,7 +171,7 @@ class SampleJoin:
         self, rows: Int64Array, tokens: TokenSets
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return the pairs of the sample with some rows: places, rows, similarities."""
-        numbers = np.arange(len(rows), dtype=np.int64)
+        numbers = int64_range(len(rows))
         queries = tokens.distinct()
         collection = Collection(queries, numbers, self._possible(queries))
         matches = self._segment.matches(collection, self._rule, 1)
@@ -200,11 +201,10 @@ def finder(
 ) -> Callable[[Int64Array, Int64Array], BoolArray]:
     """Return a function that tells which of the plans find each of some pairs, bool (m, plans)."""
 
-    def find(left: Int64Array, right: Int64Array) -> BoolArray:
-        is_found = np.empty((len(left), len(plans)), np.bool_)
-        for start in range(0, len(left), PAIRS_AT_ONCE):
-            part = slice(start, start + PAIRS_AT_ONCE)
-            equal = (signatures[left[part]] == signatures[right[part]]).T
+    def find(left_rows: Int64Array, right_rows: Int64Array) -> BoolArray:
+        is_found = np.empty((len(left_rows), len(plans)), np.bool_)
+        for part in parts_of_rows(len(left_rows), PAIRS_AT_ONCE):
+            equal = (signatures[left_rows[part]] == signatures[right_rows[part]]).T
             # The bits of eight pairs in a byte, a line for each slot.
             words = np.packbits(equal, axis=1)
             for number, plan in enumerate(plans):

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from lshfast._common.choices import ItemMeasure
-from lshfast._common.display import Figure, counted, figure
+from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast._engine.account.display import Account, bound_name, empty_note
+from lshfast._engine.account.display import bound_name, empty_note
 from lshfast._engine.clock import Clock
 from lshfast._engine.points import PointRows
 from lshfast._items.bucket_join import BucketJoin
@@ -29,7 +30,7 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.banded import equal_rows
 from lshfast.kernels import distances as kernels
 from lshfast.kernels import hamming as code_kernels
-from lshfast.quality.figures import figures_as_json
+from lshfast.quality.checked_rows import CheckedRows, count_of, range_of, share_range
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 
 # The share of the sample that is drawn from rows that the other plan finds near to no other one.
@@ -71,7 +72,7 @@ class NearBin:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class PointCheck(Account):
+class PointCheck(CheckedRows):
     """What a run over weighted sets, vectors or codes finds and misses, estimated from a sample.
 
     Attributes
@@ -107,13 +108,6 @@ class PointCheck(Account):
     lshfast.quality.CheckResult : The result for texts and sets.
     """
 
-    PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
-
-    accepted: int
-    copies: int
-    empty: int
-    sampled: int
-    complete: bool
     measure: ItemMeasure
     bound: float
     bands: int
@@ -126,34 +120,15 @@ class PointCheck(Account):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
-        rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        if self.copies:
-            copies = (
-                f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
-            )
-        else:
-            copies = ""
-        yield figure(
-            "read", self.read, copies, empty_note(self.empty, self.measure), rejected
-        )
-        if self.complete:
-            figures = "all of them: the figures are exact"
-        else:
-            figures = "each compared with all; intervals: 95 %"
-        different = self.accepted - self.copies - self.empty
-        yield figure(
-            "sampled",
-            self.sampled,
-            f"of {counted(different, 'different row')}",
-            figures,
-        )
+        note = empty_note(self.empty, self.measure)
+        yield from self.rows_figures(note, "all")
         yield figure(
             "pairs",
-            _count(self.pairs),
+            count_of(self.pairs),
             f"within the {bound_name(self.measure)}, {self.bound:g}",
-            _range(self),
+            range_of(self.pairs),
         )
-        yield figure("rows", _count(self.near_rows), "with such a pair")
+        yield figure("rows", count_of(self.near_rows), "with such a pair")
         if isnan(self.recall.value):
             yield figure("recall", "unknown", "no pair within the bound was seen")
         elif not self.bands:
@@ -166,7 +141,7 @@ class PointCheck(Account):
                 "bound"
             )
             yield figure(
-                "recall", f"{self.recall.value:.4f}", _share(self.recall), plan
+                "recall", f"{self.recall.value:.4f}", share_range(self.recall), plan
             )
         for one in self.by_nearness:
             if one.pairs.value and self.bands:
@@ -175,26 +150,9 @@ class PointCheck(Account):
                     "",
                     f"{one.recall.value:.4f}",
                     between,
-                    _share(one.recall),
-                    f"{_count(one.pairs)} pairs",
+                    share_range(one.recall),
+                    f"{count_of(one.pairs)} pairs",
                 )
-
-    def to_json(self) -> str:
-        """Return all figures as JSON; numbers that are not known are None."""
-        return figures_as_json(self)
-
-
-def _count(number: Estimate) -> str:
-    return f"{number.value:,.0f}"
-
-
-def _range(check: PointCheck) -> str:
-    pairs = check.pairs
-    return "" if pairs.exact else f"{pairs.low:,.0f} to {pairs.high:,.0f}"
-
-
-def _share(share: Estimate) -> str:
-    return "" if share.exact else f"{share.low:.4f} to {share.high:.4f}"
 
 
 def check_points(
@@ -207,7 +165,7 @@ def check_points(
     """Return the figures of a `PointCheck`, without those of all accounts."""
     with clock.stage("sample"):
         copies = equal_rows(rows.marks)
-        members = np.flatnonzero(copies == np.arange(len(rows), dtype=np.int64))
+        members = np.flatnonzero(copies == int64_range(len(rows)))
         check = _PointChecker(rows, plan, members)
         rates = check.rates(sample)
         drawn = members[
@@ -312,12 +270,8 @@ class _PointChecker:
             self._rows.held,
             self.members,
             self._plan.value_of(self._rows.format),
-            other.keys,
-            other.bands.bands,
-            other.codes,
-            other.most,
+            other,
             plan.threads,
-            crowded=other.crowded,
         )
         pairs = join.rows_of(join.stars())
         return np.unique(np.concatenate([pairs["i"], pairs["j"]]))
@@ -330,8 +284,8 @@ class _PointChecker:
             return
         format = self._rows.format
         likely = self._likely(drawn)
-        for start in range(0, len(self.members), CHUNK_ROWS):
-            rows = self.members[start : start + CHUNK_ROWS]
+        for part in parts_of_rows(len(self.members), CHUNK_ROWS):
+            rows = self.members[part]
             place, at = likely(rows)
             other = rows[at]
             different = drawn[place] != other
@@ -413,16 +367,20 @@ class _PointChecker:
             np.float32
         ), norms
 
-    def finds(self, left: Int64Array, right: Int64Array) -> BoolArray:
+    def finds(self, left_rows: Int64Array, right_rows: Int64Array) -> BoolArray:
         """Return which pairs of rows the plan finds: they share a bucket, and pass the screen."""
         buckets = self._buckets
         if buckets is None:
-            return np.ones(len(left), np.bool_)
-        shares_bucket = np.zeros(len(left), np.bool_)
+            return np.ones(len(left_rows), np.bool_)
+        shares_bucket = np.zeros(len(left_rows), np.bool_)
         for band in range(buckets.bands.bands):
-            shares_bucket |= buckets.keys(band, left) == buckets.keys(band, right)
+            shares_bucket |= buckets.keys(band, left_rows) == buckets.keys(
+                band, right_rows
+            )
         if buckets.codes.shape[1]:
-            pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+            pairs = right_rows.astype(np.uint64) << np.uint64(32) | left_rows.astype(
+                np.uint64
+            )
             shares_bucket &= (
                 code_kernels.distances(buckets.codes, pairs) <= buckets.most
             )

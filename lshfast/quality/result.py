@@ -6,13 +6,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, ClassVar
+from typing import Any
 
-from lshfast._common.display import Figure, counted, figure
+from lshfast._common.display import Figure, figure
 from lshfast._common.visible import one_line, visible
-from lshfast._engine.account.display import Account, empty_note
+from lshfast._engine.account.display import empty_note
 from lshfast._io.pages.page import check_page, write_page
-from lshfast.quality.figures import figures_as_dict, figures_as_json
+from lshfast.quality.checked_rows import (
+    CheckedRows,
+    count_of,
+    figures_as_dict,
+    range_of,
+    share_range,
+)
 from lshfast.quality.intervals import Estimate
 from lshfast.quality.page import page_of
 
@@ -120,7 +126,7 @@ class Example:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class CheckResult(Account):
+class CheckResult(CheckedRows):
     """What a run finds and misses, estimated from a sample.
 
     Attributes
@@ -174,13 +180,6 @@ class CheckResult(Account):
     lshfast.quality.PointCheck : The result for weighted sets, vectors and codes.
     """
 
-    PARTS: ClassVar[tuple[str, ...]] = "accepted", "rejected"
-
-    accepted: int
-    copies: int
-    empty: int
-    sampled: int
-    complete: bool
     threshold: float
     unit: str
     size: int
@@ -200,39 +199,20 @@ class CheckResult(Account):
     alternatives: tuple[Alternative, ...]
     examples: tuple[Example, ...] = ()
 
-    @property
-    def distinct(self) -> int:
-        """Rows that are compared: neither copies nor empty."""
-        return self.accepted - self.copies - self.empty
-
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
-        rejected = f"{self.rejected:,} rejected" if self.rejected else ""
-        if self.copies:
-            copies = (
-                f"{counted(self.copies, 'exact copy', 'exact copies')}, always found"
-            )
-        else:
-            copies = ""
-        yield figure("read", self.read, copies, empty_note(self.empty), rejected)
-        if self.complete:
-            figures = "all of them: the figures are exact"
-        else:
-            figures = "each compared with all rows; intervals: 95 %"
-        yield figure(
-            "sampled",
-            self.sampled,
-            f"of {counted(self.distinct, 'different row')}",
-            figures,
-        )
+        yield from self.rows_figures(empty_note(self.empty), "all rows")
         yield figure(
             "pairs",
-            _count(self.pairs),
+            count_of(self.pairs),
             f"at {self.threshold:g} or above",
-            _range(self.pairs),
+            range_of(self.pairs),
         )
         yield figure(
-            "rows", _count(self.near_rows), "with such a pair", _range(self.near_rows)
+            "rows",
+            count_of(self.near_rows),
+            "with such a pair",
+            range_of(self.near_rows),
         )
         if isnan(self.recall.value):
             yield figure(
@@ -243,14 +223,14 @@ class CheckResult(Account):
                 f"{self.bands} x {self.rows_per_band} bands promise {self.promised:.4f}"
             )
             yield figure(
-                "recall", f"{self.recall.value:.4f}", _share_range(self.recall), plan
+                "recall", f"{self.recall.value:.4f}", share_range(self.recall), plan
             )
             if self.recall.high < self.promised / 2:
                 note = "far below the promise: among rows that a run kept, only its misses remain"
                 yield figure("", "", note)
             note = "of the rows with such a pair share a bucket with one"
             yield figure(
-                "", f"{self.row_recall.value:.4f}", note, _share_range(self.row_recall)
+                "", f"{self.row_recall.value:.4f}", note, share_range(self.row_recall)
             )
         for one in self.by_similarity:
             if one.pairs.value:
@@ -258,7 +238,7 @@ class CheckResult(Account):
                     "",
                     f"{one.recall.value:.4f}",
                     _between(one),
-                    _share_range(one.recall),
+                    share_range(one.recall),
                     _pairs(one),
                 )
         yield figure("precision", f"{self.precision:g}", self._unverified())
@@ -287,7 +267,7 @@ class CheckResult(Account):
         candidates = f"{self.candidates:.2f} candidates a row"
         if isnan(self.unverified_precision.value):
             return candidates
-        range_of = _share_range(self.unverified_precision)
+        range_of = share_range(self.unverified_precision)
         return (
             f"{candidates}; unverified it would be "
             f"{self.unverified_precision.value:.4f}{range_of and f', {range_of}'}"
@@ -296,18 +276,18 @@ class CheckResult(Account):
     def _line(self, other: Alternative) -> tuple[str, str, str]:
         """Return the line of an alternative: its recall, or its pairs with other shingles."""
         name = other.name.replace("threshold", "above")
-        pairs = f"{_count(other.pairs)} pairs"
+        pairs = f"{count_of(other.pairs)} pairs"
         memory = f"{other.key_bytes / 1e6:,.1f} MB of keys"
         cost = (
             f"{other.bands} x {other.rows_per_band}; {other.candidates:.2f} candidates a row; "
             f"{memory}"
         )
         if other.recall is None or isnan(other.recall.value):
-            return name, "", f"{pairs}; {_range(other.pairs) or 'exact'}; {cost}"
+            return name, "", f"{pairs}; {range_of(other.pairs) or 'exact'}; {cost}"
         return (
             name,
             f"{other.recall.value:.4f}",
-            f"{_share_range(other.recall) or 'exact'}; {pairs}; {cost}",
+            f"{share_range(other.recall) or 'exact'}; {pairs}; {cost}",
         )
 
     def _bars(self) -> Iterator[Figure]:
@@ -316,7 +296,7 @@ class CheckResult(Account):
             return
         for one in self.histogram:
             bar = "#" * round(BAR * one.pairs.value / most)
-            yield figure(f"{one.low:.3f}", _count(one.pairs), bar)
+            yield figure(f"{one.low:.3f}", count_of(one.pairs), bar)
 
     def to_html(
         self,
@@ -364,26 +344,10 @@ class CheckResult(Account):
         """Return all figures as values of JSON; numbers that are not known are None."""
         return figures_as_dict(self)
 
-    def to_json(self) -> str:
-        """Return all figures as JSON."""
-        return figures_as_json(self)
-
-
-def _count(number: Estimate) -> str:
-    return f"{round(number.value):,}"
-
-
-def _range(number: Estimate) -> str:
-    return "" if number.exact else f"{number.low:,.0f} to {number.high:,.0f}"
-
-
-def _share_range(share: Estimate) -> str:
-    return "" if share.exact else f"{share.low:.4f} to {share.high:.4f}"
-
 
 def _between(one: SimilarityBin) -> str:
     return f"from {one.low:g} to {one.high:g}"
 
 
 def _pairs(one: SimilarityBin) -> str:
-    return f"promised {one.promised:.4f}; {_count(one.pairs)} pairs"
+    return f"promised {one.promised:.4f}; {count_of(one.pairs)} pairs"

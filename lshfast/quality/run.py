@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.clock import Clock
@@ -64,12 +65,16 @@ class CheckOptions:
         Pairs that are shown, for each step of similarities of .05; 0 for none.
     key_of : callable
         Returns the key of a row.
+    held_bytes : int
+        Texts of inputs of at most this size are held in memory, and those of larger ones are read
+        again if they can be.
     """
 
     sample: int = 4000
     recall: float = 0.95
     examples: int = 0
     key_of: Callable[[int], Any] = field(default=int)
+    held_bytes: int = 1 << 29
 
 
 class _Choice(NamedTuple):
@@ -115,7 +120,7 @@ class _Check:
         self._clock = clock
         n = len(sketches)
         seed = plan.hasher.seed
-        first = sketches.copies == np.arange(n, dtype=np.int64)
+        first = sketches.copies == int64_range(n)
         self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
         self._rng = np.random.default_rng([seed, n, 1])
         with clock.stage("sample"):
@@ -277,8 +282,8 @@ class _Check:
     def _candidates(self, tally: Tally, far: Sequence[Far], bands: Bands) -> float:
         """Return the candidates of a plan, for each row."""
         number = self._plans.index(bands)
-        near = float(tally.found[:, :, number].sum())
-        return (near + far[number].pairs) / max(1, len(self._members))
+        near_pairs = float(tally.found[:, :, number].sum())
+        return (near_pairs + far[number].pairs) / max(1, len(self._members))
 
     def _precision(
         self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands

@@ -123,18 +123,18 @@ def degrees(
 
 
 def draw(
-    n: int, members: Int64Array, row_degrees: Float64Array, wanted: int, seed: int
+    n: int, members: Int64Array, row_degrees: Float64Array, sample_size: int, seed: int
 ) -> RowSample:
-    """Draw about `wanted` members independently, with probabilities by the rows they meet."""
+    """Draw about `sample_size` members independently, with probabilities by the rows they meet."""
     rates = np.zeros(n, np.float64)
-    if len(members) <= wanted:
+    if len(members) <= sample_size:
         rates[members] = 1.0
         return RowSample(members, rates, 1.0, True)
     roots = np.sqrt(row_degrees)
     single_rows = len(members) - int(np.count_nonzero(roots))
-    share_of_singles = (wanted - len(members) + single_rows) / max(1, single_rows)
-    base = max(UNIFORM * wanted / len(members), share_of_singles)
-    factor = _factor(roots[roots > 0], base, wanted, len(members))
+    share_of_singles = (sample_size - len(members) + single_rows) / max(1, single_rows)
+    base = max(UNIFORM * sample_size / len(members), share_of_singles)
+    factor = _factor(roots[roots > 0], base, sample_size, len(members))
     member_rates = _with_fewer_of_crowds(
         np.minimum(1.0, base + factor * roots), row_degrees, base
     )
@@ -162,9 +162,9 @@ def _with_fewer_of_crowds(
     return rates
 
 
-def _factor(roots: Float64Array, base: float, wanted: int, n: int) -> float:
-    """Return the factor of the roots above 0 with which the rates of n rows sum to `wanted`."""
-    wanted_of_these = wanted - base * (n - len(roots))
+def _factor(roots: Float64Array, base: float, sample_size: int, n: int) -> float:
+    """Return the factor of the roots above 0 by which the rates of n rows sum to `sample_size`."""
+    wanted_of_these = sample_size - base * (n - len(roots))
     if not len(roots) or wanted_of_these >= len(roots):
         return 1 / float(roots.min()) if len(roots) else 0.0
     low = 0.0

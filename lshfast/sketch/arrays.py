@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import array_of
+from lshfast._common.types import AnyArray
 from lshfast.tokens import TokenSets
 
 
@@ -50,8 +51,8 @@ class SketchArray(np.ndarray[Any, np.dtype[Any]]):
 
 
 def made_by(
-    hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray
-) -> npt.NDArray[Any]:
+    hasher: Any, array: AnyArray, kind: type[SketchArray] = SketchArray
+) -> AnyArray:
     """Return an array as a `SketchArray` of this sketcher."""
     sketches = np.asarray(array).view(kind)
     sketches.hasher = hasher
@@ -66,7 +67,7 @@ def checked(
     width: int,
     kind: str,
     unit: str,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Return sketches, (..., width), as a plain array, or raise an error for others.
 
     Parameters

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast._common.container import is_sealed, sealed
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import for_each_piece, ordered_map, thread_count
 from lshfast._common.types import (
     AnyShape,
@@ -246,20 +247,22 @@ def estimate_overlap(
     [0.2, 0.5]
     """
     hasher = _hasher_of(hasher, a, b)
-    left = check_signatures(a, hasher, "a")
-    right = check_signatures(b, hasher, "b")
-    shape = fitted(left, right)
+    left_signatures = check_signatures(a, hasher, "a")
+    right_signatures = check_signatures(b, hasher, "b")
+    shape = fitted(left_signatures, right_signatures)
     n = (
-        estimate_sizes(left, hasher)
+        estimate_sizes(left_signatures, hasher)
         if sizes_a is None
         else _sizes(sizes_a, "sizes_a", shape)
     )
     x = (
-        estimate_sizes(right, hasher)
+        estimate_sizes(right_signatures, hasher)
         if sizes_b is None
         else _sizes(sizes_b, "sizes_b", shape)
     )
-    agreements = np.count_nonzero(left == right, axis=-1) * (left[..., 0] != EMPTY)
+    agreements = np.count_nonzero(left_signatures == right_signatures, axis=-1) * (
+        left_signatures[..., 0] != EMPTY
+    )
     common = agreements * (n + x) / (hasher.num_perm + agreements)
     both = np.minimum(common, np.minimum(n, x))
     return _overlap(both, n + x - both, n)
@@ -504,8 +507,9 @@ class DistinctCounter:
                 "registers must be a writable and contiguous array, to be changed in place"
             )
         token_words = TokenSets(np.zeros(1, np.int64), tokens).tokens
-        starts = range(0, len(token_words), UPDATE_TOKENS)
-        parts = [token_words[start : start + UPDATE_TOKENS] for start in starts]
+        parts = [
+            token_words[part] for part in parts_of_rows(len(token_words), UPDATE_TOKENS)
+        ]
         if len(parts) < 2:
             kernels.update(token_words, self._constant, array)
             return
@@ -549,10 +553,10 @@ class DistinctCounter:
         >>> bool((counter.merge(a, b) == both).all())
         True
         """
-        left = self._check(a, "a")
-        right = self._check(b, "b")
-        fitted(left, right, "merged")
-        return made_by(self, np.maximum(left, right), Registers)
+        left_registers = self._check(a, "a")
+        right_registers = self._check(b, "b")
+        fitted(left_registers, right_registers, "merged")
+        return made_by(self, np.maximum(left_registers, right_registers), Registers)
 
     @overload
     def count(self, registers: AnyShape[np.uint8]) -> Any: ...
@@ -630,12 +634,12 @@ class DistinctCounter:
         >>> float(found.union.round(-3)), float(found.containment.round(1))
         (9000.0, 0.5)
         """
-        left = self._check(a, "a")
-        right = self._check(b, "b")
-        fitted(left, right)
-        n = self.count(left)
-        x = self.count(right)
-        union = self.count(np.maximum(left, right))
+        left_registers = self._check(a, "a")
+        right_registers = self._check(b, "b")
+        fitted(left_registers, right_registers)
+        n = self.count(left_registers)
+        x = self.count(right_registers)
+        union = self.count(np.maximum(left_registers, right_registers))
         with np.errstate(invalid="ignore"):
             both = np.fmin(np.maximum(n + x - union, 0), np.minimum(n, x))
         return _overlap(both, union, n)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import numbers_of
 from lshfast._common.types import (
+    AnyArray,
     AnyShape,
     BoolArray,
     Float64Array,
@@ -306,7 +307,7 @@ class CodeSketcher:
     def _codes(self, codes: npt.ArrayLike, name: str) -> UInt64Array:
         return checked(codes, name, self, np.uint64, self.words, "", "words a code")
 
-    def _settled(self, dots: npt.NDArray[Any], zero: Zero, seed: int) -> UInt64Array:
+    def _settled(self, dots: AnyArray, zero: Zero, seed: int) -> UInt64Array:
         """Return the codes of dot products, (n, bits)."""
         codes = packed(dots > 0, self.words)
         zeros = packed(dots == 0, self.words)
@@ -314,7 +315,7 @@ class CodeSketcher:
         return codes
 
 
-def as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:
+def as_int64(array: AnyArray, name: str) -> Int64Array:
     """Return integers as a contiguous int64 array, or raise ValueError if one is too large."""
     if array.dtype.kind == "u" and array.max(initial=0) > INT64.max:
         raise ValueError(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import Int32Array, Int64Array, UInt64Array
+from lshfast._common.types import AnyArray, Int32Array, Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
 
 # Compares one row with n rows, or n rows with n rows, and writes one or more numbers for each pair.
@@ -45,9 +44,7 @@ def compared(
     return out
 
 
-def fitted(
-    a: npt.NDArray[Any], b: npt.NDArray[Any], action: str = "compared"
-) -> tuple[int, ...]:
+def fitted(a: AnyArray, b: AnyArray, action: str = "compared") -> tuple[int, ...]:
     """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError."""
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
@@ -70,12 +67,12 @@ def _compare(
         kernel(_rows(a, width), _rows(b, width), *[each.reshape(-1) for each in out])
         return
     for i in range(len(out[0])):
-        left = _element(a, i, out[0].ndim)
-        right = _element(b, i, out[0].ndim)
+        left_signature = _element(a, i, out[0].ndim)
+        right_signature = _element(b, i, out[0].ndim)
         _compare(
             kernel,
-            left,
-            right,
+            left_signature,
+            right_signature,
             [each[i : i + 1].reshape(each.shape[1:]) for each in out],
         )
 

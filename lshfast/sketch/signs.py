@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, Seed, SeedField, array_of, check_int
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import for_each_piece
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import AnyArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import made_by
@@ -308,13 +309,13 @@ class SignSketcher(CodeSketcher):
         signs = unpacked(array, self.bits) * ~self.is_empty(array)[..., None]
         return np.asarray(signs, np.int8)
 
-    def _dots(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _dots(self, rows: AnyArray) -> AnyArray:
         dots = np.empty((len(rows), 64 * self.words), rows.dtype)
         kernel = kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles
         kernel(rows, self._masks, dots)
         return dots[:, : self.bits]
 
-    def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
+    def _vectors(self, vectors: npt.ArrayLike) -> AnyArray:
         """Return vectors as int64 or float64; raise an error if dot products may overflow."""
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
@@ -337,6 +338,6 @@ class SignSketcher(CodeSketcher):
                 )
             return array
         array = as_int64(array, "vectors")
-        offsets = np.arange(array.size // self.dim + 1, dtype=np.int64) * self.dim
+        offsets = int64_range(array.size // self.dim + 1) * self.dim
         check_sums(offsets, array.ravel(), "vectors")
         return array

@@ -116,10 +116,10 @@ class SlotSketcher(Generic[Sets]):
         >>> bool((sketcher.merge(a, b) == both).all())
         True
         """
-        left = self._own(a, "a")
-        right = self._own(b, "b")
-        fitted(left, right, "merged")
-        return made_by(self, np.minimum(left, right))
+        left_signatures = self._own(a, "a")
+        right_signatures = self._own(b, "b")
+        fitted(left_signatures, right_signatures, "merged")
+        return made_by(self, np.minimum(left_signatures, right_signatures))
 
     @overload
     def similarity(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.checks import SEED, SeedField, array_of, check_int
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import sets as set_kernels
@@ -229,7 +230,7 @@ class WeightedSets:
     def totals(self) -> Float64Array:
         """Sum of the weights of each row, float64 (n,); inf if a float64 cannot hold it."""
         totals = np.zeros(len(self))
-        rows = np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
+        rows = np.repeat(int64_range(len(self)), self.counts)
         with np.errstate(over="ignore"):
             np.add.at(totals, rows, self.weights)
         return totals
@@ -345,14 +346,12 @@ def _add_up(
     """Add the weights of repeated tokens from the least on, so that their order changes no bit."""
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
-    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    rows = np.repeat(int64_range(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((weights, tokens, rows))
     rows = rows[order]
     tokens = tokens[order]
     weights = weights[order]
-    is_first = np.concatenate(
-        [[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])]
-    )
+    is_first = run_begins(rows, tokens)
     sums = np.zeros(np.count_nonzero(is_first))
     with np.errstate(over="ignore"):
         np.add.at(sums, np.cumsum(is_first, dtype=np.int64) - 1, weights)

@@ -11,6 +11,8 @@ from lshfast._engine.options.command import (
     Command,
     CommandGroup,
     Console,
+    daily_option,
+    file_option,
     options_named,
     output_option,
 )
@@ -26,24 +28,20 @@ EDGES = Argument("edges", "EDGES", f"Two nodes a line, or a table: {INPUT_KINDS}
 MIRRORS_OPTIONS = (
     output_option(f"The mirrors and the hosts they mirror: {TABLES}."),
     *options_named("output_format", "defuse_formulas"),
-    Option(
-        "column", "url", "Column of the URLs, in tables.", names_column=True, daily=True
-    ),
-    Option(
+    daily_option("column", "url", "Column of the URLs, in tables.", names_column=True),
+    daily_option(
         "content_column",
         None,
         "Column of the pages or their checksums; in .txt, any name: the second word of a line.",
         names_column=True,
-        daily=True,
     ),
-    Option(
+    daily_option(
         "threshold",
         0.5,
         "Least similarity of the paths of two hosts, in (0, 1].",
         float,
-        daily=True,
     ),
-    Option("min_paths", 3, "Hosts with fewer paths are not compared.", int, daily=True),
+    daily_option("min_paths", 3, "Hosts with fewer paths are not compared.", int),
     Option(
         "num_perm",
         None,
@@ -63,43 +61,26 @@ MIRRORS_OPTIONS = (
 CONTRACT_OPTIONS = (
     output_option(f"The links that are left, source and target: {TABLES}."),
     *options_named("output_format", "defuse_formulas"),
-    Option(
-        "labels",
-        None,
-        "Also write the merged nodes: node, merged_into, as OUT.",
-        metavar="FILE",
-        daily=True,
+    file_option("labels", "Also write the merged nodes: node, merged_into, as OUT."),
+    file_option(
+        "same", "Pairs of nodes known to be the same, as EDGES; repeatable.", list[str]
     ),
-    Option(
-        "same",
-        None,
-        "Pairs of nodes known to be the same, as EDGES; repeatable.",
-        list[str],
-        metavar="FILE",
-        daily=True,
-    ),
-    Option(
+    daily_option(
         "source_column",
         "source",
         "Column of the nodes that link, in tables.",
         names_column=True,
-        daily=True,
     ),
-    Option(
+    daily_option(
         "target_column",
         "target",
         "Column of the nodes that are linked to.",
         names_column=True,
-        daily=True,
     ),
-    Option(
-        "threshold",
-        0.9,
-        "Least similarity of two link sets, in (0, 1].",
-        float,
-        daily=True,
+    daily_option(
+        "threshold", 0.9, "Least similarity of two link sets, in (0, 1].", float
     ),
-    Option("min_links", 1, "Nodes with fewer links are not compared.", int, daily=True),
+    daily_option("min_links", 1, "Nodes with fewer links are not compared.", int),
     Option(
         "max_block",
         None,
@@ -119,7 +100,7 @@ def mirrors(options: Options, console: Console) -> None:
     Compares the paths of the URLs and, with --content-column, the contents of the pages that both
     hosts have.
     """
-    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.inputs import Inputs
     from lshfast.web.job import mirrors_of_files
     from lshfast.web.mirrors import mirror_plan
 
@@ -130,9 +111,7 @@ def mirrors(options: Options, console: Console) -> None:
     )
     source = Inputs.of(options.urls, options.with_(id_column=options.content_column))
     with console.watching(options.output, source) as watch:
-        table = output_of(
-            options.output, source, options.output_format, options.defuse_formulas
-        )
+        table = source.table(options)
         _, summary = mirrors_of_files(
             source,
             table,
@@ -149,7 +128,7 @@ def contract(options: Options, console: Console) -> None:
 
     Merges go on until no two nodes with near-equal link sets are left.
     """
-    from lshfast._engine.inputs import Inputs, output_of
+    from lshfast._engine.inputs import Inputs
     from lshfast.web.job import contract_files
 
     of_nodes = {"column": options.source_column, "id_column": options.target_column}
@@ -157,10 +136,8 @@ def contract(options: Options, console: Console) -> None:
     with console.watching(options.output, source) as watch:
         summary = contract_files(
             source,
-            output_of(
-                options.output, source, options.output_format, options.defuse_formulas
-            ),
-            labels=output_of(options.labels, source, None, options.defuse_formulas),
+            source.table(options),
+            labels=source.table(options, "labels"),
             same=options.same or (),
             progress=watch,
             **options.picked(("threshold", "min_links", "max_block", "overwrite")),

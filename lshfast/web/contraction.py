@@ -18,7 +18,8 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.progress import Progress
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.rows import int64_range, inverse
+from lshfast._common.types import AnyArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.thresholds import Rule, Threshold, rule_of
 from lshfast.kernels.bands import sorted_numbers
@@ -93,7 +94,7 @@ class Contraction(Shown):
     @property
     def kept(self) -> int:
         """The number of classes."""
-        return int((self.labels == np.arange(len(self.labels), dtype=np.int64)).sum())
+        return int((self.labels == int64_range(len(self.labels))).sum())
 
     @property
     def removed(self) -> int:
@@ -211,7 +212,7 @@ def contract(
         if progress:
             progress("merge", merged, None)
     graph.compact()
-    is_class = graph.now == np.arange(n, dtype=np.int64)
+    is_class = graph.now == int64_range(n)
     left_out = np.flatnonzero(graph.left_out)
     partly_compared = np.flatnonzero(graph.partly_compared & is_class)
     return Contraction(graph.now, *graph.links(), rounds, left_out, partly_compared)
@@ -255,7 +256,7 @@ class _Graph:
 
     def links(self) -> tuple[Int64Array, Int64Array]:
         """Return the links of the last compaction, sorted."""
-        nodes = np.arange(len(self.now), dtype=np.int64)
+        nodes = int64_range(len(self.now))
         return np.repeat(nodes, np.diff(self._out.offsets)), self._out.links
 
     def compact(self) -> None:
@@ -287,7 +288,7 @@ class _Graph:
                 return self._leaders(self._rows(near_classes))
         if self._work or self._members:
             self.compact()
-        nodes = np.arange(len(self.now), dtype=np.int64)
+        nodes = int64_range(len(self.now))
         return self._leaders(_Rows(nodes, *self._out[1:]))
 
     def merge(self, merges: Int64Array) -> Int64Array:
@@ -318,7 +319,7 @@ class _Graph:
 
     def _nodes(self, classes: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the nodes of classes, and for each node the place of its class."""
-        places = np.arange(len(classes), dtype=np.int64)
+        places = int64_range(len(classes))
         several = self._merged[classes]
         if not several.any():
             return classes, places
@@ -363,7 +364,7 @@ class _Graph:
         n = len(self.now)
         prefixes = self._prefixes
         if prefixes is None:
-            nodes = np.arange(n, dtype=np.int64)
+            nodes = int64_range(n)
             rarest_first = np.argsort(np.diff(self._in.offsets), kind="stable")
             self._rank = np.empty(n, np.int64)
             self._rank[rarest_first] = nodes
@@ -381,9 +382,7 @@ class _Graph:
 
     def _ranks(self, rows: _Rows) -> Int64Array:
         """Return the ranks of the links of rows, ascending: the rarest links come first."""
-        owners = np.repeat(
-            np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets)
-        )
+        owners = np.repeat(int64_range(len(rows.offsets) - 1), np.diff(rows.offsets))
         return (
             _sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW
         ).astype(np.int64)
@@ -395,8 +394,8 @@ class _Graph:
         offsets, places = places_of_rows(rows.offsets, compared)
         sets = TokenSets(offsets, rows.links[places].astype(np.uint64))
         copies = find_copies(sets)
-        kinds = np.flatnonzero(copies == np.arange(len(copies), dtype=np.int64))
-        leaders = np.arange(len(copies), dtype=np.int64)
+        kinds = np.flatnonzero(copies == int64_range(len(copies)))
+        leaders = int64_range(len(copies))
         ranked = _RankedSets.of(sets.take(kinds), len(self.now), self._max_block)
         leaders[kinds] = kinds[ranked.leaders(self._rule)]
         if ranked.common < len(ranked.nodes):
@@ -404,7 +403,7 @@ class _Graph:
             self.left_out[nodes_left] = True
             self.partly_compared[rows.classes[compared[kinds[rows_left]]]] = True
         leaders = leaders[copies]
-        merged = np.flatnonzero(leaders != np.arange(len(leaders), dtype=np.int64))
+        merged = np.flatnonzero(leaders != int64_range(len(leaders)))
         names = rows.classes[compared]
         return np.column_stack([names[leaders[merged]], names[merged]])
 
@@ -417,7 +416,7 @@ class _RankedSets(NamedTuple):
     """
 
     offsets: Int64Array
-    ranks: npt.NDArray[np.uint32]
+    ranks: UInt32Array
     nodes: Int64Array
     common: int
 
@@ -431,9 +430,8 @@ class _RankedSets(NamedTuple):
             nodes = len(names)
         counts = np.bincount(links, minlength=nodes)
         order = np.argsort(counts, kind="stable")
-        rank_of = np.empty(nodes, np.int64)
-        rank_of[order] = np.arange(nodes, dtype=np.int64)
-        rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
+        rank_of = inverse(order)
+        rows = np.repeat(int64_range(len(sets)), sets.counts)
         numbers = _sorted(_joined(rows, rank_of[links], same=True))
         common = nodes
         if max_block is not None:
@@ -498,7 +496,7 @@ def _nodes_of(values: Any, name: str) -> Int64Array:
     return _integers(array, name)
 
 
-def _integers(array: npt.NDArray[Any], name: str) -> Int64Array:
+def _integers(array: AnyArray, name: str) -> Int64Array:
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":

@@ -12,13 +12,13 @@ import numpy as np
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range, names_of, parts_of_rows
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.name_columns import ColumnReader
 from lshfast._engine.pages.run_pages import PageOutput, named
-from lshfast.join.thresholds import Threshold
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
 from lshfast.web.page import paths_of_hosts
@@ -172,8 +172,8 @@ def mirrors_of_files(
     mirrors = hosts.mirrors(progress)
     removed = np.flatnonzero(~mirrors.keep)
     table: dict[str, Any] = {
-        "host": [mirrors.hosts[row] for row in removed.tolist()],
-        "mirror_of": [mirrors.hosts[row] for row in mirrors.keeper[removed].tolist()],
+        "host": names_of(mirrors.hosts, removed),
+        "mirror_of": names_of(mirrors.hosts, mirrors.keeper[removed]),
         "similarity": mirrors.similarity[removed],
         "paths": mirrors.paths[removed],
         "common": mirrors.common[removed],
@@ -221,11 +221,9 @@ def contract_files(
     *,
     labels: str | None = None,
     same: Sequence[str] = (),
-    threshold: Threshold = 0.9,
-    min_links: int = 1,
-    max_block: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> ContractionSummary:
     """Contract the link graph in files, and write its links (see `lshfast.web.contract`).
 
@@ -242,12 +240,12 @@ def contract_files(
         A table of the merged nodes: node, merged_into.
     same : paths
         Files of pairs of nodes that are known to be the same, in the columns of the inputs.
-    threshold, min_links, max_block
-        As for `contract`.
     overwrite : bool
         Whether existing files are replaced.
     progress : callable, optional
         Called with ("input", bytes read, total) and ("merge", merged nodes, None).
+    **options
+        `threshold`, `min_links` and `max_block`, as for `contract`.
 
     Raises
     ------
@@ -266,14 +264,7 @@ def contract_files(
     if canonical_reader is not None:
         pairs = np.column_stack(_links_of(canonical_reader, numbers, None))
     contraction = contract(
-        source,
-        target,
-        threshold=threshold,
-        nodes=len(numbers),
-        same=pairs,
-        min_links=min_links,
-        max_block=max_block,
-        progress=progress,
+        source, target, nodes=len(numbers), same=pairs, progress=progress, **options
     )
     names = list(numbers)
     with job.writing():
@@ -283,14 +274,9 @@ def contract_files(
             {"source": "string", "target": "string"},
         )
         if labels is not None:
-            merged = np.flatnonzero(
-                contraction.labels != np.arange(len(names), dtype=np.int64)
-            )
+            merged = np.flatnonzero(contraction.labels != int64_range(len(names)))
             columns = {"node": merged, "merged_into": contraction.labels[merged]}
-            table = {
-                name: [names[node] for node in nodes.tolist()]
-                for name, nodes in columns.items()
-            }
+            table = {name: names_of(names, nodes) for name, nodes in columns.items()}
             job.write(labels, table, dict.fromkeys(table, "string"))
     return job.account(
         ContractionSummary,
@@ -339,9 +325,5 @@ def _link_tables(
 ) -> Iterator[dict[str, list[str]]]:
     """Yield the table of the links that are left, in parts, the first of which may be empty."""
     columns = {"source": contraction.source, "target": contraction.target}
-    for at in range(0, max(1, len(contraction.source)), ROWS_AT_ONCE):
-        part = slice(at, at + ROWS_AT_ONCE)
-        yield {
-            name: [names[node] for node in nodes[part].tolist()]
-            for name, nodes in columns.items()
-        }
+    for part in parts_of_rows(max(1, len(contraction.source)), ROWS_AT_ONCE):
+        yield {name: names_of(names, nodes[part]) for name, nodes in columns.items()}

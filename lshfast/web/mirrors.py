@@ -19,14 +19,17 @@ from lshfast._common.checks import Seed, check_int
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.visible import is_writable
 from lshfast._io.pages.page import check_page, write_page
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
 from lshfast.families.set_distances import overlaps
 from lshfast.join.banded import find_copies
-from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.comparison import Comparison
+from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import star_groups
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
@@ -193,7 +196,7 @@ class Mirrors(Shown):
     @property
     def keep(self) -> BoolArray:
         """Whether each host is kept: bool (n,)."""
-        return np.asarray(self.keeper == np.arange(len(self.hosts), dtype=np.int64))
+        return np.asarray(self.keeper == int64_range(len(self.hosts)))
 
     @property
     def removed(self) -> list[Mirror]:
@@ -401,16 +404,6 @@ def _is_int(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _is_valid(text: str) -> bool:
-    """Return whether a string has no lone surrogate."""
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return False
-    return True
-
-
 @dataclass
 class HostSets:
     """The sets of hosts, from batches of URLs: their bigrams, and their paths with contents."""
@@ -449,7 +442,7 @@ class HostSets:
                 ("url", path),
                 ("content", None if contents is None else contents[place]),
             ):
-                if isinstance(text, str) and not _is_valid(text):
+                if isinstance(text, str) and not is_writable(text):
                     bad[place] = f"{name} has a lone surrogate"
             if place in bad:
                 continue
@@ -510,7 +503,7 @@ class HostSets:
             progress=report,
         )
         groups = star_groups(n, pairs, copies=copies, preference=paths.counts)
-        removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
+        removed = np.flatnonzero(groups.keeper != int64_range(n))
         keepers = groups.keeper[removed]
         shared, common = (
             overlaps(sets.take(removed), sets.take(keepers))[0]

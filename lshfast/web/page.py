@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from lshfast._common.display import Figure
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
@@ -96,9 +97,7 @@ def page_of(
     command : str
         The command that repeats the search.
     """
-    removed = np.flatnonzero(
-        mirrors.keeper != np.arange(len(mirrors.hosts), dtype=np.int64)
-    )
+    removed = np.flatnonzero(mirrors.keeper != int64_range(len(mirrors.hosts)))
     ordered = removed[
         np.lexsort((-mirrors.similarity[removed], -mirrors.common[removed]))
     ]

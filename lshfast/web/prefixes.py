@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.thresholds import Rule
 
@@ -39,9 +40,9 @@ def prefix_places(
     # are one more than the remaining share.
     common = -(-rule.p * sizes // (rule.q - rule.p))
     prefix_sizes = np.where(sizes >= max(least, 1), sizes - common + 1, 0)
-    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), prefix_sizes)
+    rows = np.repeat(int64_range(len(sizes)), prefix_sizes)
     starts = np.cumsum(prefix_sizes, dtype=np.int64) - prefix_sizes
-    places = np.arange(len(rows), dtype=np.int64) - np.repeat(starts, prefix_sizes)
+    places = int64_range(len(rows)) - np.repeat(starts, prefix_sizes)
     return rows, places
 
 
@@ -112,9 +113,7 @@ class Prefixes:
             if count > most:
                 return None, count
             shifts = starts - np.cumsum(counts, dtype=np.int64) + counts
-            entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(
-                shifts, counts
-            )
+            entries = int64_range(counts.sum()) + np.repeat(shifts, counts)
             owners = level.owners[entries]
             names.append(owners[level.versions[entries] == self._versions[owners]])
         return np.unique(np.concatenate(names)), count

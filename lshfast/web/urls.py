@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.checks import check_seed_number
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels.text import Texts, tokens_of_integers, word_shingles
 from lshfast.tokens import TokenSets
@@ -170,9 +171,7 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     bigram_counts = np.where(counts == 1, 1, np.maximum(counts - 1, 0))
     starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(bigram_counts, out=starts[1:])
-    positions = np.arange(starts[-1], dtype=np.int64) - np.repeat(
-        starts[:-1], bigram_counts
-    )
+    positions = int64_range(starts[-1]) - np.repeat(starts[:-1], bigram_counts)
     places = np.repeat(offsets[:-1], bigram_counts) + positions
     following = np.append(words, np.uint64(0))[places + 1]
     following[np.repeat(counts == 1, bigram_counts)] = 0

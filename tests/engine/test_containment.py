@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import Bands, MinHasher, TokenSets, find_copies, verify
-from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
+from lshfast.join.comparison import Comparison, WalkLimits
+from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.kernels import sets
 from tests.cli.commands import run

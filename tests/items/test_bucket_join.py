@@ -1,5 +1,7 @@
 """Joins of points by buckets: stars and components are those of all pairs, for any batches and threads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,11 +38,16 @@ def joins(vectors, order=None, threads=1, exact=False, crowded=None, **options):
         if exact
         else choose_buckets(points, reader.format, plan, rows)
     )
-    crowded = buckets.crowded if crowded is None else crowded
+    if crowded is not None:
+        buckets = replace(buckets, crowded=crowded)
     return lambda sizes=SIZES: BucketJoin(
-        HeldPoints(points, reader.format.measure), order, plan.value_of(reader.format), buckets.keys,
-        buckets.bands.bands, buckets.codes, buckets.most, threads, sizes=sizes, crowded=crowded,
-    )  # fmt: skip
+        HeldPoints(points, reader.format.measure),
+        order,
+        plan.value_of(reader.format),
+        buckets,
+        threads,
+        sizes=sizes,
+    )
 
 
 def every_pair(join):

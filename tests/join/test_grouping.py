@@ -20,7 +20,8 @@ from lshfast import (
     verify,
 )
 from lshfast.join import group_pairs, short_rows
-from lshfast.join.group_pairs import Comparison, WalkLimits, pairs_for_groups
+from lshfast.join.comparison import Comparison, WalkLimits
+from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.join.jaccard import as_pairs, estimate, screen
 from lshfast.join.shared_slots import SCREENED

@@ -370,13 +370,9 @@ def test_files(tmp_path, held):
     )
     from lshfast._engine.inputs import Inputs
 
-    options = CheckOptions(examples=1)
+    options = CheckOptions(examples=1, held_bytes=held)
     result = check_files(
-        Inputs([str(path)], id_column="id"),
-        str(out),
-        make_plan(),
-        options,
-        held_bytes=held,
+        Inputs([str(path)], id_column="id"), str(out), make_plan(), options
     )
     assert isinstance(result, CheckResult)
     assert result.recall == lshfast.check(texts).recall

@@ -365,7 +365,7 @@ def test_a_full_disk_at_each_write(done, planned, monkeypatch):
     def write(file, data):
         nonlocal left
         if left == 0:
-            with atomic_files._named(file.final):
+            with atomic_files.naming(file.final):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if left is not None:
             left -= 1

@@ -137,6 +137,18 @@ def options_named(*names: str) -> tuple[Option, ...]:
     return tuple(OPTIONS[name] for name in names)
 
 
+def daily_option(
+    name: str, default: Any, help: str, type: Any = str, **fields: Any
+) -> Option:
+    """Return an option that the short help shows."""
+    return Option(name, default, help, type, daily=True, **fields)
+
+
+def file_option(name: str, help: str, type: Any = str) -> Option:
+    """Return a daily option for the path of a file; of several with ``list[str]``."""
+    return daily_option(name, None, help, type, metavar="FILE")
+
+
 def output_option(help: str, metavar: str = "OUT", *, required: bool = True) -> Option:
     """Return the option -o of a command."""
     return Option(

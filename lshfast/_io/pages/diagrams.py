@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import cos, pi, sin
 from typing import Any, NamedTuple
 
-from lshfast._io.pages.svg import WIDTH, element, picture
+from lshfast._io.pages.svg import WIDTH, element, picture, stripe
 
 # Units of the diagrams: a step is drawn in a line of text; the radius of a node, and the room
 # around a graph; the width and the height of a graph; the heights of the text in a map and between
@@ -164,21 +164,10 @@ def text_map(
 
 def covered(parts: Sequence[tuple[float, float]]) -> Any:
     """Return a text as a short stripe; the parts that passages cover, in [0, 1], are filled."""
-    drawn = [element("rect", x=0, y=3, width=100, height=8, class_="empty")]
-    for start, end in parts:
-        drawn.append(
-            element(
-                "rect",
-                x=100 * start,
-                y=3,
-                width=max(100 * (end - start), 0.5),
-                height=8,
-                class_="removed",
-            )
-        )
-    return element(
-        "svg", *drawn, viewBox="0 0 100 14", class_="gauge", aria_hidden="true"
-    )
+    filled = [
+        (100 * start, max(100 * (end - start), 0.5), "removed") for start, end in parts
+    ]
+    return stripe([(0, 100, "empty"), *filled])
 
 
 def _stretch(part: tuple[float, float]) -> tuple[float, float]:

@@ -41,7 +41,7 @@ class Differences(NamedTuple):
     right: list[Span]
 
 
-def compare(left: str, right: str) -> Differences:
+def compare(first_text: str, second_text: str) -> Differences:
     """Compare two texts word by word.
 
     Returns
@@ -60,8 +60,10 @@ def compare(left: str, right: str) -> Differences:
     >>> [tuple(span) for span in compare("a red rose", "a white rose").right]
     [('same', 'a '), ('other', 'white'), ('same', ' rose')]
     """
-    skipped = _common_start(left, right)
-    words, cut = zip(*(_words(text, skipped) for text in (left, right)), strict=True)
+    skipped = _common_start(first_text, second_text)
+    words, cut = zip(
+        *(_words(text, skipped) for text in (first_text, second_text)), strict=True
+    )
     one, other = words
     changes = optional("rapidfuzz.distance").Indel.opcodes(one, other)
     kinds: tuple[list[Kind], list[Kind]] = ["same"] * len(one), ["same"] * len(other)
@@ -83,18 +85,18 @@ def excerpt(text: str) -> list[Span]:
     ]
 
 
-def _common_start(left: str, right: str) -> int:
+def _common_start(first_text: str, second_text: str) -> int:
     """Return how many characters before the first difference need no comparison.
 
     They end some words before the difference.
     """
-    if left == right:
+    if first_text == second_text:
         return 0
     low = 0
-    high = min(len(left), len(right))
+    high = min(len(first_text), len(second_text))
     while low < high:  # the equal start has low..high characters
         middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
+        if first_text[low:middle] == second_text[low:middle]:
             low = middle
         else:
             high = middle - 1

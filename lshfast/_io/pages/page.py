@@ -12,6 +12,7 @@ from typing import Any
 
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.extras import optional
+from lshfast._common.types import PathLike
 from lshfast._common.version import VERSION
 from lshfast._common.visible import visible
 from lshfast._io.pages.svg import gauge
@@ -52,7 +53,7 @@ def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
     return page
 
 
-def check_page(path: str | os.PathLike[str]) -> None:
+def check_page(path: PathLike) -> None:
     """Raise an error if a page cannot be written: wrong suffix, or a missing package."""
     name = printable(os.fspath(path))
     if not name.lower().endswith((".html", ".htm")):
@@ -61,9 +62,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
         optional(package)
 
 
-def write_page(
-    path: str | os.PathLike[str], page: str, overwrite: bool = False
-) -> None:
+def write_page(path: PathLike, page: str, overwrite: bool = False) -> None:
     """Write a page as a file that appears whole."""
     with atomic_file(path, overwrite) as stream:
         stream.write(page.encode("utf-8"))

@@ -108,12 +108,17 @@ def gauge(share: float, kind: str = "removed") -> Any:
 
     `kind` is a class of style.css, as for a `Bar`.
     """
-    inside = [
-        element("rect", x=0, y=3, width=wide, height=8, class_=kind)
-        for wide, kind in ((100, "empty"), (100 * share, kind))
+    return stripe([(0, 100, "empty"), (0, 100 * share, kind)])
+
+
+def stripe(parts: Iterable[tuple[float, float, str]]) -> Any:
+    """Return a short stripe, 100 wide, of parts: the start, the width and the class of each."""
+    drawn = [
+        element("rect", x=start, y=3, width=width, height=8, class_=kind)
+        for start, width, kind in parts
     ]
     return element(
-        "svg", *inside, viewBox="0 0 100 14", class_="gauge", aria_hidden="true"
+        "svg", *drawn, viewBox="0 0 100 14", class_="gauge", aria_hidden="true"
     )
 
 

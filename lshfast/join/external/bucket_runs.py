@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 
 import numpy as np
 
@@ -52,12 +51,7 @@ class BucketRuns:
     def __enter__(self) -> BucketRuns:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -73,12 +67,14 @@ class BucketRuns:
         for band in self._bands:
             band.close()
 
-    def add(self, keys: UInt64Array, chosen: BoolArray | None = None) -> None:
+    def add(self, keys: UInt64Array, is_added: BoolArray | None = None) -> None:
         """Add the next rows with their keys, uint64 (m, b).
 
         Rows that are not chosen count but have no records.
         """
-        marks = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
+        marks = (
+            None if is_added is None else np.ascontiguousarray(is_added).view(np.uint8)
+        )
         for start in range(0, len(keys), ROWS):
             part = keys[start : start + ROWS]
             for band, runs in enumerate(self._bands):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.contraction import contract_links
@@ -31,8 +32,8 @@ def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Arr
     """Yield (left, right) of consecutive records with one first word: a chain for each bucket."""
     last = np.empty((0, 2), np.uint64)
     for batch in batches:
-        for at in range(0, len(batch), PIECE_RECORDS):
-            piece = np.concatenate([last, batch[at : at + PIECE_RECORDS]])
+        for part in parts_of_rows(len(batch), PIECE_RECORDS):
+            piece = np.concatenate([last, batch[part]])
             same = np.flatnonzero(piece[1:, 0] == piece[:-1, 0])
             rows = piece[:, 1].astype(np.int64)
             yield rows[same], rows[same + 1]
@@ -47,8 +48,8 @@ def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
     """
     graph = Components(runs.n)
     for band in range(len(runs)):
-        for left, right in links(runs.records(band, memory)):
-            graph.join(left, right)
+        for earlier_rows, later_rows in links(runs.records(band, memory)):
+            graph.join(earlier_rows, later_rows)
         runs.forget(band)
     return np.asarray(graph.finished(), np.int64)
 
@@ -65,8 +66,8 @@ def components_of_links(
     """
     if UNION_BYTES * rows <= memory:
         graph = Components(rows)
-        for left, right in pairs:
-            graph.join(left, right)
+        for first_ends, second_ends in pairs:
+            graph.join(first_ends, second_ends)
         smallest_rows = np.asarray(graph.finished(), np.int64)
         linked_rows = np.flatnonzero(
             np.bincount(smallest_rows, minlength=1)[smallest_rows] > 1
@@ -84,12 +85,12 @@ def components_of_links(
 
 
 def components_of_ends(
-    left: Int64Array, right: Int64Array
+    first_ends: Int64Array, second_ends: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Return the different ends of links, ascending, and the smallest end of each component."""
-    nodes, places = np.unique(np.stack([left, right]), return_inverse=True)
-    left, right = places.reshape(2, -1).astype(np.int64)
-    return nodes, nodes[components(left, right, len(nodes))]
+    nodes, places = np.unique(np.stack([first_ends, second_ends]), return_inverse=True)
+    first_ends, second_ends = places.reshape(2, -1).astype(np.int64)
+    return nodes, nodes[components(first_ends, second_ends, len(nodes))]
 
 
 def spanning_links(
@@ -101,9 +102,9 @@ def spanning_links(
     """
     portion: list[tuple[Int64Array, Int64Array]] = []
     count = 0
-    for left, right in pairs:
-        portion.append((left, right))
-        count += len(left)
+    for first_ends, second_ends in pairs:
+        portion.append((first_ends, second_ends))
+        count += len(first_ends)
         if count >= PIECE_LINKS:
             yield _spanning(portion)
             portion = []

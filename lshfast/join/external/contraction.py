@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast._common.checks import check_int
+from lshfast._common.rows import int64_range, parts_of_rows, run_begins, runs_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
 from lshfast.kernels import runs as kernels
@@ -270,7 +271,7 @@ class _Links:
         ends[:m, 0], ends[m:, 0] = self._links[:m].T
         ends[:, 1] = np.arange(2 * m, dtype=np.uint64)
         kernels.sort_records(ends, self._scratch)
-        first = np.concatenate([[True], ends[1:, 0] != ends[:-1, 0]])[: 2 * m]
+        first = run_begins(ends[:, 0])
         nodes = ends[first, 0]
         sorted_numbers, numbers = (
             self._scratch.reshape(-1)[: 4 * m].view(np.int64).reshape(2, -1)
@@ -287,9 +288,7 @@ class _Links:
         nodes, labels = self.components()
         sizes = np.bincount(labels, minlength=len(nodes))
         # A node without others is linked with itself, and must not be lost.
-        linked = np.flatnonzero(
-            (labels != np.arange(len(nodes), dtype=np.int64)) | (sizes == 1)
-        )
+        linked = np.flatnonzero((labels != int64_range(len(nodes))) | (sizes == 1))
         self._filled = len(linked)
         self._links[: self._filled, 0] = nodes[linked]
         self._links[: self._filled, 1] = nodes[labels[linked]]
@@ -344,19 +343,15 @@ def _neighbours_of(records: UInt64Array, first_least: UInt64Array) -> _Neighbour
     """Return records as neighbours; `first_least` is `least` of the first one, if known."""
     node = records[:, 0]
     other = records[:, 1]
-    different = np.concatenate(
-        [[True], (node[1:] != node[:-1]) | (other[1:] != other[:-1])]
-    )
+    different = run_begins(node, other)
     node = node[different]
     other = other[different]
-    borders = node[1:] != node[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], borders]))
+    starts, stops = runs_of(node)
     least = np.minimum(node[starts], other[starts])
     least[: len(first_least)] = first_least
-    counts = np.diff(starts, append=len(node))
-    return _Neighbours(
-        node, other, np.repeat(least, counts), np.concatenate([borders, [True]])
-    )
+    last = np.zeros(len(node), np.bool_)
+    last[stops - 1] = True
+    return _Neighbours(node, other, np.repeat(least, stops - starts), last)
 
 
 def _small_star(
@@ -411,6 +406,4 @@ def _not_links(description: str) -> str:
 
 
 def _pieces(array: UInt64Array) -> Iterator[UInt64Array]:
-    return (
-        array[at : at + PIECE_RECORDS] for at in range(0, len(array), PIECE_RECORDS)
-    )
+    return (array[part] for part in parts_of_rows(len(array), PIECE_RECORDS))

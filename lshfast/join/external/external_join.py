@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from math import isqrt
-from types import TracebackType
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.atomic_files import naming
 from lshfast._common.checks import check_int
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.types import BoolArray, Int64Array, PathLike, UInt64Array
 from lshfast.join.banded import MOST_PAIRS, check_copies
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.components import PIECE_RECORDS, components_of_runs
@@ -81,9 +81,7 @@ class ExternalJoin:
     [(0, 1, 1), (0, 3, 1), (1, 2, 1), (1, 3, 2), (2, 3, 1)]
     """
 
-    def __init__(
-        self, bands: int, folder: str | os.PathLike[str], *, memory: int = MEMORY
-    ) -> None:
+    def __init__(self, bands: int, folder: PathLike, *, memory: int = MEMORY) -> None:
         self.bands: int = check_int("bands", bands, 1)
         self._memory = min(
             check_int("memory", memory, least_memory(self.bands)), MOST_MEMORY
@@ -91,12 +89,10 @@ class ExternalJoin:
         import tempfile
 
         name = os.fsdecode(folder)
-        try:
+        with naming(name):
             self._folder = tempfile.TemporaryDirectory(
                 prefix=".lshfast-", dir=name, ignore_cleanup_errors=True
             )
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(name)) from error
         try:
             self._runs = BucketRuns(self._folder.name, self.bands, self._memory)
         except BaseException:
@@ -109,12 +105,7 @@ class ExternalJoin:
     def __enter__(self) -> ExternalJoin:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -261,7 +252,7 @@ class ExternalJoin:
 
 def external_candidates(
     keys: UInt64Array | Iterable[UInt64Array],
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     *,
     memory: int = MEMORY,
     copies: Int64Array | None = None,
@@ -338,9 +329,7 @@ def _parts(keys: UInt64Array | Iterable[UInt64Array]) -> Iterator[UInt64Array]:
     elif keys.ndim != 2 or len(keys) <= PIECE_RECORDS:
         yield keys
     else:
-        yield from (
-            keys[at : at + PIECE_RECORDS] for at in range(0, len(keys), PIECE_RECORDS)
-        )
+        yield from (keys[part] for part in parts_of_rows(len(keys), PIECE_RECORDS))
 
 
 def _check_keys(keys: object) -> None:
@@ -384,7 +373,7 @@ def _add_first_copies(
 ) -> None:
     copies = check_copies(len(copies), copies)
     for part in (first, *parts):
-        rows = np.arange(len(join), len(join) + len(part), dtype=np.int64)
+        rows = int64_range(len(join), len(join) + len(part))
         if len(join) + len(part) <= len(copies):
             join.add(part, chosen=copies[rows] == rows)
         else:
@@ -428,8 +417,8 @@ def counted(
     last_pair = np.empty((0, 2), np.uint64)
     times = 0
     for batch in batches:
-        for at in range(0, len(batch), PIECE_RECORDS):
-            piece = np.concatenate([last_pair, batch[at : at + PIECE_RECORDS]])
+        for part in parts_of_rows(len(batch), PIECE_RECORDS):
+            piece = np.concatenate([last_pair, batch[part]])
             starts = np.flatnonzero((piece[1:] != piece[:-1]).any(axis=1)) + 1
             bounds = np.concatenate([[0], starts, [len(piece)]])
             counts = np.diff(bounds)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from types import TracebackType
 from typing import BinaryIO
 
 import numpy as np
@@ -21,6 +20,7 @@ from lshfast._common.atomic_files import printable
 from lshfast._common.container import Header, named_format, write_all
 from lshfast._common.errors import FormatError
 from lshfast._common.private_files import private
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt64Array
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
@@ -82,8 +82,8 @@ def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
         end = at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS
         whole_blocks = np.ascontiguousarray(batch[at:end], "<u8")
         if len(whole_blocks):
-            for start in range(0, len(whole_blocks), BLOCK_RECORDS):
-                sums.append(checksum(whole_blocks[start : start + BLOCK_RECORDS]))
+            for part in parts_of_rows(len(whole_blocks), BLOCK_RECORDS):
+                sums.append(checksum(whole_blocks[part]))
             write_all(file, whole_blocks.data.cast("B"))
             at += len(whole_blocks)
         if at < len(batch):
@@ -138,12 +138,7 @@ class RunReader:
     def __enter__(self) -> RunReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -195,8 +190,8 @@ class RunReader:
             count = self.left  # the last block is short
         records = out[:count]
         self._fill(records)
-        for at in range(0, count, BLOCK_RECORDS):
-            if checksum(records[at : at + BLOCK_RECORDS]) != self._sums[self._block]:
+        for part in parts_of_rows(count, BLOCK_RECORDS):
+            if checksum(records[part]) != self._sums[self._block]:
                 raise self._fault(f"block {self._block}: damaged")
             self._block += 1
         if records.dtype.newbyteorder("<") != records.dtype:

@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from threading import Lock
-from types import TracebackType
 
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import BoolArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.shared_slots import shared_slots, sharing_rows
@@ -77,12 +77,7 @@ class SlotFile:
     def __enter__(self) -> SlotFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self._file.path)
 
@@ -121,32 +116,34 @@ class SlotFile:
         marks[self._held.rows()] = True
         return marks
 
-    def unlike(self, chosen: BoolArray) -> Int64Array:
+    def unlike(self, is_searched: BoolArray) -> Int64Array:
         """Return the chosen rows that share fewer than `least` slots with all other chosen rows.
 
         All of the chosen rows, bool (n,), must have been added, each once.
         """
         rows = self._held.rows()
-        marks = chosen[rows]
+        marks = is_searched[rows]
         n = int(marks.sum())
         if not self.slots or not n:
             return rows[:0]
         sharing = sharing_rows(self._counts(marks, n), n, self.k, self.least, 1)
         return np.asarray(rows[marks][~sharing])
 
-    def _counts(self, chosen: BoolArray, n: int) -> Iterator[tuple[UInt32Array, int]]:
+    def _counts(
+        self, is_searched: BoolArray, n: int
+    ) -> Iterator[tuple[UInt32Array, int]]:
         groups = -(-self.slots // kernels.SLOTS_AT_ONCE)
         for first in range(groups):
             slots = range(first, self.slots, groups)
             yield (
-                shared_slots((self._column(slot, chosen) for slot in slots), n),
+                shared_slots((self._column(slot, is_searched) for slot in slots), n),
                 len(slots),
             )
 
-    def _column(self, slot: int, chosen: BoolArray) -> UInt32Array:
+    def _column(self, slot: int, is_searched: BoolArray) -> UInt32Array:
         """Return the hashes of a slot of the chosen rows."""
         block_marks = [
-            chosen[at : at + self._rows] for at in range(0, len(chosen), self._rows)
+            is_searched[part] for part in parts_of_rows(len(is_searched), self._rows)
         ]
         blocks = [block for block in range(self._blocks) if block_marks[block].any()]
         pieces: Iterator[bytes] = iter(())

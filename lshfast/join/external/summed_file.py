@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.atomic_files import naming, printable
 from lshfast._common.container import write_all
 from lshfast._common.errors import FormatError
 from lshfast._common.private_files import private
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt8Array
 from lshfast.kernels.checksum import checksum
 
@@ -78,32 +81,25 @@ class SummedFile:
         data = memoryview(b"".join(self._held))
         self._held = [bytes(data[end:])]
         self._size = len(data) - end
-        for start in range(0, end, self.piece_bytes):
-            stop = min(start + self.piece_bytes, end)
-            self.sums.append(checksum(data[start:stop]))
-        try:
-            with open(self.path, self._mode, buffering=0, opener=private) as file:
-                self._mode = "ab"
-                write_all(file, data[:end])
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+        for part in parts_of_rows(end, self.piece_bytes):
+            self.sums.append(checksum(data[part]))
+        with self._opened(self._mode) as file:
+            self._mode = "ab"
+            write_all(file, data[:end])
         self.nbytes += end
 
     def mapped(self) -> UInt8Array:
         """Return all bytes; the file is mapped as long as they exist."""
-        try:
-            with open(self.path, "rb", buffering=0, opener=private) as stream:
-                if os.fstat(stream.fileno()).st_size != self.nbytes:
-                    raise FormatError(
-                        f"{printable(self.path)}: damaged: it has not the size that was written"
-                    )
-                data = (
-                    np.memmap(stream, np.uint8, "r")
-                    if self.nbytes
-                    else np.empty(0, np.uint8)
+        with self._opened("rb") as stream:
+            if os.fstat(stream.fileno()).st_size != self.nbytes:
+                raise FormatError(
+                    f"{printable(self.path)}: damaged: it has not the size that was written"
                 )
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+            data = (
+                np.memmap(stream, np.uint8, "r")
+                if self.nbytes
+                else np.empty(0, np.uint8)
+            )
         for piece in range(len(self.sums)):
             at = piece * self.piece_bytes
             self._check(piece, data[at : at + self.piece_bytes])
@@ -111,15 +107,21 @@ class SummedFile:
 
     def pieces(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """Yield some pieces."""
-        try:
-            with open(self.path, "rb", buffering=0, opener=private) as stream:
-                for number in numbers:
-                    stream.seek(number * self.piece_bytes)
-                    data = stream.read(self.piece_bytes)
-                    self._check(number, data)
-                    yield data
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+        with self._opened("rb") as stream:
+            for number in numbers:
+                stream.seek(number * self.piece_bytes)
+                data = stream.read(self.piece_bytes)
+                self._check(number, data)
+                yield data
+
+    @contextmanager
+    def _opened(self, mode: str) -> Iterator[Any]:
+        """Open the file; errors of the system name it."""
+        with (
+            naming(self.path),
+            open(self.path, mode, buffering=0, opener=private) as file,
+        ):
+            yield file
 
     def _check(self, piece: int, data: UInt8Array | bytes) -> None:
         if checksum(data) != self.sums[piece]:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lshfast import DataError, dedup_files
-from lshfast._cli.options import command_line
+from lshfast._cli.terminal import command_line
 from lshfast._engine.pages.run_pages import named
 from tests.cli.commands import process, run, write_jsonl
 

@@ -1,0 +1,75 @@
+"""Numbers of rows: parts of them, runs of equal values, and the inverse of an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from lshfast._common.types import AnyArray, BoolArray, Int64Array
+
+Name = TypeVar("Name")
+
+
+def int64_range(*bounds: int) -> Int64Array:
+    """Return the integers of ``range(*bounds)``, on any platform as int64."""
+    return np.arange(*bounds, dtype=np.int64)
+
+
+def parts_of_rows(count: int, step: int) -> Iterator[slice]:
+    """Yield consecutive slices of `step` rows; the last may have fewer.
+
+    Examples
+    --------
+    >>> list(parts_of_rows(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def names_of(names: Sequence[Name], rows: Int64Array) -> list[Name]:
+    """Return the names of some rows."""
+    return [names[row] for row in rows.tolist()]
+
+
+def run_begins(*columns: AnyArray) -> BoolArray:
+    """Return where rows differ from the row before in one of the columns; the first row does.
+
+    Examples
+    --------
+    >>> run_begins(np.array([3, 3, 5, 5]), np.array([1, 1, 1, 2])).tolist()
+    [True, False, True, True]
+    """
+    begins = np.zeros(len(columns[0]), np.bool_)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins
+
+
+def runs_of(*columns: AnyArray) -> tuple[Int64Array, Int64Array]:
+    """Return where runs of rows with equal values in all columns start, and where they stop.
+
+    Examples
+    --------
+    >>> starts, stops = runs_of(np.array([3, 3, 5]))
+    >>> starts.tolist(), stops.tolist()
+    ([0, 2], [2, 3])
+    """
+    starts = np.flatnonzero(run_begins(*columns)).astype(np.int64)
+    return starts, np.append(starts[1:], len(columns[0]))[: len(starts)]
+
+
+def inverse(order: AnyArray) -> Int64Array:
+    """Return the place of each row in an order of all rows.
+
+    Examples
+    --------
+    >>> inverse(np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    places = np.empty(len(order), np.int64)
+    places[order] = int64_range(len(order))
+    return places
