@@ -16,6 +16,7 @@ from lshfast._engine.options.rules import TAKES
 CLASSES = {
     "dedup": "DedupOptions",
     "pairs": "PairOptions",
+    "check": "SampleOptions",
     "dedup_files": "FileOptions",
     "stages.plan": "StageOptions",
     "spark.dedup": "SparkDedupOptions",

@@ -500,7 +500,7 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     def similarity_of(unit: Any, size: int | None) -> str:
         """Return the similarity after the changes; "" if words do not determine it."""
         if (
-            plan.sets
+            plan.kind == "set"
             or unit not in CHANGED
             or size is None
             or (unit, size) == ("word", 1)
@@ -600,10 +600,7 @@ def memory_table(
         {"values of --by": values} if values else {}
     )
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
-    lines = [
-        f"about {counted(rows, 'set' if plan.sets else 'text')} of {size} in all; the run needs "
-        "about"
-    ]
+    lines = [f"about {counted(rows, plan.kind)} of {size} in all; the run needs about"]
     lines += [
         f"{name:>22}{texts_in_memory / 1e6:>12,.0f} MB"
         for name, texts_in_memory in parts.items()

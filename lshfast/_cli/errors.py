@@ -24,7 +24,7 @@ from lshfast.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs
-    from lshfast._engine.plans import AnyPlan
+    from lshfast._engine.plan import AnyPlan
 
 # The status of a run that ends because it would have removed too many rows.
 TOO_MANY_REMOVED = 3

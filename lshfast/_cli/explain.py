@@ -49,7 +49,7 @@ def explain(options: Options, console: Console) -> None:
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.options.stored import read_options
     from lshfast._engine.pages import explain_files
-    from lshfast._engine.plans import plan_of_options
+    from lshfast._engine.plan import plan_of_options
 
     removed = options.removed
     if removed is None and options.other is None:

@@ -30,6 +30,7 @@ from lshfast._engine.options.command import (
 )
 from lshfast._engine.options.declaration import Option, Options
 from lshfast._engine.options.declared import OPTIONS, TABLES
+from lshfast._engine.options.rules import NAMES_OF_PLAN
 
 if TYPE_CHECKING:
     from lshfast._engine.indexes.searches import NearQuery
@@ -44,20 +45,6 @@ KIND_OF_INDEX = replace(
     OPTIONS["kind"], help="What the items are; default: as the index.", metavar=""
 )
 COLUMNS = options_named("column", "id_column")
-# The options of a plan that an index is built for.
-PLAN_NAMES = (
-    "threshold",
-    "unit",
-    "size",
-    "stop_words",
-    "num_perm",
-    "scheme",
-    "recall",
-    "bands",
-    "rows_per_band",
-    "seed",
-    "measure",
-)
 BUILD_OPTIONS = (
     output_option("The index to write.", "FILE.lsh"),
     *COLUMNS,
@@ -114,7 +101,7 @@ REMOVE_OPTIONS = (
     QUIET,
 )
 # The options that say which entries are near.
-QUERY_NAMES = ("k", "threshold", "radius", "measure", "most", "least")
+QUERY_NAMES = ("k", "threshold", "radius", "measure", "most", "least", "threads")
 QUERY_OPTIONS = (
     daily_option(
         "text",
@@ -173,13 +160,7 @@ def build(options: Options, console: Console) -> None:
     from lshfast._engine.inputs import Inputs
 
     source = Inputs.of(options.inputs, options)
-    plan = plan_of_build(
-        source,
-        options.picked(PLAN_NAMES),
-        options.picked(["threads"]),
-        options.radius,
-        options.k,
-    )
+    plan = plan_of_build(source, options.picked(NAMES_OF_PLAN), options.k)
     with console.watching(None, source, plan) as watch:
         summary = build_index(
             source,
@@ -287,7 +268,6 @@ def _query_rows(
             near_query,
             output=table,
             overwrite=options.overwrite,
-            threads=options.threads,
             progress=watch,
         )
     printer.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.options.declaration import Options
     from lshfast._engine.pages.run_pages import PageOutput
-    from lshfast._engine.plans import AnyPlan
+    from lshfast._engine.plan import AnyPlan
 
 
 # The size of a screen without a terminal, and the most columns of one.

@@ -67,7 +67,7 @@ def tune(options: Options, console: Console) -> None:
     """
     from lshfast._engine.executors.local.cap import cap_of
     from lshfast._engine.inputs import Inputs
-    from lshfast._engine.plans import plan_for
+    from lshfast._engine.plan import plan_for
 
     source = Inputs.of(options.inputs, options)
     kind: Kind = source.kind_of_items() if options.inputs else options.kind or "text"

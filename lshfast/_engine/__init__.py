@@ -1,6 +1,6 @@
 """Runs, whoever runs them: options, plan, rows, parts, groups and account.
 
-- `options` declares options and commands; `plan` and `plans` have the parameters of a run.
+- `options` declares options and commands; `plan` has the checked parameters of a run.
 - Rows: `columns` of texts, sets or tokens, `samples` of them, `inputs` from files; `sketching`
   passes over rows, and `marks` keeps hashes; `preference` and `common_shingles` choose kept rows
   and ignored shingles.

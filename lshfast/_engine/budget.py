@@ -11,9 +11,9 @@ from lshfast._common.value_codes import MOST_BYTES, MOST_VALUES, ValueCodes
 from lshfast._engine.common_shingles import COUNT_BYTES
 from lshfast._engine.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
 
-# Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows,
-# those of a third one, and a table that tells which of these are new, with 10 to 20 bytes a token.
-# To read and sketch a row takes less.
+# Bytes that a long row takes for each of its tokens while it is compared: the tokens of three
+# rows, and a table that says which tokens are new, with 10 to 20 bytes a token. To read and sketch
+# a row takes less.
 TOKEN_BYTES = 52
 
 # Bytes of a value of `by` without its text: a string, its place in a dict and one in a list.

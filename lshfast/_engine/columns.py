@@ -78,7 +78,7 @@ class Column(Protocol):
     def hashes(self, seed: int) -> UInt64Array:
         """Return a hash of each text's bytes, or of each set's elements in any order."""
 
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+    def equal(self, i: Int64Array, j: Int64Array) -> BoolArray:
         """Return which pairs of rows are known to be equal; other pairs may be equal too."""
 
 
@@ -130,8 +130,8 @@ class ShingledTexts:
             else self.texts.take(slice(None))
         )
 
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        return self.texts.equal(left, right)
+    def equal(self, i: Int64Array, j: Int64Array) -> BoolArray:
+        return self.texts.equal(i, j)
 
 
 class _Sets:
@@ -162,8 +162,8 @@ class _Sets:
         np.cumsum(sets.tokens, out=sums[1:])
         return np.asarray(sums[sets.offsets[1:]] - sums[sets.offsets[:-1]])
 
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        return np.zeros(len(left), bool)
+    def equal(self, i: Int64Array, j: Int64Array) -> BoolArray:
+        return np.zeros(len(i), bool)
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ class PackedSets(_Sets):
     def tokens(self, key: int | HashKey) -> TokenSets:
         return ArrowLists(*unpack(self.texts)).tokens(key)
 
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        return self.texts.equal(left, right)
+    def equal(self, i: Int64Array, j: Int64Array) -> BoolArray:
+        return self.texts.equal(i, j)
 
 
 @dataclass(frozen=True)
@@ -324,14 +324,15 @@ class KeyedRows:
             return np.concatenate(list(self.in_pieces(of_part, rows, threads)))
 
         rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
+        if not len(rows):
+            return copies
         # Then a part takes each first copy once.
         rows = rows[np.argsort(copies[rows], kind="stable")]
         equal = self.in_pieces(
             lambda part: self.column.equal(part, copies[part]), rows, threads
         )
-        return confirm_copies(
-            copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints
-        )
+        doubtful = rows[~np.concatenate(list(equal))]
+        return confirm_copies(copies, doubtful, fingerprints)
 
 
 def joined(columns: Sequence[Column]) -> Column:

@@ -92,7 +92,7 @@ def ignoring_common(
 
 
 def find_common(
-    read: Callable[[], Iterable[Texts | Column]],
+    batches_of: Callable[[], Iterable[Texts | Column]],
     plan: Plan,
     clock: Clock,
     progress: Progress | None = None,
@@ -101,7 +101,7 @@ def find_common(
 
     Parameters
     ----------
-    read : callable
+    batches_of : callable
         Called twice; returns all rows of the run, in batches.
     plan : Plan
         Its `ignore_common` is not None.
@@ -116,10 +116,10 @@ def find_common(
     share = plan.ignore_common
     assert share is not None
     numbers = draw_hash_numbers()
-    table, texts = count_places(read(), plan, numbers, clock, progress)
+    table, texts = count_places(batches_of(), plan, numbers, clock, progress)
     likely = above_share(table, share, texts)
     del table
-    tokens, counts = count_likely(read(), plan, numbers, likely, clock, progress)
+    tokens, counts = count_likely(batches_of(), plan, numbers, likely, clock, progress)
     return plan.ignoring(
         CommonShingles(numbers, tokens[above_share(counts, share, texts)])
     )

@@ -214,9 +214,9 @@ class Job:
             self.write_rejects()
             written_bytes = 0
 
-            def tell(more: int, total: int = corpus.total_bytes) -> None:
+            def tell(nbytes: int, total: int = corpus.total_bytes) -> None:
                 nonlocal written_bytes
-                written_bytes += more
+                written_bytes += nbytes
                 if progress:
                     progress("write", written_bytes, total)
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
-from lshfast._engine.plan import Keep, Plan
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.options.declaration import Options
+from lshfast._engine.plan import AnyPlan, Keep, Plan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
 from lshfast._io.corpus import Batch
@@ -86,22 +86,22 @@ class Inputs:
     listed: list[File] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
-    def of(cls, paths: Sequence[str], options: Mapping[str, Any]) -> Inputs:
+    def of(cls, paths: Sequence[str], options: Options) -> Inputs:
         """Return the inputs with the options of reading that are among some options."""
         names = {field.name for field in fields(cls)} - {"paths", "listed"}
-        return cls(paths, **{name: options[name] for name in names & options.keys()})
+        return cls(paths, **options.picked(names))
 
-    def open(self, **others: Any) -> Corpus:
-        """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        left = ("paths", "kind", "group_by", "item", "weight", "listed")
+    def open(self, **corpus_options: Any) -> Corpus:
+        """List the inputs as a corpus; `corpus_options` are further arguments of `open_corpus`."""
+        not_of_corpus = ("paths", "kind", "group_by", "item", "weight", "listed")
         options = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name not in left
+            if field.name not in not_of_corpus
         }
         files = self.listed.copy()
         self.listed.clear()
-        return open_corpus(self.paths, **options | others, files=files or None)
+        return open_corpus(self.paths, **options | corpus_options, files=files or None)
 
     def table(self, options: Mapping[str, Any], name: str = "output") -> Any:
         """Return the table that an option names, None for none; the main one has a format."""
@@ -114,7 +114,7 @@ class Inputs:
         *,
         format: PointFormat | WeightedMinHasher | None = None,
         indexed: bool = False,
-        **others: Any,
+        **corpus_options: Any,
     ) -> tuple[Corpus, AnyReader | None]:
         """List the inputs as a corpus of the items of a plan.
 
@@ -124,7 +124,7 @@ class Inputs:
         """
         reader = plan.reader(format, indexed)
         if reader is None:
-            return self.open(**others), None
+            return self.open(**corpus_options), None
         how: dict[str, Any] = {
             "kind": plan.kind,
             "convert": reader.read,
@@ -132,33 +132,22 @@ class Inputs:
         }
         if reader.batch_bytes is not None:
             how["batch_bytes"] = reader.batch_bytes
-        corpus = self.open(**how | others)
+        corpus = self.open(**how | corpus_options)
         if plan.kind == "code":
             cast("PointReader", reader).image_hash = hash_of_lists(corpus.files)
         return corpus, reader
 
     def kind_of_items(self) -> Kind:
-        """Return the kind of items in the column: what the user says, or else what its type or
-        first value says.
+        """Return the kind of the items: the user's choice, or by the content of the column.
 
         Raises
         ------
         DataError
-            If the type can be that of several kinds.
+            If several kinds can have the type.
         """
-        for name in ("item", "weight"):
-            if getattr(self, name) is not None and self.group_by is None:
-                raise ValueError(
-                    f"{name} needs group_by (--group-by), the column of the groups"
-                )
+        self._check_kind()
         if self.group_by is not None:
-            if self.kind not in (None, "set"):
-                raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
             return "set" if self.weight is None else "weighted"
-        if self.kind is not None and self.kind not in get_args(Kind):
-            raise ValueError(
-                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
-            )
         if self.kind == "set":
             return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
@@ -166,30 +155,42 @@ class Inputs:
         # The run raises it again, after its options were checked.
         with suppress(DataError, OSError, MemoryError):
             self.listed[:] = self.open().files
-            found = [
-                first_value(file) for file in self.listed[:1] if file.format == "jsonl"
-            ]
-            if found:
-                return kind_of_value(found[0]) or "text"
+            for file in self.listed[:1]:
+                if file.format == "jsonl":
+                    return kind_of_value(first_value(file)) or "text"
         for file in self.listed[:1]:
             if file.columnar:
                 with advising(file):
-                    return _kind_of_type(
-                        file, type_of(file, schema_of(file), self.column)
-                    )
+                    type_of_column = type_of(file, schema_of(file), self.column)
+                    return _kind_of_type(file, type_of_column)
         return "text"
 
+    def _check_kind(self) -> None:
+        """Raise ValueError if the kind that the user names contradicts other options."""
+        kinds = get_args(Kind)
+        if self.group_by is not None:
+            if self.kind not in (None, "set"):
+                raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
+            return
+        for name in ("item", "weight"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} needs group_by (--group-by), the column of the groups"
+                )
+        if self.kind is not None and self.kind not in kinds:
+            raise ValueError(
+                f"kind must be one of {', '.join(kinds)}, not {self.kind!r}"
+            )
+
     def _has_weights(self) -> bool:
-        """Return whether the sets of the column are weighted, by its type or its first value that
-        is not empty.
-        """
+        """Return whether the sets of the column are weighted, by its type or its first set."""
         with suppress(DataError, OSError, MemoryError):
             self.listed[:] = self.open().files
             for file in self.listed[:1]:
                 if file.columnar:
-                    found = kind_of_arrow(type_of(file, schema_of(file), self.column))
-                    if found != "text":
-                        return found == "weighted"
+                    kind = kind_of_arrow(type_of(file, schema_of(file), self.column))
+                    if kind != "text":
+                        return kind == "weighted"
                 values = (
                     iter([first_value(file)])
                     if file.format == "jsonl"
@@ -207,10 +208,9 @@ class Inputs:
             yield from batch.strings()
 
     def sample(self, plan: Plan | None = None) -> Corpus:
-        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its
-        first few megabytes.
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`.
 
-        The items are those of the plan, by default texts. The values of `by` of these rows are
+        The plan says what the items are, by default texts. The values of `by` of these rows are
         known after `measure_inputs`.
         """
         source = replace(self, id_column=None)
@@ -221,13 +221,15 @@ class Inputs:
         return source.open_kind(plan, batch_bytes=batch_bytes)[0]
 
 
-def _kind_of_type(file: File, found: Any) -> Kind:
-    kind = kind_of_arrow(found)
-    if kind is None and ambiguous(found):
+def _kind_of_type(file: File, arrow_type: Any) -> Kind:
+    kind = kind_of_arrow(arrow_type)
+    if kind is None and ambiguous(arrow_type):
         raise file.fault(
             None,
             choice_of_kind(
-                f"column {file.layout.column!r} is {found}", ambiguous(found), "--as"
+                f"column {file.layout.column!r} is {arrow_type}",
+                ambiguous(arrow_type),
+                "--as",
             ),
         )
     return kind or "text"
@@ -261,31 +263,27 @@ def output_of(
     kind: OutputFormat | None = None,
     defuse: bool = False,
 ) -> Output | None:
-    """Return an output with its options; a pipe without a format gets that of the first input, or
-    else JSONL.
-    """
+    """Return an output with its options; a pipe has the format of the first input by default."""
     if path is None:
         return None
     if kind is None and is_stream(path) and file_format(path) is None:
-        first = inputs.format
-        if first is None and inputs.paths:
-            known = file_format(inputs.paths[0])
-            first = (
-                known[0]
-                if known
-                else replace(inputs, paths=inputs.paths[:1], listed=[])
-                .open()
-                .files[0]
-                .format
-            )
-        kind = _WRITTEN_AS.get(first, "jsonl")
+        kind = _WRITTEN_AS.get(_first_format(inputs), "jsonl")
     return Output(os.fspath(path), kind, defuse)
 
 
+def _first_format(inputs: Inputs) -> Format | None:
+    """Return the format of the first input, by its name or else by its content; None if unknown."""
+    if inputs.format is not None or not inputs.paths:
+        return inputs.format
+    format_and_codec = file_format(inputs.paths[0])
+    if format_and_codec is not None:
+        return format_and_codec[0]
+    first_input = replace(inputs, paths=inputs.paths[:1], listed=[])
+    return first_input.open().files[0].format
+
+
 def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
-    """Read a corpus of texts once; `progress` is called with ("read", bytes of input read, total
-    bytes).
-    """
+    """Read a corpus of texts once; `progress` gets ("read", bytes read, total bytes)."""
     for batch in _batches(corpus, progress):
         texts = Texts(batch.texts)
         yield texts if batch.places is None else ReadTexts(texts, batch.places)
@@ -297,18 +295,16 @@ def item_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[A
 
 
 def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
-    done = 0
+    bytes_done = 0
     for batch in corpus.batches():
         yield batch
-        done += batch.source_bytes
+        bytes_done += batch.source_bytes
         if progress:
-            progress("read", done, corpus.total_bytes)
+            progress("read", bytes_done, corpus.total_bytes)
 
 
 def measure_inputs(corpus: Corpus) -> tuple[int, int]:
-    """Estimate the rows and bytes of `Inputs.sample` by their size on disk and their first few
-    megabytes.
-    """
+    """Estimate the rows and bytes of `Inputs.sample` by its first megabytes."""
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0
@@ -327,8 +323,7 @@ class ReadFiles(Protocol):
 
 
 def input_notes(*sources: ReadFiles) -> dict[str, Any]:
-    """Return what an account says about how inputs were read: its attributes `delimiters`, `unread`
-    and `lines`.
+    """Return the attributes of an account about inputs: `delimiters`, `unread` and `lines`.
 
     It has also `advice`, if there is some about the values that were read.
     """
@@ -363,30 +358,27 @@ def texts_again(
     nbytes: Int64Array,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Int64Array, Texts]]:
-    """Read the texts of some rows again, and check that they have the lengths that they had,
-    `nbytes` of all rows.
+    """Read the texts of some rows again, and check that their lengths are still `nbytes`.
 
     Yields some of the rows and their texts. `progress` is called with ("texts", bytes of input
     read, total bytes).
     """
-    done = 0
-    for found, batch, source_bytes in corpus.texts_of(rows):
+    bytes_done = 0
+    for batch_rows, batch, source_bytes in corpus.texts_of(rows):
         texts = Texts(batch)
-        changed = np.flatnonzero(texts.lengths != nbytes[found])
+        changed = np.flatnonzero(texts.lengths != nbytes[batch_rows])
         if len(changed):
             raise corpus.fault(
-                int(found[changed[0]]), "the text has changed while it was in use"
+                int(batch_rows[changed[0]]), "the text has changed while it was in use"
             )
-        yield found, texts
-        done += source_bytes
+        yield batch_rows, texts
+        bytes_done += source_bytes
         if progress:
-            progress("texts", done, corpus.total_bytes)
+            progress("texts", bytes_done, corpus.total_bytes)
 
 
 def policy_of(keep: str) -> tuple[str, str | None]:
-    """Return the policy of a value of `keep`, and the column by whose values max and min prefer
-    rows.
-    """
+    """Return the policy of a value of `keep`, and the column that max and min compare."""
     policy, _, column = keep.partition(":")
     if bool(column) != (policy in ("max", "min")) or policy not in (
         *get_args(Keep),
@@ -407,9 +399,7 @@ def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
 def ranks_of(
     values: npt.NDArray[Any] | list[str] | StringFile | None, keep: str
 ) -> Int64Array:
-    """Return numbers by which max:COLUMN or min:COLUMN prefers rows with these values in the
-    column.
-    """
+    """Return ranks by which max:COLUMN or min:COLUMN prefers rows with these values."""
     if isinstance(values, StringFile):
         ranks = values.ranks()
     elif isinstance(

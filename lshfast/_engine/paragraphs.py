@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES, empty_note, groups_figure
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.report import DedupResult, Summary
 from lshfast._engine.executors.local.cap import Cap
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.options.rules import refuse
-from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.plan import Plan
 from lshfast._engine.run import run_part
 from lshfast._io import Corpus, id_kind
 from lshfast.kernels.text import TextError, Texts
@@ -142,7 +144,7 @@ def run_paragraphs(
     inputs : Inputs
     outputs : Outputs
         ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each
-        removed paragraph, those of the paragraph that is kept in its place, and their similarity
+        removed paragraph, both of the paragraph that is kept in its place, and their similarity
         (or containment). The others must not be given.
     plan : Plan
     keep : {"first", "last", "longest", "shortest"}, default "first"
@@ -180,10 +182,9 @@ def run_paragraphs(
     job.check()
     split = _Split(corpus, progress)
     with split.faults(), quick_switches():
-        part = run_part(
-            split.batches(), plan, job.clock, keep=cast(Keep, keep), progress=progress
-        )
-        result = part.found.result(plan, job.clock, keys=None, read=len(part.sketches))
+        request = Request(keep=keep, progress=progress)
+        part = run_part(split.batches(), plan, job.clock, request)
+        result = part.found.result(plan, job.clock, ReadRows(None, len(part.sketches)))
     with job.writing():
         rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
         if outputs.removed:

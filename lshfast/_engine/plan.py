@@ -1,22 +1,26 @@
-"""`Plan`: the checked parameters of a run, one frozen record that all stages receive."""
+"""The checked parameters of a run, one frozen record that all stages receive.
+
+`Plan` is the record of texts and sets; `plan_for` makes the plan for items of any kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
 
 import numpy.typing as npt
 
 from lshfast._common.checks import Seed, check_int, check_most, check_number
 from lshfast._common.choices import Grouping as Grouping
-from lshfast._common.choices import ItemMeasure, Kind
+from lshfast._common.choices import ItemMeasure, Kind, PointKind
 from lshfast._common.choices import Verify as Verify
-from lshfast._common.display import bands_and_rows
 from lshfast._common.threads import thread_count
 from lshfast._engine.options.declaration import Driver
 from lshfast._engine.options.declared import NAMES, OPTIONS
+from lshfast._engine.options.rules import refuse_for_kind
+from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
 from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
@@ -25,7 +29,6 @@ from lshfast.shingling import (
     Shingles,
     Unit,
     check_shingles,
-    shingles_of_texts,
 )
 from lshfast.sketch.minhash import MinHasher, Scheme
 
@@ -54,6 +57,24 @@ ONE_MACHINE = "lshfast.dedup, lshfast.pairs or lshfast dedup without --memory"
 
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
+
+# The arguments of `make_point_plan`.
+OF_POINTS = (
+    "measure",
+    "threshold",
+    "radius",
+    "recall",
+    "exact",
+    "groups",
+    "threads",
+    "seed",
+    "top",
+    "most",
+    "max_candidates",
+)
+
+# Those of them that are none of `make_plan`.
+ONLY_OF_POINTS = ("radius", "max_candidates")
 
 # What an index of sets has in the place of the name of its shingles.
 SETS = "set"
@@ -87,7 +108,8 @@ class Plan:
     threads: int
     exact: bool = False  # the pairs come from an exact join instead of bands
     exact_by_default: bool = False  # the user did not choose the exact join
-    sets: bool = False  # the rows are sets of elements; the shingles are not used
+    # "text" or "set"; of sets of elements, the shingles are not used.
+    kind: Kind = "text"
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
     ignore_common: float | None = (
@@ -103,40 +125,31 @@ class Plan:
     recall_of_bands: float = field(default=RECALL, compare=False)
 
     @property
-    def kind(self) -> Kind:
-        """The kind of the rows, "text" or "set"."""
-        return "set" if self.sets else "text"
-
-    @property
     def of_texts(self) -> Plan | None:
         """This plan if the rows are texts, which can be shown and compared word by word."""
-        return None if self.sets else self
+        return self if self.kind == "text" else None
 
     def reader(self, format: object = None, indexed: bool = False) -> SetReader | None:
-        """Return what converts a column of files; texts are read as they are."""
-        return SetReader() if self.sets else None
+        """Return the reader that converts a column of files; None for texts."""
+        return SetReader() if self.kind == "set" else None
 
     @cached_property
     def bands(self) -> Bands:
-        """The bands of a run, or of the index beside an exact join; ValueError if the index has too
-        few slots.
-        """
+        """The bands of a run, or of the index beside an exact join."""
         if self.chosen_bands is not None:
             return self.chosen_bands
         return choose_bands(
             self.equal_jaccard, self.hasher.num_perm, recall=self.recall_of_bands
         )
 
-    @property
+    @cached_property
     def equal_jaccard(self) -> float:
         """Jaccard similarity of two sets of one size whose similarity equals the threshold."""
         return equal_jaccard(self.measure, self.threshold)
 
     @property
     def recall(self) -> float:
-        """Probability to find a pair whose similarity equals the threshold; with containment, of
-        sets of one size.
-        """
+        """Probability to find a pair whose similarity equals the threshold."""
         return 1.0 if self.exact else float(self.bands.probability(self.equal_jaccard))
 
     @property
@@ -153,7 +166,7 @@ class Plan:
             hasher.scheme,
             hasher.seed,
             self.threshold,
-            SETS if self.sets else self.shingles.name,
+            SETS if self.kind == "set" else self.shingles.name,
         )
 
     def ignoring(self, common: CommonShingles) -> Plan:
@@ -162,9 +175,7 @@ class Plan:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `make_plan` that give this plan again, as values of JSON, without the
-        threads.
-        """
+        """The arguments of `make_plan` that give this plan again, without the threads."""
         words = self.shingles.stop_words
         bands = self.chosen_bands
         arguments = {
@@ -208,32 +219,32 @@ class Plan:
         }
 
     def described(self) -> dict[str, Any]:
-        """Return the parameters as plans in files have them, which name rows_per_band "rows"; see
-        `described_plan`.
-        """
+        """Return the parameters as plans in files have them: rows_per_band is named "rows"."""
         return {
             "rows" if name == "rows_per_band" else name: value
             for name, value in self.arguments.items()
         }
 
-    def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
-        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return
-        bytes by kind.
+    def memory(self, rows: int, nbytes: int, in_memory: bool = True) -> dict[str, int]:
+        """Estimate the bytes that a run over `rows` texts of `nbytes` bytes takes, by purpose.
 
-        `held` tells whether the texts are held in memory, or are read again if they are needed
+        `in_memory` tells whether the texts are held in memory, or are read again if they are needed
         again.
         """
         tokens = nbytes if self.shingles.unit == "char" else nbytes // WORD_BYTES
         bands = 0 if self.chosen_bands is None else self.chosen_bands.bands
         exact = {"exact join": EXACT_BYTES * tokens} if self.exact else {}
         return {
-            "texts": nbytes + TEXT_OVERHEAD * rows if held else PLACE_BYTES * rows,
+            "texts": nbytes + TEXT_OVERHEAD * rows if in_memory else PLACE_BYTES * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
             "bucket keys": 8 * (bands + ROW_WORDS) * rows,
             **exact,
             "work": WORK_BYTES * self.threads,
             "Python and libraries": BASE_BYTES,
         }
+
+
+AnyPlan: TypeAlias = Plan | PointPlan
 
 
 def make_plan(
@@ -257,8 +268,7 @@ def make_plan(
     top: int | None = None,
     most: float | None = None,
 ) -> Plan:
-    """Check all parameters of a run and return a Plan; errors name the argument, the value and the
-    range.
+    """Check the parameters of a run and return a Plan; errors name argument, value and range.
 
     With exact=None, pairs by containment come from an exact join: bands find few pairs of very
     different sizes.
@@ -267,13 +277,14 @@ def make_plan(
     shingles = check_shingles(unit, size, stop_words)
     _check_choices(verify, groups)
     measure = _check_measure_of(measure, verify, bool(exact))
-    if (
-        ignore_common is not None
-        and not 0 < check_number("ignore_common", ignore_common) < 1
-    ):
-        raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
-    top = None if top is None else check_int("top", top, 1, 2**31 - 1)
-    check_most(most, threshold)
+    if ignore_common is not None:
+        share = check_number("ignore_common", ignore_common)
+        if not 0 < share < 1:
+            raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
+    if top is not None:
+        top = check_int("top", top, 1, 2**31 - 1)
+    if most is not None:
+        check_most(most, threshold)
     by_default = exact is None and measure == "containment"
     joins_exactly = by_default or bool(exact)
     hasher = MinHasher(num_perm, scheme, seed)
@@ -356,156 +367,46 @@ def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None
 
 
 def described_plan(parameters: Mapping[str, Any], threads: int) -> Plan:
-    """Return the plan with these parameters, as `Plan.described` returns them: they name
-    rows_per_band "rows".
-    """
-    given = {
+    """Return the plan with these parameters, as `Plan.described` returns them."""
+    arguments = {
         "rows_per_band" if name == "rows" else name: value
         for name, value in parameters.items()
     }
-    return make_plan(**given, threads=threads)
+    return make_plan(**arguments, threads=threads)
 
 
-def plan_of_index(
-    parameters: Parameters,
-    given: Mapping[str, Any] | None = None,
-    *,
-    kind: Kind | None = None,
-    **others: Any,
-) -> Plan:
-    """Return the plan of a run against an index of texts or sets; the parameters of the index take
-    effect.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Parameters of the index.
-    given : mapping of str, optional
-        Arguments of `make_plan` that the user has set. They must equal those of the index.
-    kind : {"text", "set"}, optional
-        What the items of the run are; by default what those of the index are. An index that does
-        not name its shingles may be one of sets.
-    **others
-        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact,
-        measure.
+def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
+    """Check the options of a run over items of a kind; those that are missing have their defaults.
 
     Raises
     ------
-    ValueError
-        If a given value differs from that of the index (the error names both), the index is of
-        another family than MinHash or of another kind, or it does not name its shingles, or the
-        name is not one of shingles of words or characters.
+    ValueError, TypeError
+        If an option is not one of this kind, or has a wrong value; the error names both.
+
+    Examples
+    --------
+    >>> (
+    ...     plan_for("code", {"radius": 3}).measure,
+    ...     plan_for("text", {"threshold": None}).threshold,
+    ... )
+    ('hamming', 0.8)
     """
-    given = given or {}
-    check_index_measure(others.get("measure") or "jaccard")
-    if parameters.family:
-        raise ValueError(
-            f"this index is of the family {parameters.family}, and a run needs MinHash signatures"
-        )
-    stored = _stored_options(parameters, kind)
-    for name, value in given.items():
-        if stored.get(name, value) != value:
-            raise ValueError(f"{name} is {stored[name]} in this index, not {value}")
-    sets = "unit" not in stored
-    plan = replace(make_plan(**{**given, **stored, **others}), sets=sets)
-    if "recall" in given and "bands" not in given:
-        _check_bands_reach(given["recall"], plan)
-    check_same_run(parameters, plan)
-    return plan
+    refuse_for_kind(kind, options)
+    arguments = dict(options, measure=check_item_measure(kind, options.get("measure")))
+    if kind in get_args(PointKind):
+        of_points = {name: arguments[name] for name in OF_POINTS if name in arguments}
+        return make_point_plan(cast(PointKind, kind), **of_points)
+    for name in ONLY_OF_POINTS:
+        arguments.pop(name, None)
+    return replace(make_plan(**arguments), kind=kind)
 
 
-def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]:
-    """Return the options that an index stores; those of sets have no unit.
-
-    Raises
-    ------
-    ValueError
-        If the index is of another kind than `kind`, or of texts whose shingles it does not name.
-    """
-    shingles = shingles_of_texts(parameters.shingles)
-    sets = parameters.shingles == SETS or (shingles is None and kind == "set")
-    if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
-        raise ValueError(
-            f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s"
-        )
-    if shingles is None and not sets:
-        name = parameters.shingles
-        said = f"names them {name!r}" if name else "does not name them"
-        raise ValueError(
-            "the shingles of this index are not known, so texts cannot be used with it: it "
-            f"{said}; create it with a name such as LSHIndex(shingles='word:5')"
-        )
-    stored: dict[str, Any] = {
-        "num_perm": parameters.num_perm,
-        "scheme": parameters.scheme,
-        "seed": parameters.seed,
-        "bands": parameters.bands,
-        "rows_per_band": parameters.rows_per_band,
-    }
-    if shingles is not None and not sets:
-        words = shingles.stop_words
-        stored["unit"] = shingles.unit
-        stored["size"] = shingles.size
-        stored["stop_words"] = words and words.language
-    if parameters.threshold is not None:
-        stored["threshold"] = parameters.threshold
-    return stored
-
-
-def _check_bands_reach(recall: float, plan: Plan) -> None:
-    """Raise ValueError if the bands of an index are not those of a recall."""
-    bands = plan.bands
-    needed = choose_bands(plan.threshold, plan.hasher.num_perm, recall=recall)
-    if needed != bands:
-        raise ValueError(
-            f"recall {recall} needs {bands_and_rows(needed.bands, needed.rows_per_band)}, but "
-            f"this index has {bands.bands} of {bands.rows_per_band}"
-        )
-
-
-def check_index_measure(measure: PairMeasure) -> None:
-    """Raise ValueError if a run with this measure cannot use an index."""
-    if measure != "jaccard":
-        raise ValueError(
-            f"measure must be 'jaccard' with an index, not {measure!r}: an index stores the "
-            "signatures of texts, which "
-            "estimate the Jaccard similarity"
-        )
-
-
-def check_indexed(plan: Plan) -> None:
-    """Raise ValueError if a run with this plan can neither be compared with an index nor be added
-    to one.
-    """
-    check_index_measure(plan.measure)
-    if plan.ignore_common is not None:
-        raise ValueError(
-            f"ignore_common must be None with an index, not {plan.ignore_common}: which shingles "
-            "are common differs "
-            "from run to run, and an index does not store it"
-        )
-
-
-def check_same_run(parameters: Parameters, plan: Plan) -> None:
-    """Raise ValueError, with both values, if a parameter of a run differs from that of an index.
-
-    If the index does not store its shingles or its threshold, these are not checked.
-    """
-    check_indexed(plan)
-    if plan.groups != "star":
-        raise ValueError(
-            f"groups must be star against an index, not {plan.groups}: rows removed in earlier "
-            "runs are not in the "
-            "index, so components through them cannot be found"
-        )
-    own = plan.parameters
-    if parameters.threshold not in (None, own.threshold):
-        raise ValueError(
-            f"threshold is {parameters.threshold} in this index, not {own.threshold}"
-        )
-    named = parameters.shingles
-    if plan.sets and shingles_of_texts(named) is None:
-        own = replace(
-            own, shingles=named
-        )  # the user chose this name; it cannot be checked
-    parameters.check_same(own if named else replace(own, shingles=""))
+def plan_of_options(options: Mapping[str, Any]) -> AnyPlan:
+    """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
+    arguments = dict(options)
+    arguments.pop("keep", None)
+    kind = arguments.pop("kind", "text")
+    if arguments.get("recall") == 1:
+        del arguments["recall"]
+        arguments["exact"] = True
+    return plan_for(kind, arguments)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,11 @@ from lshfast._common.progress import Progress
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.account.crowds import Limited
-from lshfast._engine.account.findings import Findings
+from lshfast._engine.account.findings import Findings, ReadRows, named_pairs
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.against import NOTHING_EARLIER, Earlier
 from lshfast._engine.clock import Clock
+from lshfast._engine.kinds.kind import ItemsInMemory, Request
 from lshfast._engine.pairs.listed import (
     PairArray,
     listed,
@@ -75,79 +76,59 @@ class PointRun:
     # A page shows no points.
     column: None = None
 
-    def result(self, clock: Clock, **known: Any) -> DedupResult:
-        """Return the result of the run; `known` is what `Findings.result` takes besides."""
-        return self.found.result(self.plan, clock, **known)
+    def result(
+        self, clock: Clock, rows: ReadRows, indexed: int | None = None
+    ) -> DedupResult:
+        """Return the result of the run; see `Findings.result`."""
+        return self.found.result(self.plan, clock, rows, indexed)
 
 
 def run_points(
-    batches: Iterable[PointBatch],
-    format_of: Callable[[], PointFormat | None],
-    plan: PointPlan,
-    clock: Clock,
-    *,
-    keep: str | npt.ArrayLike | Callable[[], Int64Array] = "first",
-    similar: Callable[[Iterable[PairArray]], object] | None = None,
-    folder: str | None = None,
-    memory: int | None = None,
-    earlier: Callable[[PointRows, PointPlan], Earlier] | None = None,
-    progress: Progress | None = None,
+    batches: Iterable[PointBatch], plan: PointPlan, clock: Clock, request: Request
 ) -> PointRun:
-    """Find the groups of points, and all similar pairs if they are wanted.
-
-    Parameters
-    ----------
-    batches : iterable of PointBatch
-    format_of : callable
-        Returns the format of the words, once all batches have been read; None for weighted sets,
-        and if no row has a point.
-    plan : PointPlan
-    clock : Clock
-    keep : str, array_like of shape (n,), or callable
-        "first" or "last", or a value for each row; a callable returns the values, once all batches
-        have been read.
-    similar : callable, optional
-        Called with the similar pairs that are listed, in batches.
-    folder : str, optional
-        A folder where the points are held in a file; by default they are in memory.
-    memory : int, optional
-        Bytes that the process may take; ValueError is raised if the rows need more.
-    earlier : callable, optional
-        Returns the rows that are removed for an entry of an index, given all rows with a point, of
-        which there is one, and the plan. They are compared with no other rows.
-    progress : callable, optional
-    """
+    """Find the groups of points, and all similar pairs if they are requested."""
     with clock.stage("read"):
-        rows = PointRows.of(batches, format_of, folder)
+        rows = PointRows.of(batches, request.format_of, request.folder)
     clock.add("read", 0, rows.words.nbytes)
-    values = keep() if callable(keep) else keep
-    before: Earlier | None = None
-    if earlier is not None:
+    keep = request.keep() if callable(request.keep) else request.keep
+    earlier: Earlier | None = None
+    if request.against is not None:
         with clock.stage("earlier"):
-            before = earlier(rows, plan) if len(rows) else NOTHING_EARLIER
-    run = _Run(rows, plan, clock, progress, memory, before)
-    pairs: PairArray | None = None
-    if similar is not None:
-        pairs = renumbered(run.every_pair(), rows.numbers)
-        similar([pairs])
-    groups, forming = run.groups(_preference(values, rows))
-    listing = renumbered(forming, rows.numbers) if pairs is None else pairs
-    found = Findings.of(
+            earlier = NOTHING_EARLIER
+            if len(rows):
+                earlier = request.against.earlier(rows, plan)
+    run = _Run(rows, plan, clock, request.progress, request.memory, earlier)
+    similar_pairs: PairArray | None = None
+    if request.similar is not None:
+        similar_pairs = renumbered(run.every_pair(), rows.numbers)
+        request.similar([similar_pairs])
+    groups, pairs = run.groups(_preference(keep, rows))
+    if similar_pairs is None:
+        similar_pairs = renumbered(pairs, rows.numbers)
+    if earlier is not None:
+        earlier = replace(earlier, rows=rows.numbers[earlier.rows])
+    findings = Findings.of(
         rows.groups_of_all(groups, float(not is_distance(plan.measure))),
-        listing,
+        named_pairs(similar_pairs, plan.measure),
         rows.copies_of_all(run.copies),
-        None if before is None else replace(before, rows=rows.numbers[before.rows]),
-        pairs_found=len(listing),
+        earlier,
+        pairs_found=len(similar_pairs),
         candidates=run.compared,
         empty=rows.n - len(rows),
     )
     if plan.max_candidates is not None:
-        found = replace(found, limited=int(run.limited.sum()), left_out=run.left_out)
-    return PointRun(found, run.plan, rows)
+        findings = replace(
+            findings, limited=int(run.limited.sum()), left_out=run.left_out
+        )
+    return PointRun(findings, run.plan, rows)
 
 
-def _preference(keep: str | npt.ArrayLike, rows: PointRows) -> npt.ArrayLike | None:
+def _preference(
+    keep: str | npt.ArrayLike | None, rows: PointRows
+) -> npt.ArrayLike | None:
     """Return values of the rows with a point, of which greater ones are kept first."""
+    if keep is None:
+        return None
     if isinstance(keep, str) and keep in ("longest", "shortest"):
         if rows.offsets is None:
             return None
@@ -163,31 +144,24 @@ def _preference(keep: str | npt.ArrayLike, rows: PointRows) -> npt.ArrayLike | N
 
 
 def pairs_of_points(
-    batches: Iterable[PointBatch],
-    format_of: Callable[[], PointFormat | None],
-    plan: PointPlan,
-    clock: Clock,
-    *,
-    copies: Literal["first", "all"] = "first",
-    progress: Progress | None = None,
+    items: ItemsInMemory, copies: Literal["first", "all"], progress: Progress | None
 ) -> tuple[PairArray, Limited | None]:
-    """Return the similar pairs of points that are listed, sorted, with their similarities or
-    distances.
+    """Return the similar pairs of points that are listed, sorted, with their values.
 
     Also return the rows that had more candidates than the plan allows, if it limits them.
     """
-    rows = PointRows.of(batches, format_of)
-    run = _Run(rows, plan, clock, progress)
-    found = renumbered(run.every_pair(copies), rows.numbers)
+    plan = items.plan
+    rows = PointRows.of([items.batch], lambda: items.format)
+    run = _Run(rows, plan, Clock(), progress)
+    pairs = renumbered(run.every_pair(copies), rows.numbers)
     if plan.max_candidates is None:
-        return found, None
-    return found, Limited(plan.max_candidates, int(run.limited.sum()), run.left_out)
+        return pairs, None
+    return pairs, Limited(plan.max_candidates, int(run.limited.sum()), run.left_out)
 
 
 @dataclass(frozen=True)
 class PointRows:
-    """The rows of a run that have a point, under numbers of their own, so that rows without one
-    take no memory.
+    """The rows of a run that have a point, numbered without the others.
 
     Attributes
     ----------
@@ -214,12 +188,13 @@ class PointRows:
     def of(
         cls,
         batches: Iterable[PointBatch],
-        format_of: Callable[[], PointFormat | None],
+        format_of: Callable[[], PointFormat | None] | None,
         folder: str | None = None,
     ) -> PointRows:
+        """Return the rows of all batches, in memory or in a file of a folder."""
         path = None if folder is None else os.path.join(folder, POINTS)
         keys = draw_hash_key(), draw_hash_key()
-        held = list[GrowingArray | PointFile]()
+        holders = list[GrowingArray | PointFile]()
         missing = GrowingArray(np.bool_)
         marks = GrowingArray(np.uint64, 2)
         counts = GrowingArray(np.int64)
@@ -227,21 +202,22 @@ class PointRows:
         for batch in batches:
             missing.extend(batch.missing)
             if len(batch.words):  # the width of the words is not known before
-                if not held:
-                    held.append(holder(path, batch.words.shape[1]))
-                held[0].extend(batch.words)
+                if not holders:
+                    holders.append(holder(path, batch.words.shape[1]))
+                holders[0].extend(batch.words)
                 marks.extend(_marks(batch.words, keys, batch.counts))
             if batch.counts is not None:
                 sets = True
                 counts.extend(batch.counts)
-        words = held[0].finished() if held else np.zeros((0, 1), np.uint64)
+        words = holders[0].finished() if holders else np.zeros((0, 1), np.uint64)
         numbers = np.flatnonzero(~missing.rows())
         offsets = (
             np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
             if sets
             else None
         )
-        return cls(words, numbers, len(missing), marks.finished(), format_of(), offsets)
+        format = None if format_of is None else format_of()
+        return cls(words, numbers, len(missing), marks.finished(), format, offsets)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -262,9 +238,7 @@ class PointRows:
         return choose_buckets(self.words, self.format, plan, rows)
 
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
-        """Return groups of the rows with a point as groups of all rows; the others are kept, with
-        this similarity.
-        """
+        """Return groups of the rows with a point as groups of all rows; the others are kept."""
         keeper = np.arange(self.n, dtype=np.int64)
         labels = np.arange(self.n, dtype=np.int64)
         similarity = np.full(self.n, value, np.float64)
@@ -274,26 +248,22 @@ class PointRows:
         return Groups(keeper, similarity, labels)
 
     def copies_of_all(self, copies: Int64Array) -> Int64Array:
-        """Return the first copy of each row with a point as that of all rows; a row without one is
-        never a copy.
-        """
-        every = np.arange(self.n, dtype=np.int64)
-        every[self.numbers] = self.numbers[copies]
-        return every
+        """Return the first copies of rows with a point among all rows; the others are no copies."""
+        first_copies = np.arange(self.n, dtype=np.int64)
+        first_copies[self.numbers] = self.numbers[copies]
+        return first_copies
 
-    def values(self, left: Int64Array, right: Int64Array) -> Float64Array:
+    def values(self, i: Int64Array, j: Int64Array) -> Float64Array:
         """Return the values of pairs of rows; see `HeldItems`."""
         return self.held.values(
-            right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+            j.astype(np.uint64) << np.uint64(32) | i.astype(np.uint64)
         )
 
 
 def _marks(
     words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array | None
 ) -> UInt64Array:
-    """Return two hashes of the words of each row: uint64 (n, 2); of weighted sets, given the number
-    of elements.
-    """
+    """Return two hashes of the words of each row: uint64 (n, 2); sets have `counts` words."""
     n, width = words.shape
     ends = np.arange(n + 1, dtype=np.int64)
     if counts is not None:
@@ -332,13 +302,13 @@ class _Run:
         self.plan = plan
         self._clock = clock
         self._progress = progress
-        self.compared = self.left_out = 0
+        self.compared = 0
+        self.left_out = 0
         self.limited = np.zeros(len(rows), np.bool_)
         with clock.stage("match", rows.words.nbytes):
             if earlier is not None:
-                rows.marks[earlier.rows, 0] = (
-                    0  # copies of such a row are removed for the same entry
-                )
+                # Copies of such a row are removed for the same entry.
+                rows.marks[earlier.rows, 0] = 0
             self.copies = equal_rows(rows.marks)
             different = self.copies == np.arange(len(rows), dtype=np.int64)
             if earlier is not None:
@@ -350,39 +320,33 @@ class _Run:
 
     def _check_memory(self) -> None:
         """Raise ValueError if the rows need more memory than the process may take."""
+        if self._memory is None:
+            return
         n = len(self._rows)
-        needed = self.plan.memory_for(
-            n, -(-self._rows.words.size // max(1, n)), self.plan.kind == "code"
-        )
-        if self._memory is not None and needed > self._memory:
+        row_words = -(-self._rows.words.size // max(1, n))
+        needed = self.plan.memory_for(n, row_words, self.plan.kind == "code")
+        if needed > self._memory:
             raise ValueError(
                 f"memory must be at least {needed:,} bytes for {n:,} {plural(self.plan.kind)}, "
-                f"not {self._memory:,}; "
-                "fewer threads need less"
+                f"not {self._memory:,}; fewer threads need less"
             )
 
     def _choose(self) -> PointBuckets | None:
-        """Return the buckets of the points; None if codes are compared completely, by blocks of
-        bits.
-        """
-        format = self._rows.format
-        if not len(self._rows):
+        """Return the buckets of the points; None if codes are compared completely."""
+        plan = self.plan
+        rows = self._rows
+        if not len(rows):
             return None
-        if self.plan.kind == "code" and self.plan.complete:
-            assert format is not None
-            components = (
-                self.plan.groups == "components" and self.plan.measure == "hamming"
-            )
-            return (
-                crowded_codes(self._rows.words, format, self.plan, self._different)
-                if components
-                else None
-            )
-        if self.plan.complete:
-            return one_bucket(len(self._rows))
-        buckets = self._rows.buckets(self.plan, self._different)
-        buckets = buckets.limited(self._rows.held, self.plan, self._different)
-        self.plan = replace(self.plan, bands=buckets.bands, reached=buckets.recall)
+        if plan.kind == "code" and plan.complete:
+            if plan.groups != "components" or plan.measure != "hamming":
+                return None
+            assert rows.format is not None
+            return crowded_codes(rows.words, rows.format, plan, self._different)
+        if plan.complete:
+            return one_bucket(len(rows))
+        buckets = rows.buckets(plan, self._different)
+        buckets = buckets.limited(rows.held, plan, self._different)
+        self.plan = replace(plan, bands=buckets.bands, reached=buckets.recall)
         self._check_memory()
         return buckets
 
@@ -405,15 +369,13 @@ class _Run:
     # ---- all pairs ----
 
     def every_pair(self, copies: Literal["first", "all"] = "first") -> PairArray:
-        """Return all similar pairs that are listed, sorted, with their similarities or
-        distances.
-        """
+        """Return all similar pairs that are listed, sorted, with their values."""
         with self._clock.stage("verify"):
-            found = joined_pairs(listed(self._similar(), self.plan))
-            sort_pairs(found)
+            pairs = joined_pairs(listed(self._similar(), self.plan))
+            sort_pairs(pairs)
             if copies == "all" or lists_copies(self.plan):
-                found = not_above(with_copies(found, self.copies, copies), self.plan)
-            return self._reported(found)
+                pairs = not_above(with_copies(pairs, self.copies, copies), self.plan)
+            return self._reported(pairs)
 
     def _similar(self) -> Iterator[PairArray]:
         """Yield the similar pairs of different rows, not sorted."""
@@ -428,11 +390,11 @@ class _Run:
             self.compared += len(alike)
             return
         if self._buckets is None:
-            near = hamming_pairs(
+            pairs = hamming_pairs(
                 self._rows.words[order], int(self.plan.bound), threads=self.plan.threads
             )
-            yield as_pairs(order[near.left], order[near.right], 1.0 - near.distance)
-            self.compared += len(near)
+            yield as_pairs(order[pairs.left], order[pairs.right], 1.0 - pairs.distance)
+            self.compared += len(pairs)
             return
         join = self._join(order, self._buckets)
         for meeting in join.pairs():
@@ -442,30 +404,23 @@ class _Run:
     # ---- groups ----
 
     def groups(self, preference: npt.ArrayLike | None) -> tuple[Groups, PairArray]:
-        """Return the groups, and the similar pairs from which they were formed, sorted, with their
-        values.
-        """
+        """Return the groups, and the similar pairs that formed them, sorted, with their values."""
         n = len(self._rows)
         with self._clock.stage("verify"):
             similar = self._forming(preference)
         with self._clock.stage("group"):
-            make = star_groups if self.plan.groups == "star" else component_groups
-            groups = make(n, similar, copies=self.copies, preference=preference)
+            form = star_groups if self.plan.groups == "star" else component_groups
+            groups = form(n, similar, copies=self.copies, preference=preference)
             removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
             keepers = groups.keeper[removed]
-            same = self.copies[removed] == self.copies[keepers]
-            values = np.where(
-                same,
-                float(not is_distance(self.plan.measure)),
-                self._values(removed, keepers),
+            are_copies = self.copies[removed] == self.copies[keepers]
+            value_of_copies = float(not is_distance(self.plan.measure))
+            similarity = np.full(n, value_of_copies, np.float64)
+            similarity[removed] = np.where(
+                are_copies, value_of_copies, self._values(removed, keepers)
             )
-            similarity = np.full(
-                n, float(not is_distance(self.plan.measure)), np.float64
-            )
-            similarity[removed] = values
-            return replace(groups, similarity=similarity), self._reported(
-                with_copies(similar, self.copies)
-            )
+            pairs = self._reported(with_copies(similar, self.copies))
+            return replace(groups, similarity=similarity), pairs
 
     def _forming(self, preference: npt.ArrayLike | None) -> PairArray:
         """Return similar pairs of different rows that determine the groups."""
@@ -475,37 +430,35 @@ class _Run:
         order = by_preference(self._different, n, self.copies, preference)
         if self._buckets is not None:
             join = self._join(order, self._buckets)
-            found = join.stars() if self.plan.groups == "star" else join.forest()
+            pairs = join.stars() if self.plan.groups == "star" else join.forest()
             self._add_counts(join)
-            return self._closeness(join.rows_of(found))
+            return self._closeness(join.rows_of(pairs))
         if self.plan.groups == "components" or self.plan.measure == "tanimoto":
-            found_pairs = joined_pairs(self._similar())
-            sort_pairs(found_pairs)
-            return found_pairs
-        kept = dedup_codes(
+            similar_pairs = joined_pairs(self._similar())
+            sort_pairs(similar_pairs)
+            return similar_pairs
+        stars = dedup_codes(
             self._rows.words[order], int(self.plan.bound), threads=self.plan.threads
         )
-        removed = np.flatnonzero(~kept.keep)
+        removed = np.flatnonzero(~stars.keep)
         self.compared += len(removed)
         return sorted_pairs(
-            order[kept.keeper[removed]],
+            order[stars.keeper[removed]],
             order[removed],
-            np.float64(1) - kept.distance[removed],
+            np.float64(1) - stars.distance[removed],
         )
 
     # ---- values ----
 
-    def _values(self, left: Int64Array, right: Int64Array) -> Float64Array:
-        """Return the similarities or distances of pairs of rows that are reported, which
-        are exact.
-        """
+    def _values(self, i: Int64Array, j: Int64Array) -> Float64Array:
+        """Return the exact similarities or distances of pairs that are reported."""
         rows = self._rows
         if not len(rows):
-            return np.zeros(len(left))
+            return np.zeros(len(i))
         if self.plan.measure == "tanimoto":
-            pairs = right.astype(np.uint64) << np.uint64(32) | left.astype(np.uint64)
+            pairs = j.astype(np.uint64) << np.uint64(32) | i.astype(np.uint64)
             return similarities(rows.words, rows.words, pairs)
-        return self.plan.reported(rows.format, rows.values(left, right))
+        return self.plan.reported(rows.format, rows.values(i, j))
 
     def _reported(self, pairs: PairArray) -> PairArray:
         """Return pairs with the similarities or distances that are reported, which are exact."""
@@ -516,7 +469,6 @@ class _Run:
 
     def _closeness(self, pairs: PairArray) -> PairArray:
         """Replace the values of pairs by similarities."""
-        pairs["similarity"] = (0 if self.plan.kind == "weighted" else 1) - pairs[
-            "similarity"
-        ]
+        greatest = 0 if self.plan.kind == "weighted" else 1
+        pairs["similarity"] = greatest - pairs["similarity"]
         return pairs

@@ -6,26 +6,30 @@ candidates again, with the secret key of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.progress import Progress
 from lshfast._common.threads import for_each_piece
-from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.account.findings import Findings
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.against import Earlier, find_earlier
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column
 from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.exact import ExactPairs, collection_of
+from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.pairs.similar import SimilarPairs
-from lshfast._engine.plan import Keep, KeepValues, Plan
+from lshfast._engine.plan import Plan
 from lshfast._engine.preference import preference_of
 from lshfast._engine.sketching import (
     LEAST_ROW_BYTES,
@@ -60,9 +64,7 @@ MOST_PAIRS = 64
 
 @dataclass(frozen=True)
 class PartRun:
-    """The rows of a part of a run, or of a whole run, what was found among them, and the plan with
-    common shingles.
-    """
+    """The rows of a run or of a part of it, the findings, and the plan with common shingles."""
 
     sketches: SketchedRows
     found: Findings
@@ -73,82 +75,61 @@ class PartRun:
         """The rows as they are held."""
         return self.sketches.rows.column
 
-    def result(self, clock: Clock, **known: Any) -> DedupResult:
-        """Return the result of the run; `known` is what `Findings.result` takes besides."""
+    def result(
+        self, clock: Clock, rows: ReadRows, indexed: int | None = None
+    ) -> DedupResult:
+        """Return the result of the run; see `Findings.result`."""
         advice = advice_for(self.sketches.rows.column, self.plan)
-        return self.found.result(self.plan, clock, advice=advice, **known)
+        return self.found.result(self.plan, clock, rows, indexed, advice)
 
 
 def run_part(
     batches: Iterable[Texts | Column],
     plan: Plan,
     clock: Clock,
-    *,
-    keep: Keep | KeepValues | Callable[[], Int64Array] = "first",
-    against: LSHIndex | None = None,
-    indexed: bool = False,
-    similar: Callable[[SimilarPairs, SketchedRows], object] | None = None,
+    request: Request,
     store: RowStore | None = None,
-    progress: Progress | None = None,
 ) -> PartRun:
-    """Find the groups of some rows, and all similar pairs if they are wanted.
+    """Find the groups of rows, and all similar pairs if they are requested.
 
-    Parameters
-    ----------
-    batches : iterable of Texts or Column
-    plan : Plan
-    clock : Clock
-    keep : str, array_like of shape (n,), or callable
-        A policy, or a value for each row; a callable returns the values, once all batches have been
-        read.
-    against : LSHIndex, optional
-        An index: rows that are similar to an entry are removed first.
-    indexed : bool, default False
-        Whether rows will be added to an index, which takes their signatures.
-    similar : callable, optional
-        Called with all similar pairs, which it takes in batches, and the rows.
-    store : RowStore, optional
-        Holds the signatures, which are in memory otherwise.
-    progress : callable, optional
+    `store` holds the signatures, which are in memory otherwise.
     """
-    indexed = indexed or against is not None
-    batches, plan = ignoring_common(batches, plan, clock, progress)
+    progress = request.progress
+    if plan.ignore_common is not None:
+        batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(
         batches,
         plan,
         clock,
         progress,
-        indexed=indexed,
-        grouped=similar is None and store is None,
+        indexed=request.indexed or request.against is not None,
+        grouped=request.similar is None and store is None,
         store=store,
     )
-    values = keep() if callable(keep) else keep
-    earlier = remove_earlier(sketches, plan, clock, against)
-    every = None
-    if similar is not None:
-        every = SimilarPairs(sketches, plan, clock, progress)
-        similar(every, sketches)
-    preference = preference_of(values, sketches.rows.column)
-    found = find_duplicates(
+    keep = request.keep() if callable(request.keep) else request.keep
+    earlier = None
+    if request.against is not None:
+        earlier = remove_earlier(sketches, plan, clock, request.against)
+    similar_pairs = None
+    if request.similar is not None:
+        similar_pairs = SimilarPairs(sketches, plan, clock, progress)
+        request.similar(similar_pairs)
+    findings = find_duplicates(
         sketches,
         plan,
         clock,
-        preference=preference,
+        preference=None if keep is None else preference_of(keep, sketches.rows.column),
         earlier=earlier,
-        every=every,
+        similar_pairs=similar_pairs,
         progress=progress,
     )
-    return PartRun(sketches, found, plan)
+    return PartRun(sketches, findings, plan)
 
 
 def remove_earlier(
-    sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None
-) -> Earlier | None:
-    """Find the rows that are similar to an entry of an index, and exclude them from comparisons;
-    None for no index.
-    """
-    if against is None:
-        return None
+    sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex
+) -> Earlier:
+    """Find the rows that are similar to an entry of an index, and exclude them from comparisons."""
     with clock.stage("earlier"):
         earlier = find_earlier(against, sketches.signatures, plan)
         sketches.set_aside(earlier.rows)
@@ -162,7 +143,7 @@ def find_duplicates(
     *,
     preference: npt.ArrayLike | None = None,
     earlier: Earlier | None = None,
-    every: SimilarPairs | None = None,
+    similar_pairs: SimilarPairs | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Find the groups, and the similar pairs that determine them.
@@ -178,214 +159,229 @@ def find_duplicates(
         size.
     earlier : Earlier, optional
         Rows that were removed for an entry of an index, see `remove_earlier`.
-    every : SimilarPairs, optional
+    similar_pairs : SimilarPairs, optional
         All similar pairs of this run, after its batches were used. If one batch held all of them,
         they are not searched again.
     progress : callable, optional
         Called with ("verify", done, total).
     """
-    by_size = plan.measure == "containment"
-    if plan.exact or (every is not None and every.only is not None):
-        if every is not None and every.only is not None:
-            similar = every.only
-            compared = 0
-        else:
-            similar, compared = find_exact_pairs(
-                sketches, plan, clock, preference, progress
-            )
-        if by_size:
-            rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
-            preference = prefer_larger(sketches, rows, plan, preference, clock)
-    else:
-        short = sketches.tokens is not None
-        joined = (
-            find_pairs_of_short_crowd(sketches, plan, preference, clock, progress)
-            if short
-            else None
-        )
-        if short and joined is None:
-            sketches = sketch_rows([sketches.rows.column], plan, clock, progress)
-        if by_size:
-            preference = prefer_larger(
-                sketches, sketches.meeting(plan.threads), plan, preference, clock
-            )
-        similar, compared = joined or find_pairs_for_groups(
-            sketches, plan, preference, clock, progress, join_short=not short
-        )
-    groups = group(sketches, similar, plan, preference, clock)
-    pairs = with_copies(similar, sketches.copies)
-    found = len(pairs)
-    if every is not None:
-        found = every.found
-        compared = every.candidates
+    search = _GroupSearch(sketches, plan, clock, preference, progress)
+    all_pairs = None if similar_pairs is None else similar_pairs.only
+    pairs = search.pairs(all_pairs)
+    groups = search.groups(pairs)
+    sketches = search.sketches
+    pairs = with_copies(pairs, sketches.copies)
+    pairs_found = len(pairs)
+    candidates = search.compared
+    if similar_pairs is not None:
+        pairs_found = similar_pairs.found
+        candidates = similar_pairs.candidates
     return Findings.of(
         groups,
         pairs,
         sketches.copies,
         earlier,
-        pairs_found=found,
-        candidates=compared,
+        pairs_found=pairs_found,
+        candidates=candidates,
         empty=int(sketches.empty.sum()),
     )
 
 
-def prefer_larger(
-    sketches: SketchedRows,
-    rows: Int64Array,
-    plan: Plan,
-    preference: npt.ArrayLike | None,
-    clock: Clock,
-) -> Int64Array:
-    """Return a preference for the rows with larger sets, of those that may be in a similar pair."""
-    with clock.stage("match"):
-        return larger_first(sketches.set_sizes(rows, plan.threads), preference)
+class _GroupSearch:
+    """The search for the pairs that determine groups, and for the groups.
 
-
-def find_exact_pairs(
-    sketches: SketchedRows,
-    plan: Plan,
-    clock: Clock,
-    preference: npt.ArrayLike | None,
-    progress: Progress | None = None,
-) -> tuple[npt.NDArray[np.void], int]:
-    """Return all similar pairs of different rows, sorted, and the number of pairs that were
-    compared.
-
-    If they are more than MOST_PAIRS for each row, the pairs that determine the groups are returned
-    instead.
+    Attributes
+    ----------
+    sketches : SketchedRows
+        Rows of a crowd that were only hashed are sketched if too many of their pairs are similar.
+    compared : int
+        The number of pairs that were compared.
     """
-    every = ExactPairs(sketches, plan)
-    with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
-        found = every.at_most(MOST_PAIRS * len(sketches), _report_to(progress))
-    if found is not None:
-        return found, every.candidates
-    n = len(sketches)
-    different = np.flatnonzero(
-        (sketches.copies == np.arange(n, dtype=np.int64)) & ~sketches.empty
-    )
-    keys = np.full((n, 1), EMPTY, np.uint64)
-    keys[different] = 0
-    in_one_bucket = replace(sketches, signatures=np.zeros((n, 1), np.uint64), keys=keys)
-    if plan.measure == "containment":
-        preference = prefer_larger(sketches, different, plan, preference, clock)
-    return find_pairs_for_groups(in_one_bucket, plan, preference, clock, progress)
+
+    sketches: SketchedRows
+    compared: int
+
+    def __init__(
+        self,
+        sketches: SketchedRows,
+        plan: Plan,
+        clock: Clock,
+        preference: npt.ArrayLike | None,
+        progress: Progress | None,
+    ) -> None:
+        self.sketches = sketches
+        self.compared = 0
+        self._plan = plan
+        self._clock = clock
+        self._preference = preference
+        self._progress = progress
+        self._report = None
+        if progress is not None:
+            self._report = partial(progress, "verify")
+
+    def pairs(self, all_pairs: PairArray | None) -> PairArray:
+        """Return similar pairs that determine the groups, sorted; `all_pairs` has all, if known."""
+        by_size = self._plan.measure == "containment"
+        if all_pairs is not None or self._plan.exact:
+            pairs = self._exact_pairs() if all_pairs is None else all_pairs
+            if by_size:
+                rows = np.unique(np.concatenate([pairs["i"], pairs["j"]]))
+                self._preference = self._larger_first(rows)
+            return pairs
+        was_joined = self.sketches.tokens is not None
+        if was_joined:
+            short_pairs = self._pairs_of_short_crowd()
+            if short_pairs is not None:
+                return short_pairs
+            column = self.sketches.rows.column
+            self.sketches = sketch_rows(
+                [column], self._plan, self._clock, self._progress
+            )
+        if by_size:
+            rows = self.sketches.meeting(self._plan.threads)
+            self._preference = self._larger_first(rows)
+        return self._pairs_for_groups(
+            self.sketches, self._preference, join_short=not was_joined
+        )
+
+    def groups(self, similar: PairArray) -> Groups:
+        """Group the rows, and compute the similarity of each row to its keeper."""
+        plan = self._plan
+        sketches = self.sketches
+        preference = self._preference
+        chains = plan.groups == "components"
+        form_groups = component_groups if chains else star_groups
+        with self._clock.stage("group", 0):
+            if chains and plan.measure == "containment":
+                similar = climbing_pairs(
+                    len(sketches),
+                    similar,
+                    copies=sketches.copies,
+                    preference=preference,
+                )
+            groups = form_groups(
+                len(sketches), similar, copies=sketches.copies, preference=preference
+            )
+            unpaired = np.flatnonzero(np.isnan(groups.similarity))
+            if len(unpaired):
+                keepers = groups.keeper[unpaired]
+                i = np.minimum(unpaired, keepers)
+                j = np.maximum(unpaired, keepers)
+                groups.similarity[unpaired] = self._similarity(i, j)
+            return groups
+
+    def _similarity(self, i: Int64Array, j: Int64Array) -> Float64Array:
+        """Return the similarity of rows, which is estimated if pairs are not verified exactly."""
+        plan = self._plan
+        if plan.verify != "exact":
+            return estimate(self.sketches.signatures, i, j)
+        pairs = verify(
+            self.sketches.rows,
+            i,
+            j,
+            0.0,
+            measure=plan.measure,
+            threads=plan.threads,
+        )
+        return np.asarray(pairs["similarity"])
+
+    def _larger_first(self, rows: Int64Array) -> Int64Array:
+        """Return a preference for larger sets among `rows`, which may be in a similar pair."""
+        with self._clock.stage("match"):
+            sizes = self.sketches.set_sizes(rows, self._plan.threads)
+            return larger_first(sizes, self._preference)
+
+    def _verifying(self) -> AbstractContextManager[None]:
+        """Measure a block as the stage "verify" of all rows."""
+        nbytes = int(self.sketches.rows.column.nbytes.sum())
+        return self._clock.stage("verify", nbytes)
+
+    def _exact_pairs(self) -> PairArray:
+        """Return all similar pairs of different rows, sorted.
+
+        If they are more than MOST_PAIRS for each row, return pairs that determine the groups.
+        """
+        sketches = self.sketches
+        n = len(sketches)
+        join = ExactPairs(sketches, self._plan)
+        with self._verifying():
+            pairs = join.at_most(MOST_PAIRS * n, self._report)
+        if pairs is not None:
+            self.compared = join.candidates
+            return pairs
+        is_first = sketches.copies == np.arange(n, dtype=np.int64)
+        different = np.flatnonzero(is_first & ~sketches.empty)
+        keys = np.full((n, 1), EMPTY, np.uint64)
+        keys[different] = 0
+        signatures = np.zeros((n, 1), np.uint64)
+        in_one_bucket = replace(sketches, signatures=signatures, keys=keys)
+        preference = self._preference
+        if self._plan.measure == "containment":
+            preference = self._larger_first(different)
+        return self._pairs_for_groups(in_one_bucket, preference)
+
+    def _pairs_for_groups(
+        self,
+        sketches: SketchedRows,
+        preference: npt.ArrayLike | None,
+        join_short: bool = True,
+    ) -> PairArray:
+        """Return similar pairs that determine the groups, sorted, of rows that share a bucket."""
+        with self._verifying():
+            pairs, self.compared = pairs_for_groups(
+                sketches.rows,
+                sketches.signatures,
+                sketches.keys,
+                comparison_of(self._plan, join_short),
+                copies=sketches.copies,
+                preference=preference,
+                progress=self._report,
+            )
+        return pairs
+
+    def _pairs_of_short_crowd(self) -> PairArray | None:
+        """Return similar pairs that determine the groups of a crowd of short rows.
+
+        None if too many pairs are similar.
+        """
+        plan = self._plan
+        hasher = plan.hasher
+        column = self.sketches.rows.column
+
+        def sketch(rows: Int64Array) -> UInt64Array:
+            signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
+
+            def work(part: slice) -> None:
+                tokens = column.take(rows[part]).tokens(hasher.seed)
+                signatures[part] = hasher.sketch(tokens, threads=1)
+
+            nbytes = np.maximum(column.nbytes[rows], LEAST_ROW_BYTES)
+            for_each_piece(work, nbytes, PIECE_BYTES, plan.threads)
+            return signatures
+
+        with self._verifying():
+            pairs_and_count = pairs_of_short_crowd(
+                collection_of(self.sketches, plan.threads),
+                sketch,
+                plan.bands,
+                comparison_of(plan),
+                preference=self._preference,
+                progress=self._report,
+            )
+        if pairs_and_count is None:
+            return None
+        pairs, self.compared = pairs_and_count
+        return pairs
 
 
-def _report_to(progress: Progress | None) -> Callable[[int, int], None] | None:
-    return (lambda done, total: progress("verify", done, total)) if progress else None
-
-
-def comparison_of(plan: Plan) -> Comparison:
+def comparison_of(plan: Plan, join_short: bool = True) -> Comparison:
     """Return how rows are compared for groups."""
-    threshold = 0.0 if plan.verify == "none" else plan.threshold
-    chains = plan.groups == "components"
     return Comparison(
-        threshold,
+        0.0 if plan.verify == "none" else plan.threshold,
         plan.verify == "exact",
-        chains,
+        plan.groups == "components",
         plan.threads,
         plan.measure,
         plan.capped,
+        join_short,
     )
-
-
-def find_pairs_for_groups(
-    sketches: SketchedRows,
-    plan: Plan,
-    preference: npt.ArrayLike | None,
-    clock: Clock,
-    progress: Progress | None = None,
-    *,
-    join_short: bool = True,
-) -> tuple[npt.NDArray[np.void], int]:
-    """Return similar pairs that determine the groups, sorted, and the number of pairs that were
-    compared.
-    """
-    with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
-        return pairs_for_groups(
-            sketches.rows,
-            sketches.signatures,
-            sketches.keys,
-            replace(comparison_of(plan), join_short=join_short),
-            copies=sketches.copies,
-            preference=preference,
-            progress=_report_to(progress),
-        )
-
-
-def find_pairs_of_short_crowd(
-    sketches: SketchedRows,
-    plan: Plan,
-    preference: npt.ArrayLike | None,
-    clock: Clock,
-    progress: Progress | None = None,
-) -> tuple[npt.NDArray[np.void], int] | None:
-    """Return what `find_pairs_for_groups` returns, for a crowd of short rows; None if too many
-    pairs are similar.
-    """
-    column = sketches.rows.column
-    hasher = plan.hasher
-
-    def sketch(rows: Int64Array) -> UInt64Array:
-        signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
-
-        def work(part: slice) -> None:
-            signatures[part] = hasher.sketch(
-                column.take(rows[part]).tokens(hasher.seed), threads=1
-            )
-
-        for_each_piece(
-            work,
-            np.maximum(column.nbytes[rows], LEAST_ROW_BYTES),
-            PIECE_BYTES,
-            plan.threads,
-        )
-        return signatures
-
-    with clock.stage("verify", int(column.nbytes.sum())):
-        return pairs_of_short_crowd(
-            collection_of(sketches, plan.threads),
-            sketch,
-            plan.bands,
-            comparison_of(plan),
-            preference=preference,
-            progress=_report_to(progress),
-        )
-
-
-def group(
-    sketches: SketchedRows,
-    similar: npt.NDArray[np.void],
-    plan: Plan,
-    preference: npt.ArrayLike | None,
-    clock: Clock,
-) -> Groups:
-    """Group the rows, and compute the similarity to the keeper of each row that is not paired with
-    it.
-    """
-    make = star_groups if plan.groups == "star" else component_groups
-    with clock.stage("group", 0):
-        if plan.groups == "components" and plan.measure == "containment":
-            similar = climbing_pairs(
-                len(sketches), similar, copies=sketches.copies, preference=preference
-            )
-        groups = make(
-            len(sketches), similar, copies=sketches.copies, preference=preference
-        )
-        unknown = np.flatnonzero(np.isnan(groups.similarity))
-        if len(unknown):
-            left = np.minimum(unknown, groups.keeper[unknown])
-            right = np.maximum(unknown, groups.keeper[unknown])
-            if plan.verify == "exact":
-                found = verify(
-                    sketches.rows,
-                    left,
-                    right,
-                    0.0,
-                    measure=plan.measure,
-                    threads=plan.threads,
-                )
-                groups.similarity[unknown] = found["similarity"]
-            else:
-                groups.similarity[unknown] = estimate(sketches.signatures, left, right)
-        return groups

@@ -50,9 +50,12 @@ def sketched(
 ) -> Generator[Result, None, None]:
     """Yield finish(piece) for each sketched piece, in order; threads share the pieces."""
 
+    hasher = plan.hasher
+    seed = hasher.seed
+
     def process(column: Column) -> Result:
-        tokens = column.tokens(plan.hasher.seed)
-        return finish(Sketched(column, tokens, plan.hasher.sketch(tokens, threads=1)))
+        tokens = column.tokens(seed)
+        return finish(Sketched(column, tokens, hasher.sketch(tokens, threads=1)))
 
     return processed(batches, plan, clock, process, progress)
 
@@ -83,17 +86,18 @@ def processed(
         """Split the batches into pieces, and yield each with the number of its first row."""
         nonlocal row, reading
         source = iter(batches)
-        while True:
-            before = time.perf_counter()
-            with naming_stage("read"):
+        with naming_stage("read"):
+            while True:
+                before = time.perf_counter()
                 batch = next(source, None)
-            reading += time.perf_counter() - before
-            if batch is None:
-                return
-            column = as_column(batch, plan)
-            for rows in pieces(np.maximum(column.nbytes, LEAST_ROW_BYTES), PIECE_BYTES):
-                yield row + rows.start, column.take(rows)
-            row += len(column)
+                reading += time.perf_counter() - before
+                if batch is None:
+                    return
+                column = as_column(batch, plan)
+                nbytes = np.maximum(column.nbytes, LEAST_ROW_BYTES)
+                for rows in pieces(nbytes, PIECE_BYTES):
+                    yield row + rows.start, column.take(rows)
+                row += len(nbytes)
 
     def work(portion: tuple[int, Column]) -> tuple[int, Result]:
         first_row, column = portion
@@ -124,7 +128,9 @@ def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
     """Return a batch as a column of packed sets, or of texts split into shingles."""
     if not isinstance(batch, text.Texts):
         return batch
-    return PackedSets(batch) if plan.sets else ShingledTexts(batch, plan.shingles)
+    if plan.kind == "set":
+        return PackedSets(batch)
+    return ShingledTexts(batch, plan.shingles)
 
 
 @dataclass
@@ -212,51 +218,46 @@ def sketch_rows(
     crowd of short rows, which `find_duplicates` sketches if necessary.
     """
     columns: list[Column] = []
+    hashed = None
     if plan.exact and not indexed:
         hashed = _hashed_rows(batches, plan, clock, progress, columns)
     elif grouped and not indexed:
         batches, is_crowd = _peeked(batches, plan, clock)
-        stops = not isinstance(batches, list)
-        hashed = (
-            _hashed_rows(batches, plan, clock, progress, columns, stops=stops)
-            if is_crowd
-            else None
-        )
-        if is_crowd and hashed is None:
-            batches = chain(columns, batches)
-            columns = []
-    else:
-        hashed = None
+        if is_crowd:
+            stops = not isinstance(batches, list)
+            hashed = _hashed_rows(batches, plan, clock, progress, columns, stops=stops)
+            if hashed is None:
+                batches = chain(columns, batches)
+                columns = []
     if hashed is not None:
         return hashed
 
+    bands = plan.bands
+
     def finish(piece: Sketched) -> _Piece:
-        return _Piece(
-            piece.signatures,
-            plan.bands.keys(piece.signatures),
-            copy_marks(piece.tokens),
-        )
+        keys = bands.keys(piece.signatures)
+        return _Piece(piece.signatures, keys, copy_marks(piece.tokens))
 
     room = sum(map(len, batches)) if isinstance(batches, list) else 0
-    signatures = (
-        GrowingArray(np.uint64, plan.hasher.num_perm, room=room)
-        if store is None
-        else store
-    )
-    keys = GrowingArray(np.uint64, plan.bands.bands, room=room)
+    if store is None:
+        store = GrowingArray(np.uint64, plan.hasher.num_perm, room=room)
+    keys = GrowingArray(np.uint64, bands.bands, room=room)
     marks = GrowingArray(np.uint64, 2, room=room)
     with naming_stage("sketch"):
         for piece in sketched(
             noted(batches, plan, columns), plan, clock, finish, progress
         ):
-            signatures.extend(piece.signatures)
+            store.extend(piece.signatures)
             keys.extend(piece.keys)
             marks.extend(piece.marks)
     with clock.stage("match", clock.stages["sketch"].nbytes):
+        signatures = store.finished()
+        bucket_keys = keys.finished()
+        copies = equal_rows(marks.finished())
         rows = KeyedRows(_joined(columns, plan), RunKey.draw())
-        copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
-        slots = signatures.finished()
-        return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
+        copies = rows.confirmed(copies, plan.threads)
+        is_empty = signatures[:, 0] == EMPTY
+        return SketchedRows(rows, signatures, bucket_keys, copies, is_empty)
 
 
 def _peeked(

@@ -46,6 +46,7 @@ class Output(str):
     defuse: bool
     delimiter: str | None
     bom: bool
+    _format: tuple[Format, str | None] | None = None
 
     def __new__(
         cls,
@@ -207,7 +208,16 @@ def _check_no_input(path: str, inputs: Iterable[PathLike]) -> None:
 
 
 def output_format(path: PathLike) -> tuple[Format, str | None]:
-    """Return format and compression by an output's name."""
+    """Return format and compression by an output's name; an `Output` remembers them."""
+    if not isinstance(path, Output):
+        return _format_by_name(path)
+    if path._format is None:
+        path._format = _format_by_name(path)
+    return path._format
+
+
+def _format_by_name(path: PathLike) -> tuple[Format, str | None]:
+    """Return format and compression by a name, unless an `Output` has another format."""
     if isinstance(path, Output) and path.kind is not None:
         return path.kind, None if path.kind == "parquet" else codec_of(path)
     format_and_codec = file_format(path)

@@ -2,51 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lshfast._common.checks import Seed, check_int
+from lshfast._common.checks import check_int
 from lshfast._common.choices import ItemMeasure, Kind, plural
 from lshfast._common.progress import Progress
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
-from lshfast._engine.plan import RECALL
-from lshfast._engine.plans import AnyPlan, plan_for
+from lshfast._engine.options.rules import options_of, taken_by_verb, takes_options
+from lshfast._engine.plan import RECALL, AnyPlan, plan_for
 from lshfast._items.kind import collected, kind_in_memory
 from lshfast.quality.checks import CHECKS
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions
 from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lshfast._engine.options.types import SampleOptions
     from lshfast.quality.points import PointCheck
 
 # The largest sample.
 MOST_SAMPLE = 2**31 - 1
 
+PLAN_OPTIONS = [
+    option.name for option in taken_by_verb("check") if option.group == "plan"
+]
 
+
+@takes_options("check")
 def check(
     texts: Any,
     *,
     kind: Kind | None = None,
     threshold: float | None = None,
-    radius: float | None = None,
     unit: Unit = "word",
     size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
     measure: ItemMeasure | None = None,
-    ignore_common: float | None = None,
     sample: int = 4000,
     examples: int = 0,
     threads: int | None = None,
-    seed: Seed = 1,
     progress: Progress | None = None,
+    **options: Unpack[SampleOptions],
 ) -> CheckResult | PointCheck:
     """Measure on a sample what `dedup` and `pairs` with these parameters find, and what they miss.
 
@@ -102,34 +101,18 @@ def check(
     >>> result.pairs.value, result.complete
     (1.0, True)
     """
+    record = options_of("check", locals(), options)
     texts = collected(texts)
-    plan = check_plan(
-        kind_in_memory(texts, kind),
-        dict(
-            threshold=threshold,
-            unit=unit,
-            size=size,
-            stop_words=stop_words,
-            num_perm=num_perm,
-            scheme=scheme,
-            recall=recall,
-            bands=bands,
-            rows_per_band=rows_per_band,
-            threads=threads,
-            seed=seed,
-            ignore_common=ignore_common,
-            radius=radius,
-            measure=measure,
-        ),
-    )
+    plan = check_plan(kind_in_memory(texts, kind), record.picked(PLAN_OPTIONS))
     sample = check_int("sample", sample, 1, MOST_SAMPLE)
     examples = check_int("examples", examples, 0, MOST_SAMPLE)
     check = CHECKS[plan.kind]
     if examples and "examples" in check.without:
         raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
-    options = CheckOptions(sample, RECALL if recall is None else recall, examples)
+    recall = RECALL if record.recall is None else record.recall
+    check_options = CheckOptions(sample, recall, examples)
     clock = Clock()
-    rows, figures = check.of_items(texts, plan, kind, options, clock, progress)
+    rows, figures = check.of_items(texts, plan, kind, check_options, clock, progress)
     result = check.result(
         read=rows,
         rejected=0,

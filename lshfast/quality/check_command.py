@@ -33,9 +33,6 @@ CHECK_OPTIONS = (
     ),
     QUIET,
 )
-PLAN_OPTIONS = [
-    option.name for option in taken_by_verb("check") if option.group == "plan"
-]
 
 
 def check(options: Options, console: Console) -> None:
@@ -49,7 +46,7 @@ def check(options: Options, console: Console) -> None:
     from lshfast._common.checks import check_int
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.plan import RECALL
-    from lshfast.quality.api import check_plan
+    from lshfast.quality.api import PLAN_OPTIONS, check_plan
     from lshfast.quality.checks import CHECKS
     from lshfast.quality.job import check_files
     from lshfast.quality.run import CheckOptions

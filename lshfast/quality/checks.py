@@ -91,7 +91,8 @@ class SetCheck(ItemCheck):
         progress: Progress | None,
     ) -> CheckedItems:
         column = column_of(items, plan.shingles, kind)
-        plan = replace(plan, sets=not isinstance(column, ShingledTexts))
+        kind_of_rows: Kind = "text" if isinstance(column, ShingledTexts) else "set"
+        plan = replace(plan, kind=kind_of_rows)
         return CheckedItems(
             len(column), check_rows([column], plan, options, clock, progress)
         )

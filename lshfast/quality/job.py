@@ -9,7 +9,7 @@ from lshfast._common.progress import Progress
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.pages.run_pages import PageOutput, named
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan
 from lshfast._io import check_place
 from lshfast.quality.checks import CHECKS
 from lshfast.quality.result import CheckResult

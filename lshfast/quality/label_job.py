@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import printable
 from lshfast._common.progress import Progress
-from lshfast._engine.columns import ShingledTexts
+from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs, text_batches
@@ -23,6 +23,7 @@ from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import sketch_rows
 from lshfast._io import DataError
 from lshfast._io.pages.differences import Differences, compare
+from lshfast.kernels.text import Texts
 from lshfast.quality.label_sheet import (
     Answer,
     LabelSheet,
@@ -100,9 +101,9 @@ def label_files(
     if before is not None:
         _check_options(path, stored)
     with job.reading(corpus):
-        batches, plan = ignoring_common(
-            text_batches(corpus, progress), plan, job.clock, progress
-        )
+        batches: Iterable[Texts | Column] = text_batches(corpus, progress)
+        if plan.ignore_common is not None:
+            batches, plan = ignoring_common(batches, plan, job.clock, progress)
         sketches = sketch_rows(batches, plan, job.clock, progress)
         sample = PairSample(edges_from(plan.threshold), plan.hasher.seed)
         for pairs in SimilarPairs(

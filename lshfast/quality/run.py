@@ -103,7 +103,8 @@ def check_rows(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return the figures of a `CheckResult`, without those of all accounts."""
-    batches, plan = ignoring_common(batches, plan, clock, progress)
+    if plan.ignore_common is not None:
+        batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(batches, plan, clock, progress)
     return _Check(sketches, plan, options, clock).figures(progress)
 

@@ -457,9 +457,8 @@ def _write_page(
         summary,
         options,
         evidence,
+        output,
         title=title,
-        command=output.command,
-        texts=output.texts,
         **page_options,
     )
     write_page(output.path, page, overwrite)

@@ -21,6 +21,7 @@ from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import MarkedRows
 from lshfast._engine.pairs.listed import PairArray, listed
 from lshfast._engine.pairs.similar import SimilarPairs
@@ -363,7 +364,8 @@ class EngineTask(SetTask):
         keep: Any = self.keep
         if keep is None:
             keep = table.column("value").to_pylist()
-        part = run_part([Texts(table.column("text"))], self.plan, Clock(), keep=keep)
+        texts = Texts(table.column("text"))
+        part = run_part([texts], self.plan, Clock(), Request(keep=keep))
         groups = part.found.groups
         findings = part.found
         removed = np.flatnonzero(~findings.kept)

@@ -150,7 +150,8 @@ def plan(
     1
     """
     record = options_of("stages.plan", locals(), options)
-    check_listing(pairs, record.top, record.most)
+    if record.top is not None or record.most is not None:
+        check_listing(pairs)
     engine = make_plan(**record.picked(OF_PLAN))
     check_bands_only(engine, "stages")
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs

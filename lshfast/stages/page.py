@@ -67,9 +67,8 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
         summary,
         plan.engine.arguments | {"keep": plan.content["keep"]},
         _evidence(plan, notes, _inputs(plan, names), output.texts),
+        output,
         title=f"Near-duplicates in {named(names)}",
-        command=output.command,
-        texts=output.texts,
         refusal=_refusal(plan),
     )
     write_page(output.path, page, overwrite)

@@ -7,7 +7,8 @@ import pytest
 
 from lshfast import LSHIndex, MinHasher, Removal, dedup, shingle
 from lshfast._engine import against
-from lshfast._engine.plan import make_plan, plan_of_index
+from lshfast._engine.indexes.plan_of_index import plan_of_index
+from lshfast._engine.plan import make_plan
 from lshfast.index.stores.values import Parameters
 from tests.reference import text as reference
 

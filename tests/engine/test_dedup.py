@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import ShortTextsWarning, component_groups, dedup, pairs
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.clock import Clock
 from lshfast._engine.plan import make_plan
 from lshfast._engine.run import find_duplicates
@@ -718,4 +719,4 @@ def test_a_lost_row_ends_the_run():
         RuntimeError,
         match=r"rows were lost: 1 kept [+] 0 removed [+] 0 rejected are not 3 read",
     ):
-        found.result(plan, clock, keys=None, read=len(column))
+        found.result(plan, clock, ReadRows(None, len(column)))

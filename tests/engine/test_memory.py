@@ -83,6 +83,6 @@ def test_the_estimate_of_memory_is_an_upper_bound_within_15_percent(tmp_path):
     peak = int(done.stdout)
     assert (
         peak
-        <= sum(make_plan(threads=2).memory(rows, nbytes, held=False).values())
+        <= sum(make_plan(threads=2).memory(rows, nbytes, in_memory=False).values())
         <= 1.15 * peak
     )

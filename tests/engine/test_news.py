@@ -9,7 +9,8 @@ import pytest
 from lshfast import LSHIndex, dedup, dedup_files, pairs, recommend, shingle
 from lshfast._common.stop_words import LANGUAGES, StopWords, stop_words_of
 from lshfast._engine.account.short_texts import FEWEST_TEXTS
-from lshfast._engine.plan import make_plan, plan_of_index
+from lshfast._engine.indexes.plan_of_index import plan_of_index
+from lshfast._engine.plan import make_plan
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.reference import text as reference
 

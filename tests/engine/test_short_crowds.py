@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lshfast import dedup, dedup_files
 from lshfast._engine import run, sketching
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.plan import make_plan
 from lshfast.join import short_rows
 from lshfast.kernels.text import Texts
@@ -31,13 +32,13 @@ def tiny_texts(n, seed=1, words=60):
 @pytest.fixture
 def joined(monkeypatch):
     """The results of the joins of crowds, in order."""
-    found, find = [], run.find_pairs_of_short_crowd
+    found, find = [], run.pairs_of_short_crowd
 
     def noted(*arguments, **options):
         found.append(find(*arguments, **options))
         return found[-1]
 
-    monkeypatch.setattr(run, "find_pairs_of_short_crowd", noted)
+    monkeypatch.setattr(run, "pairs_of_short_crowd", noted)
     return found
 
 
@@ -112,7 +113,7 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     found = run.find_duplicates(rows, plan, clock)
     assert len(joined) == (later == "short")
     texts = [text for batch in batches for text in batch]
-    result = found.result(plan, clock, keys=None, read=len(texts))
+    result = found.result(plan, clock, ReadRows(None, len(texts)))
     assert result == walked(texts, **TINY, num_perm=16, recall=0.6)
 
 

@@ -17,7 +17,7 @@ from lshfast import (
 )
 from lshfast._cli.console import index_table
 from lshfast._common.errors import FormatError
-from lshfast._engine.plan import plan_of_index
+from lshfast._engine.indexes.plan_of_index import plan_of_index
 from lshfast.families import (
     MinHashFamily,
     SimHashFamily,

@@ -2,5 +2,7 @@
 
 - `findings` makes results (`report`) and figures (`summary`); `display` shows them.
 - `guard` limits how many rows a run may remove, and `by_value` counts them for each value of a
-  column; `crowds` and `short_texts` have warnings.
+  column.
+- `short_texts` recommends shingles and gives the warnings of a run; `crowds` describes rows with
+  too many candidates.
 """

@@ -119,7 +119,7 @@ class CountsByValue:
     ----------
     column : str
     values : sequence of str or None
-    read, removed : ndarray of int64
+    rows_read, removed : ndarray of int64
     other_read, other_removed : int
         Of all other values.
     """
@@ -155,16 +155,20 @@ class CountsByValue:
 
     @classmethod
     def of_totals(
-        cls, column: str, names: Sequence[str], read: Int64Array, removed: Int64Array
+        cls,
+        column: str,
+        names: Sequence[str],
+        rows_read: Int64Array,
+        removed: Int64Array,
     ) -> CountsByValue:
         """Return counts from totals of OTHER, MISSING and each name, in the order of codes."""
         missing = MISSING - OTHER
         return cls(
             column,
             [None, *names],
-            read[missing:],
+            rows_read[missing:],
             removed[missing:],
-            int(read[0]),
+            int(rows_read[0]),
             int(removed[0]),
         )
 

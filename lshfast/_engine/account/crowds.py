@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 
@@ -55,9 +54,3 @@ class Limited:
             "of them were left out, "
             "so some similar ones may be missing"
         )
-
-
-def warn_of_crowd(limited: Limited | None) -> None:
-    """Warn the caller of a public function of comparisons that were left out."""
-    if limited is not None and limited.rows:
-        warnings.warn(f"{limited.rows:,} {limited.note}", CrowdWarning, stacklevel=3)

@@ -197,7 +197,7 @@ def removed_as_html(
 ) -> str:
     """Return an HTML table of the first of `count` removed rows, or "" without any.
 
-    A removal is the key of a row, that of the row kept instead, and their similarity.
+    A removal has the key of a row, the key of the row kept instead, and their similarity.
     """
     removed = list(islice(removals, SHOWN_ROWS))
     if not removed:

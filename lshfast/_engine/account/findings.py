@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,29 @@ DISTANCE_PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("distance", np.floa
 
 
 @dataclass(frozen=True)
+class ReadRows:
+    """The rows of a run as their source counts and names them.
+
+    Attributes
+    ----------
+    keys : sequence, optional
+        One key per row; the row numbers by default.
+    read, rejected : int
+        Rows that the source read, and rows that it rejected.
+    by : ValueCodes, optional
+        The values of the rows in a column.
+    notes : dict
+        Attributes of the summary about the source: see `input_notes`.
+    """
+
+    keys: Sequence[Any] | None
+    read: int
+    rejected: int = 0
+    by: ValueCodes | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Findings:
     """The pairs and groups of n rows.
 
@@ -33,7 +56,7 @@ class Findings:
     groups : Groups
         Rows that were removed for the same earlier entry are one group.
     pairs : structured ndarray
-        Similar pairs, copies included.
+        Similar pairs, copies included; see `named_pairs`.
     pairs_found : int
         Those that were written where all similar pairs are written to a file, else the length of
         `pairs`.
@@ -104,42 +127,29 @@ class Findings:
         self,
         plan: Plan | PointPlan,
         clock: Clock,
-        *,
-        keys: Sequence[Any] | None,
-        read: int,
-        rejected: int = 0,
+        rows: ReadRows,
         indexed: int | None = None,
         advice: str = "",
-        by: ValueCodes | None = None,
     ) -> DedupResult:
         """Return the result of the run.
 
-        Parameters
-        ----------
-        plan : Plan or PointPlan
-        clock : Clock
-        keys : sequence, optional
-            One key per row.
-        read, rejected : int
-            Rows that the source of the batches read, and rows that it rejected.
-        indexed : int, optional
-            Entries of the index that are new or replaced.
-        advice : str, default ""
-            See `Summary`.
-        by : ValueCodes, optional
-            The values of the rows in a column.
+        `indexed` counts the entries of an index that are new or replaced; `advice` is about the
+        texts, and the advice in `rows.notes` takes precedence.
         """
         is_kept = self.kept
+        removed_by_value = None
+        if rows.by is not None:
+            removed_by_value = CountsByValue.of(rows.by, is_kept).summary()
         sizes = self.group_sizes
         groups = self.groups
         summary = summary_of(
             plan,
             clock.stages,
             clock.seconds,
-            read=read,
+            read=rows.read,
             kept=int(is_kept.sum()),
             removed=int((~is_kept).sum()),
-            rejected=rejected,
+            rejected=rows.rejected,
             empty=self.empty,
             copies=self.copies,
             candidates=self.candidates,
@@ -150,19 +160,18 @@ class Findings:
             limited=self.limited,
             left_out=self.left_out,
             indexed=indexed,
-            advice=advice,
-            by=None if by is None else CountsByValue.of(by, is_kept).summary(),
+            by=removed_by_value,
+            **{"advice": advice} | rows.notes,
         )
         earlier = None if self.earlier is None else self.earlier.column(len(is_kept))
-        pairs = named_pairs(self.pairs, plan.measure)
         return DedupResult(
             is_kept,
             groups.labels,
             groups.keeper,
             groups.similarity,
-            pairs,
+            self.pairs,
             summary,
-            keys,
+            rows.keys,
             earlier,
             plan.arguments,
         )

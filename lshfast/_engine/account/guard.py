@@ -33,7 +33,7 @@ def check_max_removed(limit: float | None) -> None:
 
 def check_removed(
     limit: float | None,
-    read: int,
+    rows_read: int,
     removed: int,
     counts: CountsByValue | None,
     groups_of: GroupsOf,
@@ -44,7 +44,7 @@ def check_removed(
     ----------
     limit : float or None
         In (0, 1]; None for no limit.
-    read, removed : int
+    rows_read, removed : int
         Good rows, and removed rows.
     counts : CountsByValue or None
         The rows of each value. Values with fewer than LEAST_ROWS rows, and those without
@@ -55,8 +55,8 @@ def check_removed(
     if limit is None:
         return
     excesses = []
-    if removed > 0 and removed / read > limit:
-        excesses.append(Excess(None, None, read, removed, tuple(groups_of(None))))
+    if removed > 0 and removed / rows_read > limit:
+        excesses.append(Excess(None, None, rows_read, removed, tuple(groups_of(None))))
     if counts is not None:
         large = counts.read >= LEAST_ROWS
         places = counts.order(

@@ -316,7 +316,7 @@ class DedupResult(Shown):
         """
         from lshfast._engine.pages.evidence import texts_of_column
         from lshfast._engine.pages.explanation import explain_row
-        from lshfast._engine.plans import plan_of_options
+        from lshfast._engine.plan import plan_of_options
 
         row = self._row_of(key)
         if texts is not None and len(texts) != len(self):
@@ -408,7 +408,8 @@ class DedupResult(Shown):
         """
         from lshfast._engine.pages.dedup import page_of, radius_of
         from lshfast._engine.pages.evidence import evidence_of, texts_of_column
-        from lshfast._engine.plans import plan_of_options
+        from lshfast._engine.pages.run_pages import PageOutput
+        from lshfast._engine.plan import plan_of_options
         from lshfast._io.pages.page import check_page, write_page
 
         check_page(path)
@@ -420,9 +421,8 @@ class DedupResult(Shown):
         evidence = evidence_of(
             self, None if texts is None else texts_of_column(texts), radius=radius
         )
-        page = page_of(
-            self.summary, self.options, evidence, title=title, texts=texts is not None
-        )
+        output = PageOutput(os.fspath(path), texts is not None)
+        page = page_of(self.summary, self.options, evidence, output, title=title)
         write_page(path, page, overwrite)
 
     def to_arrow(self) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from lshfast._common import decimal_codes
 from lshfast._common.types import Int64Array
+from lshfast._engine.account.crowds import CrowdWarning, Limited
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.plan import Plan
@@ -268,9 +269,12 @@ def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
     return floor(40 * better.threshold / (1 + better.threshold) + 1e-9) / 20
 
 
-def warn_of(advice: str) -> None:
-    """Warn the caller of a public function, unless the advice is empty."""
+def warn_of(advice: str, limited: Limited | None = None) -> None:
+    """Warn the caller of a public function of advice, and of comparisons that were left out."""
     if advice == decimal_codes.ADVICE:
         decimal_codes.warn_of_decimal_codes(advice)
     elif advice:
         warnings.warn(advice, ShortTextsWarning, stacklevel=3)
+    if limited is not None and limited.rows:
+        message = f"{limited.rows:,} {limited.note}"
+        warnings.warn(message, CrowdWarning, stacklevel=3)

@@ -155,22 +155,15 @@ class Summary(Account):
         return Limited(self.max_candidates, self.limited or 0, self.left_out or 0)
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
-        """Yield the lines of a table for a terminal, those of removal only if `removing`."""
+        """Yield the lines of a table; the lines about removed rows only if `removing`."""
         copies = counted(self.copies, "exact copy", "exact copies")
         of_earlier = f"{copies} of earlier rows" if self.copies else ""
         yield figure(
             "read", self.read, empty_note(self.empty, self.measure), of_earlier
         )
         if removing:
-            estimates = ", by estimates, which miss about half of the rows exactly at the threshold"
-            by = estimates if self.measure in get_args(PairMeasure) else ""
-            earlier = (
-                f"{self.earlier:,} of them for an earlier entry{by}"
-                if self.earlier
-                else ""
-            )
             yield figure("kept", self.kept)
-            yield figure("removed", self.removed, earlier)
+            yield figure("removed", self.removed, self._earlier_note)
         yield figure("rejected", self.rejected)
         if removing:
             yield figure("", "", f"{self.parts} = {self.read:,} read")
@@ -198,6 +191,16 @@ class Summary(Account):
             yield figure("limited", self.limits.rows, self.limits.note)
         if removing and self.by is not None:
             yield from self.by.figures()
+
+    @property
+    def _earlier_note(self) -> str:
+        """The rows that were removed for an earlier entry."""
+        if not self.earlier:
+            return ""
+        note = f"{self.earlier:,} of them for an earlier entry"
+        if self.measure in get_args(PairMeasure):
+            note += ", by estimates, which miss about half of the rows exactly at the threshold"
+        return note
 
     @property
     def _pair_notes(self) -> tuple[str, str, str]:

@@ -144,8 +144,8 @@ class OpenClusters:
         ValueError
             If the keys have another type than in earlier runs, or there are no further ids.
         """
-        some = (self.earlier.keys, () if links is None else links[1], keys)
-        kinds = [_NAMES[type(part[0])] for part in some if len(part)]
+        key_lists = (self.earlier.keys, () if links is None else links[1], keys)
+        kinds = [_NAMES[type(part[0])] for part in key_lists if len(part)]
         if len(set(kinds)) > 1:
             text = f"the keys of earlier rows are {kinds[0]}, those of this run {kinds[-1]}"
             raise ValueError(f"{printable(self.output.path)}: {text}")

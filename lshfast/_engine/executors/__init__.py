@@ -1,1 +1,1 @@
-"""Ways to run the engine: where rows, links and texts are."""
+"""Ways to run the engine: `memory` runs over items in memory, `local` over files on one machine."""

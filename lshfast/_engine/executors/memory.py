@@ -13,17 +13,16 @@ from lshfast._common.arrow_columns import objects_of
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
 from lshfast._common.value_codes import ValueCodes
-from lshfast._engine.account.crowds import warn_of_crowd
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_max_removed, check_result
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
-from lshfast._engine.kinds import kind_of
-from lshfast._engine.kinds.kind import ItemsInMemory
+from lshfast._engine.kinds import item_kind
+from lshfast._engine.kinds.kind import ItemsInMemory, Request
 from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import NAMES_OF_PLAN, options_of, takes_options
-from lshfast._engine.plan import Grouping, Keep, KeepValues
-from lshfast._engine.plans import AnyPlan, plan_for
+from lshfast._engine.plan import Grouping, Keep, KeepValues, plan_for
 from lshfast._engine.preference import check_keep
 from lshfast._items.kind import collected, kind_in_memory
 from lshfast.shingling import Unit
@@ -209,42 +208,35 @@ def dedup(
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
     record = options_of("dedup", locals(), options)
-    items, plan = _items_and_plan(texts, record)
-    check_against(against, add, plan)
-    check_max_removed(record.max_removed)
-    names = None if keys is None else key_list(keys, len(items))
-    values = None if record.by is None else value_codes(record.by, len(items))
-    check_keep(keep, len(items), plan.measure)
+    items = _hold(texts, record)
+    if against is not None or add:
+        check_against(against, items)
+    if record.max_removed is not None:
+        check_max_removed(record.max_removed)
+    rows = _read_rows(items, keys, record.by)
+    policy = keep if isinstance(keep, str) else "values"
+    if policy != "first":
+        check_keep(keep, rows.read, items.plan.measure)
     clock = Clock()
-    indexed = None
-    item_kind = kind_of(plan)
-    earlier = None if against is None else item_kind.earlier(against)
-    part = item_kind.run(
-        [items.batch],
-        plan,
-        clock,
-        format_of=items.format_of,
-        keep=keep,
-        against=earlier,
+    request = Request(
+        keep=None if policy == "first" else keep,
+        against=None if against is None else items.kind.earlier(against),
+        format_of=lambda: items.format,
         progress=progress,
     )
+    part = items.kind.run([items.batch], items.plan, clock, request)
     if record.max_removed is not None:
-        check_result(
-            record.max_removed, part.result(clock, keys=names, read=len(items)), values
-        )
+        check_result(record.max_removed, part.result(clock, rows), rows.by)
+    indexed = None
     if against is not None and add:
         with clock.stage("index"):
-            rows = range(len(items)) if names is None else names
-            indexed = item_kind.insert_kept(against, part, rows)
-    result: DedupResult = part.result(
-        clock, keys=names, read=len(items), indexed=indexed, by=values
-    )
-    if items.advice:
-        result = replace(result, summary=replace(result.summary, advice=items.advice))
-    warn_of(result.summary.advice)
-    warn_of_crowd(result.summary.limits)
-    rule = keep if isinstance(keep, str) else "values"
-    return replace(result, options=result.options | {"keep": rule})
+            names = range(rows.read) if rows.keys is None else rows.keys
+            indexed = items.kind.insert_kept(against, part, names)
+    result: DedupResult = part.result(clock, rows, indexed)
+    summary = result.summary
+    if summary.advice or summary.limited:
+        warn_of(summary.advice, summary.limits if summary.limited else None)
+    return replace(result, options=result.options | {"keep": policy})
 
 
 @takes_options("pairs")
@@ -315,37 +307,45 @@ def pairs(
     >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
     [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
-    items, plan = _items_and_plan(texts, options_of("pairs", locals(), options))
+    items = _hold(texts, options_of("pairs", locals(), options))
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
-    similar = kind_of(plan).pairs(items, plan, Clock(), copies, progress)
-    warn_of(similar.advice)
-    warn_of_crowd(similar.limited)
+    similar = items.kind.pairs(items, copies, progress)
+    warn_of(similar.advice, similar.limited)
     return similar.pairs
 
 
-def _items_and_plan(source: Any, options: Options) -> tuple[ItemsInMemory, AnyPlan]:
-    """Return the items of a caller, and the plan of a run over them."""
-    kind = options.kind
-    if kind is not None and kind not in get_args(Kind):
+def _hold(source: Any, options: Options) -> ItemsInMemory:
+    """Return the items of a caller, with the plan of a run over them."""
+    kind_name = options.kind
+    if kind_name is not None and kind_name not in get_args(Kind):
         raise ValueError(
-            f"kind must be one of {', '.join(get_args(Kind))}, not {kind!r}"
+            f"kind must be one of {', '.join(get_args(Kind))}, not {kind_name!r}"
         )
     source = collected(source)
-    plan = plan_for(kind_in_memory(source, kind), options.picked(NAMES_OF_PLAN))
-    return kind_of(plan).hold(source, plan, kind)
+    plan_options = options.picked(NAMES_OF_PLAN)
+    kind = item_kind(kind_in_memory(source, kind_name))
+    plan = plan_for(kind.name, plan_options)
+    return kind.hold(source, plan, kind_name)
 
 
-def check_against(against: LSHIndex | None, add: bool, plan: AnyPlan) -> None:
-    """Raise an error that names the argument if a run with this plan cannot use the index."""
+def _read_rows(items: ItemsInMemory, keys: Sequence[Any] | None, by: Any) -> ReadRows:
+    """Return the rows of items with their keys and the values of `by`."""
+    n = len(items.batch)
+    names = None if keys is None else key_list(keys, n)
+    values = None if by is None else value_codes(by, n)
+    notes = {"advice": items.advice} if items.advice else {}
+    return ReadRows(names, n, by=values, notes=notes)
+
+
+def check_against(against: LSHIndex | None, items: ItemsInMemory) -> None:
+    """Raise an error that names the argument if a run over the items cannot use the index."""
     if against is None:
-        if add:
-            raise ValueError("add needs an index to add to: against=LSHIndex(...)")
-        return
+        raise ValueError("add needs an index to add to: against=LSHIndex(...)")
     from lshfast.index.lsh_index import check_lsh_index
 
     check_lsh_index("against", against)
-    kind_of(plan).check_index(against, plan)
+    items.kind.check_index(against, items.plan)
 
 
 def value_codes(by: Any, n: int) -> ValueCodes:
@@ -364,9 +364,7 @@ def value_codes(by: Any, n: int) -> ValueCodes:
 
 
 def key_list(keys: Any, n: int) -> list[Any]:
-    """Return keys as a list of Python objects, or raise an error if there are not n of them or two
-    are equal.
-    """
+    """Return n keys as Python objects; raise an error if two are equal or the number differs."""
     try:
         names = objects_of(keys, "keys")
     except TypeError:
@@ -375,10 +373,10 @@ def key_list(keys: Any, n: int) -> list[Any]:
         ) from None
     if len(names) != n:
         raise ValueError(f"keys must have one key per text: {n} keys, not {len(names)}")
-    seen: dict[Any, int] = {}
+    row_of_key: dict[Any, int] = {}
     for row, key in enumerate(names):
         try:
-            first = seen.setdefault(key, row)
+            first = row_of_key.setdefault(key, row)
         except TypeError:
             raise TypeError(
                 f"keys must be hashable, not {key!r}, that of texts[{row}]"

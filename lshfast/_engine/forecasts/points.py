@@ -123,11 +123,10 @@ class PointForecast:
         if len(self.measured) and plan.measure != "tanimoto":
             values = np.sort(plan.of_distances(self.measured))
             values = values if is_distance(plan.measure) else values[::-1]
-            near = values[int(NEAREST * len(values))]
+            near_value = values[int(NEAREST * len(values))]
             middle = values[len(values) // 2]
-            head.append(
-                f"random pairs: {name} {middle:.4g} (median), {near:.4g} (the nearest of 1,000)"
-            )
+            nearest = f"{near_value:.4g} (the nearest of 1,000)"
+            head.append(f"random pairs: {name} {middle:.4g} (median), {nearest}")
         elif self.format is None:
             head.append(
                 f"random pairs: {name} {ASSUMED_SIMILARITY:g} (assumed; INPUT shows it)"
@@ -206,7 +205,7 @@ class PointForecast:
         return choose_blocks(self.count, self.format.dim, int(value)).candidates
 
     def _table(self) -> list[str]:
-        """Return what is found, or compared, by similarity or distance."""
+        """Return the pairs that are found or compared, by similarity or distance."""
         plan = self.plan
         name = SIMILARITY_NAMES[plan.measure]
         if self.plan.complete and self.plan.kind == "code":
@@ -264,26 +263,26 @@ class PointForecast:
     def _memory(self) -> list[str]:
         """Return the memory of a run and of an index."""
         words = self.words
-        chosen = self.plan
+        plan = self.plan
         if self.buckets is not None:
-            chosen = replace(chosen, bands=self.buckets.bands)
+            plan = replace(plan, bands=self.buckets.bands)
         entry = (
             self.index.entry_bytes
             if isinstance(self.index, NeighborsPlan)
             else 8 * words + KEY_BYTES
         )
-        more = self.index.memory if isinstance(self.index, HammingPlan) else 0
+        index_bytes = self.index.memory if isinstance(self.index, HammingPlan) else 0
         parts = dict[str, int]()
-        if chosen.complete or chosen.bands is not None:
-            parts["dedup"] = chosen.memory_for(self.count, words, True) + self.values
-        if chosen.bands is not None and chosen.kind != "code":
+        if plan.complete or plan.bands is not None:
+            parts["dedup"] = plan.memory_for(self.count, words, True) + self.values
+        if plan.bands is not None and plan.kind != "code":
             parts["dedup --memory"] = (
-                chosen.memory_for(self.count, words, False) + self.values
+                plan.memory_for(self.count, words, False) + self.values
             )
         if isinstance(self.index, Bands):
             entry = 8 * NUM_PERM + TABLE_BYTES * self.index.bands + KEY_BYTES
         if self.format is not None or self.index is not None:
-            parts["an index"] = self.count * entry + more
+            parts["an index"] = self.count * entry + index_bytes
         lines = [
             f"{name:>22}{nbytes / 1e6:>12,.0f} MB" for name, nbytes in parts.items()
         ]
@@ -296,8 +295,7 @@ def forecast_points(
     rows: int | None = None,
     dim: int | None = None,
 ) -> PointForecast:
-    """Return what a run over points will do, from a sample of the inputs, or else from their number
-    and dimension.
+    """Estimate a run over points by a sample of the inputs, or by their number.
 
     Points are vectors, codes or weighted sets.
 
@@ -370,7 +368,7 @@ def forecast_points(
 def _forecast_sets(
     inputs: Inputs | None, plan: PointPlan, rows: int | None
 ) -> PointForecast:
-    """Return what a run over weighted sets will do; see `forecast_points`."""
+    """Estimate a run over weighted sets; see `forecast_points`."""
     values = 0
     words = ELEMENT_WORDS * ELEMENTS
     measured = np.empty(0)
@@ -406,9 +404,7 @@ def _forecast_sets(
 def _sample(
     inputs: Inputs, plan: PointPlan, **options: Any
 ) -> tuple[PointBatch, Any, int, int]:
-    """Return the first rows of inputs, their reader, about how many there are, and bytes for the
-    values of `by`.
-    """
+    """Return the first rows, their reader, the estimated number of rows, and bytes for `by`."""
     corpus, reader = replace(inputs, id_column=None).open_kind(plan, **options)
     first: Any = next(corpus.batches(), None)
     if first is None or not len(first.texts.words):
@@ -420,9 +416,7 @@ def _sample(
 
 
 def assumed_distances(format: PointFormat) -> Float64Array:
-    """Return the angles or bits between independent random points; none for other metrics, which
-    depend on the data.
-    """
+    """Return the angles or bits between independent random points; none for other metrics."""
     normal = NormalDist()
     steps = np.array(
         [normal.inv_cdf((place + 0.5) / PAIRS) for place in range(PAIRS)], np.float64
@@ -437,9 +431,7 @@ def assumed_distances(format: PointFormat) -> Float64Array:
 
 
 def shares_of_ones(bits: int, counts: npt.NDArray[Any] | None = None) -> Float64Array:
-    """Return the share of the codes with each number of ones, (bits + 1,): of given ones, or of
-    random codes.
-    """
+    """Return the share of codes with each number of ones, (bits + 1,); by default random codes."""
     if counts is not None:
         return np.bincount(counts, minlength=bits + 1) / len(counts)
     logs = [
@@ -450,8 +442,7 @@ def shares_of_ones(bits: int, counts: npt.NDArray[Any] | None = None) -> Float64
 
 
 def share_read(shares: Float64Array, similarity: float) -> float:
-    """Return the share of codes whose numbers of ones allow this Tanimoto similarity to a query
-    like them.
+    """Return the share of codes whose numbers of ones allow this similarity to a query.
 
     Examples
     --------

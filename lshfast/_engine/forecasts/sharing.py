@@ -15,8 +15,8 @@ import numpy as np
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.marks import RowMarks
 
-# The sample has so many times the square root of all rows: the partners that meet in it grow with
-# its square. If one row in ten has a partner, about 200 pairs meet.
+# The rows of a sample, as a multiple of the square root of all rows: the partners that meet in it
+# grow with its square. If one row in ten has a partner, about 200 pairs meet.
 OF_ROOT = 64
 
 # A sample of which fewer rows would meet a partner, if each had one, tells nothing.
@@ -61,9 +61,7 @@ class Sample(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """The shares of all rows and of their bytes, in [0, 1]. Of equal texts, only the first one can
-    be such a row.
-    """
+    """The shares of rows and of their bytes in [0, 1]; of equal texts, the first one counts."""
 
     rows: float = 0.0
     nbytes: float = 0.0
@@ -75,9 +73,7 @@ def rows_wanted(rows: int) -> int:
 
 
 def sharing(sample: Sample, rows: int) -> Sharing | None:
-    """Estimate which share of so many rows share a bucket with another one; None if the sample is
-    too small to tell.
-    """
+    """Estimate the share of rows that share a bucket; None if the sample is too small."""
     n = len(sample.keys)
     texts = np.flatnonzero(~sample.marks.empty)
     if not len(texts):
@@ -89,14 +85,16 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
     copy_of = marks.first()
     total = max(1, int(sample.marks.nbytes.sum()))
     near_copies, far_copies = _met(copy_of[:, None].astype(np.uint64), places)
-    near, far = _met(sample.keys[texts], places)
+    neighbors, strangers = _met(sample.keys[texts], places)
     # those with other content
-    near = near - near_copies
-    far = far - far_copies
-    seen = (near > 0) | (far > 0)
+    neighbors = neighbors - near_copies
+    strangers = strangers - far_copies
+    meets_others = (neighbors > 0) | (strangers > 0)
     if n > NEARLY_ALL * rows:
-        seen &= copy_of == np.arange(len(texts), dtype=np.int64)
-        return Sharing(int(seen.sum()) / n, int(sizes[seen].sum()) / total)
+        meets_others &= copy_of == np.arange(len(texts), dtype=np.int64)
+        return Sharing(
+            int(meets_others.sum()) / n, int(sizes[meets_others].sum()) / total
+        )
     counted = inner if inner.any() else np.ones(len(texts), np.bool_)
     beyond = n - float(
         _with_neighbors(np.bincount(sample.places))[places[counted]].mean()
@@ -104,34 +102,34 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
     part = beyond / (rows - n + beyond)
     if n * part < LEAST_MEETING:
         return None
-    with_partners, _ = _partners(near[counted], far[counted], part)
+    with_partners, _ = _partners(neighbors[counted], strangers[counted], part)
     _, first_copies = _partners(near_copies[counted], far_copies[counted], part)
     share = with_partners * first_copies * len(texts) / n
-    longer = float(sizes[seen].mean()) * n / total if seen.any() else 1.0
+    longer = (
+        float(sizes[meets_others].mean()) * n / total if meets_others.any() else 1.0
+    )
     return Sharing(share, min(1.0, share * longer))
 
 
 def _met(keys: UInt64Array, places: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return how many others are in the fullest bucket of each row: in its place and the next ones,
-    and elsewhere.
-    """
-    near = np.zeros(len(keys), np.int64)
-    far = np.zeros(len(keys), np.int64)
+    """Return the other rows in the fullest bucket of each row: near its place, and elsewhere."""
+    neighbors = np.zeros(len(keys), np.int64)
+    strangers = np.zeros(len(keys), np.int64)
     width = int(places.max(initial=0)) + 2
     for band in range(keys.shape[1]):
         _, bucket, sizes = np.unique(
             keys[:, band], return_inverse=True, return_counts=True
         )
-        cells, own, counts = np.unique(
+        cells, cell, counts = np.unique(
             bucket * width + places, return_inverse=True, return_counts=True
         )
         adjacent = np.diff(cells) == 1
         around = counts.copy()
         around[1:] += counts[:-1] * adjacent
         around[:-1] += counts[1:] * adjacent
-        np.maximum(near, around[own] - 1, out=near)
-        np.maximum(far, sizes[bucket] - around[own], out=far)
-    return near, far
+        np.maximum(neighbors, around[cell] - 1, out=neighbors)
+        np.maximum(strangers, sizes[bucket] - around[cell], out=strangers)
+    return neighbors, strangers
 
 
 def _with_neighbors(counts: Int64Array) -> Int64Array:
@@ -139,31 +137,31 @@ def _with_neighbors(counts: Int64Array) -> Int64Array:
     return np.asarray(np.convolve(counts, np.ones(3, np.int64), "same"), np.int64)
 
 
-def _partners(near: Int64Array, far: Int64Array, part: float) -> tuple[float, float]:
-    """Return the share of rows with partners, and the mean of 1 / (1 + partners), from those that
-    rows meet.
+def _partners(
+    neighbors: Int64Array, strangers: Int64Array, part: float
+) -> tuple[float, float]:
+    """Return the share of rows with partners, and the mean of 1 / (1 + partners).
 
     Partners near a row are all met. Of those elsewhere, a part is met.
     """
-    alone = near == 0
-    others = float(alone.mean())
-    among = float((1 / (1 + near[~alone])).sum()) / len(near)
-    some, mean = _elsewhere(far[alone], part)
-    return 1 - others + others * some, among + others * mean
+    is_alone = neighbors == 0
+    share_alone = float(is_alone.mean())
+    among = float((1 / (1 + neighbors[~is_alone])).sum()) / len(neighbors)
+    share_elsewhere, mean = _elsewhere(strangers[is_alone], part)
+    return 1 - share_alone + share_alone * share_elsewhere, among + share_alone * mean
 
 
-def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
-    """Return the share of rows that have a partner, and the mean of 1 / (1 + partners), if a part
-    of them is met.
+def _elsewhere(counts: Int64Array, part: float) -> tuple[float, float]:
+    """Return the values of `_partners` if only a part of the partners is met.
 
     Small numbers of partners are taken to be more frequent than larger ones: their distribution is
     a mixture of uniform ones from 1 to each bound, beside the rows without partners
     (expectation-maximization).
     """
-    if not met.any():
+    if not counts.any():
         return 0.0, 1.0
-    frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / len(
-        met
+    frequency = np.bincount(np.minimum(counts, MOST_MET), minlength=MOST_MET + 1) / len(
+        counts
     )
     most = MOST_MET * MOST_MET
     grid = np.geomspace(most, most / part, GRID).astype(np.int64)
@@ -194,6 +192,6 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
             frequency / np.maximum(chances @ weights, np.finfo(np.float64).tiny)
         ) @ chances
     # A row with partners meets a part of one at least.
-    some = min(float(1 - weights[0]), float(met.mean()) / part)
+    share = min(float(1 - weights[0]), float(counts.mean()) / part)
     shared = weights[1:] / max(weights[1:].sum(), np.finfo(np.float64).tiny)
-    return some, 1 - some + some * float(shared @ uniform(1 / (1 + partners)))
+    return share, 1 - share + share * float(shared @ uniform(1 / (1 + partners)))

@@ -21,6 +21,7 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.cap import reads_parquet
 from lshfast._engine.forecasts.sharing import Sample, Sharing, rows_wanted, sharing
 from lshfast._engine.inputs import Inputs, text_batches
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import WIDTH, RowMarks, Secret, draw_secret
 from lshfast._engine.parts.spool import PartWriter, read_part
 from lshfast._engine.plan import Plan
@@ -44,7 +45,7 @@ from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.kernels.text import Texts
 
-# The steps are measured on so many places, or as many bytes of at most so many files.
+# The steps are measured on PLACES places, or on as many bytes of at most MOST_MEASURED files.
 PLACES = 32
 MOST_MEASURED = 1000
 
@@ -54,8 +55,8 @@ MOST_SAMPLED = 1 << 30
 # Rows of random keys on which the work for each row is measured, whatever its text is.
 BENCH_ROWS = 1 << 16
 
-# The seconds of copying the kept rows, as a share of those of reading, where they cannot be
-# measured.
+# The seconds of copying the kept rows, as a share of the seconds of reading, where they cannot
+# be measured.
 COPYING = 0.5
 
 # The seconds until a command begins to read.
@@ -74,8 +75,7 @@ Timer: TypeAlias = Callable[[], float]
 
 
 class Expected(NamedTuple):
-    """What is expected, and what it would be if no text shared a bucket with another one, and if
-    all did.
+    """An expected value, and its values if no text shared a bucket, and if all did.
 
     `value` is None if the sample is too small to tell how many do.
     """
@@ -96,7 +96,7 @@ class Forecast:
     sharing : float, optional
         The share of the texts that share a bucket with another one and are read again, in [0, 1].
     least_memory : int
-        The least value of `memory`, for rows that are no longer than those of the sample.
+        The least value of `memory`, for rows that are no longer than the rows of the sample.
     disk : Expected
         The largest size of the work folder in bytes. The files of records and the files of texts
         that are read again do not exist at the same time.
@@ -125,8 +125,7 @@ class _Steps:
 
 
 class _Sampled(NamedTuple):
-    """What the rows of a sample tell of all: their number and bytes, and the share of those that
-    share buckets.
+    """Estimates for all rows: their number and bytes, and the share of those that share buckets.
 
     `longest` is the bytes of the longest row of the sample.
     """
@@ -140,11 +139,10 @@ class _Sampled(NamedTuple):
 def forecast(
     inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_counter
 ) -> Forecast | None:
-    """Measure the steps of a run on a sample of the inputs, and estimate what a run within a cap
-    takes; None if empty.
+    """Measure a run on a sample of the inputs, and estimate a run within a cap; None if empty.
 
     Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of
-    files. With `time.process_time` as the clock, the seconds are those of all processors.
+    files. With `time.process_time` as the clock, the seconds of all processors are summed.
     """
     corpus = replace(inputs, id_column=None, on_error="skip").open()
     with tempfile.TemporaryDirectory(
@@ -167,7 +165,7 @@ def forecast(
         )
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
-    alone = (
+    seconds = (
         START
         + scale * (LONG_RUN * (steps.first + steps.short) + LONG_OUTPUT * steps.copying)
         + of_rows
@@ -184,7 +182,7 @@ def forecast(
         None if shared is None else shared.rows,
         budget.least(rows, longest),
         expected(lambda share: max(records, ROW_BYTES * rows + nbytes * share)),
-        expected(lambda share: alone + scale * steps.again * share),
+        expected(lambda share: seconds + scale * steps.again * share),
     )
 
 
@@ -237,39 +235,44 @@ def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _S
     """Sketch the lines of places that are chosen at random."""
     count = place_count(corpus)
     rows = round(steps.rows)
-    wanted = min(
+    sample_size = min(
         count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES
     )
     places = np.sort(
-        np.random.default_rng(1).choice(count, wanted, replace=False)
+        np.random.default_rng(1).choice(count, sample_size, replace=False)
     ).astype(np.int64)
-    found = list[Sample]()
+    samples = list[Sample]()
     secret = draw_secret()
-    for some, sample in corpora_of_places(corpus, places, folder):
+    for sampled_places, sample in corpora_of_places(corpus, places, folder):
         keys, marks = _sketches(text_batches(sample), plan, secret)
-        lengths = [end - start for start, end in map(sample.span, range(len(some)))]
-        found.append(
+        lengths = [
+            end - start for start, end in map(sample.span, range(len(sampled_places)))
+        ]
+        samples.append(
             Sample(
-                keys, marks, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)
+                keys,
+                marks,
+                np.repeat(sampled_places + 1, lengths),
+                np.ones(len(keys), np.bool_),
             )
         )
-    return _sampled(found, corpus.total_bytes / bytes_of(corpus, places))
+    return _sampled(samples, corpus.total_bytes / bytes_of(corpus, places))
 
 
 def _sampled(samples: list[Sample], scale: float) -> _Sampled:
-    """Return what samples tell of all rows, which are `scale` times as many."""
+    """Return estimates for all rows, which are `scale` times as many as in the samples."""
     keys, marks, places, inner = zip(*samples, strict=True)
-    whole = Sample(
+    all_rows = Sample(
         np.concatenate(keys),
         RowMarks.concatenated(marks),
         np.concatenate(places),
         np.concatenate(inner),
     )
-    rows = round(len(whole.keys) * scale)
-    lengths = whole.marks.nbytes
+    rows = round(len(all_rows.keys) * scale)
+    lengths = all_rows.marks.nbytes
     nbytes = round(int(lengths.sum()) * scale)
     longest = int(lengths.max(initial=0))
-    return _Sampled(rows, nbytes, longest, sharing(whole, rows))
+    return _Sampled(rows, nbytes, longest, sharing(all_rows, rows))
 
 
 def _of_beginnings(
@@ -281,18 +284,20 @@ def _of_beginnings(
     share = max(1, nbytes // PLACES, nbytes // max(1, len(order)))
 
     def read() -> tuple[Texts, int]:
-        found = [Texts([])]
+        batches = [Texts([])]
         source_bytes = 0
-        left = nbytes
+        bytes_to_read = nbytes
         for number, file in enumerate(order):
             beginning = Beginning(corpus, file, share)
             for texts in beginning:
-                found.append(texts)
-                left -= texts.nbytes
+                batches.append(texts)
+                bytes_to_read -= texts.nbytes
             source_bytes += beginning.source_bytes
-            if left <= 0 or (left < nbytes and number + 1 >= MOST_MEASURED):
+            if bytes_to_read <= 0 or (
+                bytes_to_read < nbytes and number + 1 >= MOST_MEASURED
+            ):
                 break
-        return Texts.concatenate(found), source_bytes
+        return Texts.concatenate(batches), source_bytes
 
     texts, source_bytes = read()
     if not len(texts) or not source_bytes:
@@ -320,10 +325,10 @@ def _sampled_beginnings(
     """Sketch the beginnings of files in random order."""
     rows = round(steps.rows)
     order = files_in_random_order(corpus)
-    wanted = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows)
+    bytes_to_sample = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows)
     source_bytes = 0
-    share = max(PLACE_BYTES, round(wanted / len(order)) + 1)
-    found = list[Sample]()
+    share = max(PLACE_BYTES, round(bytes_to_sample / len(order)) + 1)
+    samples = list[Sample]()
     secret = draw_secret()
     for number, file in enumerate(order):
         beginning = Beginning(corpus, file, share)
@@ -341,32 +346,33 @@ def _sampled_beginnings(
             if beginning.complete
             else (quarters == 1) | (quarters == 2)
         )
-        found.append(Sample(keys, marks, quarters + (6 * number + 1), inner))
+        samples.append(Sample(keys, marks, quarters + (6 * number + 1), inner))
         source_bytes += beginning.source_bytes
-        wanted -= int(marks.nbytes.sum())
+        bytes_to_sample -= int(marks.nbytes.sum())
         if source_bytes and (
-            source_bytes > MOST_SAMPLED or (wanted <= 0 and number + 1 >= PLACES)
+            source_bytes > MOST_SAMPLED
+            or (bytes_to_sample <= 0 and number + 1 >= PLACES)
         ):
             break
-    return _sampled(found, corpus.total_bytes / source_bytes)
+    return _sampled(samples, corpus.total_bytes / source_bytes)
 
 
 def _sketches(
     batches: Iterator[Texts], plan: Plan, secret: Secret | None = None
 ) -> tuple[UInt64Array, RowMarks]:
-    """Return the bucket keys and the marks of texts, which are equal for equal texts and
-    secrets.
-    """
+    """Return bucket keys and marks of texts; equal texts have equal marks under one secret."""
     keyed = secret or draw_secret()
 
     def finish(piece: Sketched) -> tuple[UInt64Array, RowMarks]:
         return plan.bands.keys(piece.signatures), RowMarks.of(piece, keyed)
 
-    found = list(sketched(batches, plan, Clock(), finish))
-    keys = np.concatenate(
-        [np.empty((0, plan.bands.bands), np.uint64), *(own for own, _ in found)]
-    )
-    return keys, RowMarks.concatenated([own for _, own in found])
+    no_keys = np.empty((0, plan.bands.bands), np.uint64)
+    key_parts = [no_keys]
+    mark_parts = []
+    for keys, marks in sketched(batches, plan, Clock(), finish):
+        key_parts.append(keys)
+        mark_parts.append(marks)
+    return np.concatenate(key_parts), RowMarks.concatenated(mark_parts)
 
 
 def _part(texts: Texts, plan: Plan, folder: str) -> None:
@@ -374,7 +380,8 @@ def _part(texts: Texts, plan: Plan, folder: str) -> None:
     writer = PartWriter(folder, 1, texts.nbytes)
     writer.add(np.zeros(len(texts), np.int32), texts)
     with _removed(os.path.join(folder, "part-0.texts")):
-        run_part([read_part(writer.finish()[0], texts.lengths)], plan, Clock())
+        part = read_part(writer.finish()[0], texts.lengths)
+        run_part([part], plan, Clock(), Request())
 
 
 @contextmanager
@@ -421,6 +428,6 @@ def _seconds(clock: Timer, run: Callable[[], object]) -> float:
     return clock() - start
 
 
-def _consume(found: Iterable[object]) -> None:
-    for _ in found:
+def _consume(results: Iterable[object]) -> None:
+    for _ in results:
         pass

@@ -24,11 +24,12 @@ from lshfast._common.progress import Progress
 from lshfast._engine.account.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
+from lshfast._engine.indexes.plan_of_index import plan_of_index
 from lshfast._engine.indexes.run_indexes import POINTS, naming, plan_of_items
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.kinds import kind_of
-from lshfast._engine.plan import plan_of_index
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.kinds import item_kind
+from lshfast._engine.kinds.kind import Insertion
+from lshfast._engine.plan import AnyPlan
 from lshfast._io import Corpus, DataError, check_place
 from lshfast._items.measures import MEASURES_OF, check_item_measure, is_distance
 from lshfast.index.keys import Column, as_column, listed, take
@@ -152,11 +153,7 @@ class IndexSummary(Account):
 
 
 def plan_of_build(
-    inputs: Inputs,
-    plan_options: Mapping[str, Any],
-    run_options: Mapping[str, Any],
-    radius: float | None,
-    k: int | None,
+    inputs: Inputs, plan_options: Mapping[str, Any], k: int | None
 ) -> AnyPlan:
     """Return the plan of a new index; see `plan_of_items`.
 
@@ -167,15 +164,15 @@ def plan_of_build(
         kind = inputs.kind_of_items()
         measure = usual_measure(plan_options.get("measure"))
         needs_radius = measure in MEASURES_OF["vector"] and is_distance(measure)
-        if kind == "vector" and radius is None and needs_radius:
+        if kind == "vector" and plan_options.get("radius") is None and needs_radius:
             raise ValueError(
                 f"radius is needed for the measure {measure}: a distance; or k (-k), the number "
                 "of neighbors of queries, by which one is chosen"
             )
-        return plan_of_items(inputs, {**plan_options, **run_options, "radius": radius})
+        return plan_of_items(inputs, plan_options)
     check_int("k", k, 1)
-    bounds = {"threshold": plan_options.get("threshold"), "radius": radius}
-    for name, value in bounds.items():
+    for name in ("threshold", "radius"):
+        value = plan_options.get(name)
         if value is not None:
             raise ValueError(
                 f"k chooses the bound by the vectors: leave out k or {name} ({value})"
@@ -187,7 +184,7 @@ def plan_of_build(
         )
     measure = check_item_measure(kind, plan_options.get("measure"))
     bound = 1.0 if is_distance(measure) else None
-    return plan_of_items(inputs, {**plan_options, **run_options, "radius": bound})
+    return plan_of_items(inputs, {**plan_options, "radius": bound})
 
 
 def build_index(
@@ -232,23 +229,24 @@ def build_index(
     """
     from lshfast.index.index_file import check_index_target
 
-    index, index_class, format = kind_of(plan).new_index(path, plan, on_duplicate)
+    kind = item_kind(plan.kind)
+    index, index_class, format = kind.new_index(path, plan, on_duplicate)
     job = _job(path, inputs, overwrite)
-    corpus, points = inputs.open_kind(
+    corpus, reader = inputs.open_kind(
         plan, format=format, unique_ids=on_duplicate == "error"
     )
     job.add(corpus)
     check_place(path, (file.location for file in corpus.files), overwrite)
     check_index_target(path, overwrite, index_class)
     job.check()
-    empty = _fill(index, path, corpus, plan, points, job, progress, k)
+    insertion = Insertion(index, path, corpus, plan, reader, job, progress)
+    with job.reading(corpus):
+        empty = kind.fill_index(insertion, k)
     overwritten = os.path.exists(path)
     with job.writing("save"):
         job.write_rejects()
         index.save(path, overwrite=overwrite, progress=progress)
-    summary = replace(
-        _summary(index, path, corpus, plan, empty, 0, job), overwritten=overwritten
-    )
+    summary = replace(_summary(insertion, len(index), empty), overwritten=overwritten)
     if k is not None and isinstance(index, ItemIndex):
         return replace(summary, k=k, bound=index.plan(measure=plan.measure).bound)
     return summary
@@ -271,17 +269,19 @@ def add_to_index(
     job = _job(path, inputs, overwrite)
     with opened_any(path, "r+", on_duplicate) as index:
         plan = plan_of_any(index, path, inputs.kind, threads)
-        corpus, points = open_for(
+        corpus, reader = open_for(
             index, inputs, plan, unique_ids=on_duplicate == "error"
         )
         job.add(corpus)
         job.check()
         before = len(index)
-        empty = _fill(index, path, corpus, plan, points, job, progress)
+        insertion = Insertion(index, path, corpus, plan, reader, job, progress)
+        with job.reading(corpus):
+            empty = item_kind(plan.kind).fill_index(insertion, None)
         with job.clock.stage("save"):
             job.write_rejects()
             index.commit(progress=progress)
-        return _summary(index, path, corpus, plan, empty, before, job)
+        return _summary(insertion, len(index) - before, empty)
 
 
 def plan_of_any(
@@ -299,51 +299,28 @@ def open_for(
     index: OpenedIndex, inputs: Inputs, plan: AnyPlan, **options: Any
 ) -> tuple[Corpus, AnyReader | None]:
     """Open inputs whose items have the kind and the format of the entries of an index."""
-    corpus, points = inputs.open_kind(
+    corpus, reader = inputs.open_kind(
         plan, format=getattr(index, "format", None), **options
     )
-    if isinstance(index, ItemIndex) and points is not None:
-        index.check_reader(points)
-    return corpus, points
+    if isinstance(index, ItemIndex) and reader is not None:
+        index.check_reader(reader)
+    return corpus, reader
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
     return Job([], inputs.on_error, overwrite, rejects=f"{path}.rejects.jsonl")
 
 
-def _fill(
-    index: OpenedIndex,
-    name: str,
-    corpus: Corpus,
-    plan: AnyPlan,
-    points: AnyReader | None,
-    job: Job,
-    progress: Progress | None,
-    k: int | None = None,
-) -> int:
-    """Insert all rows of a corpus, and return the number of empty rows."""
-    with job.reading(corpus):
-        return kind_of(plan).fill_index(
-            index, name, corpus, plan, points, job, progress, k
-        )
-
-
-def _summary(
-    index: OpenedIndex,
-    path: str,
-    corpus: Corpus,
-    plan: AnyPlan,
-    empty: int,
-    before: int,
-    job: Job,
-) -> IndexSummary:
-    added = len(index) - before
-    left_out = 0 if kind_of(plan).empty_are_entries else empty
-    again = corpus.accepted - added - left_out
+def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
+    """Return the figures of an insertion of `added` new entries."""
+    index = insertion.index
+    plan = insertion.plan
+    left_out = 0 if item_kind(plan.kind).empty_are_entries else empty
+    again = insertion.corpus.accepted - added - left_out
     stats = index.stats()
-    return job.account(
+    return insertion.job.account(
         IndexSummary,
-        path=path,
+        path=insertion.path,
         added=added,
         replaced=again if index.on_duplicate == "replace" else 0,
         skipped=left_out + (again if index.on_duplicate == "skip" else 0),
@@ -351,7 +328,7 @@ def _summary(
         measure=plan.measure,
         entries=len(index),
         kind=index.key_kind,
-        file_bytes=os.path.getsize(path),
+        file_bytes=os.path.getsize(insertion.path),
         expected_candidates=getattr(stats, "expected_candidates", None),
     )
 

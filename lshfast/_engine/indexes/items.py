@@ -37,8 +37,7 @@ BATCH_ROWS = 1 << 14
 
 
 class ItemAnswers(NamedTuple):
-    """The entries near to some items; those near to item i have the numbers ``offsets[i]:offsets[i
-    + 1]``.
+    """The entries near to items; those of item i are at ``offsets[i]:offsets[i + 1]``.
 
     Attributes
     ----------
@@ -105,7 +104,7 @@ class ItemIndex(ABC, Generic[Made]):
     @property
     @abstractmethod
     def format(self) -> Any:
-        """The format of the entries: that of points, or what makes the signatures."""
+        """The format of the entries: the format of points, or the hasher of signatures."""
 
     @property
     def _made(self) -> Any:
@@ -114,16 +113,12 @@ class ItemIndex(ABC, Generic[Made]):
         return self.index
 
     def begin(self, format: PointFormat | None, plan: PointPlan, rows: int) -> None:
-        """Make the index for items of a format, of which there are so many at first, if it
-        is None.
-        """
+        """Make the index, if there is none, for `rows` items of a format."""
 
     def choose_bound(
         self, words: Sequence[UInt64Array], format: PointFormat, plan: PointPlan, k: int
     ) -> PointPlan:
-        """Return a plan with a bound within which 95 % of the items have k others; only vectors
-        have one.
-        """
+        """Return a plan with a bound within which 95 % of the vectors have k others."""
         raise NotImplementedError
 
     # ---- plans ----
@@ -139,8 +134,7 @@ class ItemIndex(ABC, Generic[Made]):
         unbounded: bool = False,
         threads: int | None = None,
     ) -> PointPlan:
-        """Return the plan of rows of a kind that are looked up in the index: those within a
-        threshold, or a radius.
+        """Return the plan of rows of a kind that are looked up within a threshold or radius.
 
         By default these are the kind and the bound of the index; if it is unbounded, all entries
         are near enough.
@@ -151,9 +145,7 @@ class ItemIndex(ABC, Generic[Made]):
         """Return a reader of items that have the format of the entries."""
 
     def check_reader(self, reader: AnyReader) -> None:
-        """Raise ValueError if the items of opened inputs are known to be other ones than the
-        entries.
-        """
+        """Raise ValueError if opened inputs are known to have other items than the entries."""
 
     @abstractmethod
     def recall(self, plan: PointPlan) -> float:
@@ -163,9 +155,7 @@ class ItemIndex(ABC, Generic[Made]):
 
     @abstractmethod
     def points_of(self, words: UInt64Array) -> Any:
-        """Return items, of which these are the words in the format of the entries, as the index
-        takes them.
-        """
+        """Return words in the format of the entries as the index takes them."""
 
     @abstractmethod
     def answers(
@@ -173,25 +163,19 @@ class ItemIndex(ABC, Generic[Made]):
         points: Any,
         plan: PointPlan,
         k: int | None = None,
-        apart: Apart = NOT_APART,
+        copy_bound: Apart = NOT_APART,
     ) -> ItemAnswers:
-        """Return the entries within the bound of each item, or the k nearest of them, the nearest
-        first; only those that are apart.
-        """
+        """Return the entries within the bound of each item, or the k nearest, the nearest first."""
 
     @abstractmethod
     def check_run(self, items: PointRows, plan: PointPlan) -> None:
-        """Raise ValueError if the index does not promise to find the entries near to the rows of a
-        run.
-        """
+        """Raise ValueError if the index may miss entries near to the rows of a run."""
 
     @abstractmethod
     def pieces_of(
         self, items: PointRows, places: Int64Array, plan: PointPlan
     ) -> Iterator[tuple[Int64Array, Any]]:
-        """Yield the places of some rows of a run at a time, and these rows as the index
-        takes them.
-        """
+        """Yield the places of rows of a run in pieces, and the rows as the index takes them."""
 
     def earlier(self, items: PointRows, plan: PointPlan) -> Earlier:
         """Return the rows that are near to an entry, each with its nearest entry."""
@@ -202,10 +186,10 @@ class ItemIndex(ABC, Generic[Made]):
         for places, points in self.pieces_of(
             items, np.arange(len(items), dtype=np.int64), plan
         ):
-            found = self.answers(points, plan, k=1)
-            rows.append(places[np.flatnonzero(np.diff(found.offsets))])
-            keys += found.keys
-            values.append(found.values)
+            nearest = self.answers(points, plan, k=1)
+            rows.append(places[np.flatnonzero(np.diff(nearest.offsets))])
+            keys += nearest.keys
+            values.append(nearest.values)
         return Earlier(np.concatenate(rows), keys, np.concatenate(values))
 
     # ---- changing ----
@@ -213,13 +197,13 @@ class ItemIndex(ABC, Generic[Made]):
     def add(
         self, numbers: Int64Array, words: UInt64Array, plan: PointPlan, corpus: Corpus
     ) -> int:
-        """Insert items under the keys of their rows, and return the number of entries that are new
-        or replaced.
-        """
+        """Insert items under the keys of their rows; return the number that are new or replaced."""
         added = 0
         for start in range(0, len(numbers), BATCH_ROWS):
-            some = slice(start, start + BATCH_ROWS)
-            added += self._add(numbers[some], self.points_of(words[some]), plan, corpus)
+            piece = slice(start, start + BATCH_ROWS)
+            added += self._add(
+                numbers[piece], self.points_of(words[piece]), plan, corpus
+            )
         return added
 
     def _add(
@@ -242,14 +226,12 @@ class ItemIndex(ABC, Generic[Made]):
     def add_rows(
         self, items: PointRows, places: Int64Array, plan: PointPlan, corpus: Corpus
     ) -> int:
-        """Insert rows of a run under their keys, and return the number of entries that are new or
-        replaced.
-        """
+        """Insert rows of a run under their keys; return the number of new or replaced entries."""
         self.begin(items.format, plan, len(places))
         pieces = self.pieces_of(items, places, plan)
         return sum(
-            self._add(items.numbers[some], points, plan, corpus)
-            for some, points in pieces
+            self._add(items.numbers[piece], points, plan, corpus)
+            for piece, points in pieces
         )
 
     def contains(self, keys: Column) -> BoolArray:

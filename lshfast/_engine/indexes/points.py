@@ -1,7 +1,8 @@
 """The index of vectors or codes in a file, and in a run over files: near entries, and what is added
 to it.
 
-Vectors are in the file of a `NearNeighbors`, codes in that of a `HammingIndex` or `TanimotoIndex`.
+Vectors are in the file of a `NearNeighbors`, codes in a file of a `HammingIndex` or
+`TanimotoIndex`.
 All store the items, so distances to entries are exact.
 """
 
@@ -58,9 +59,7 @@ UNBOUNDED = (LARGEST_DISTANCE, LEAST_SIMILARITY)
 
 @dataclass
 class PointIndex(ItemIndex["IndexOfPoints | None"]):
-    """An index of points, or a new one, whose index is None until the format of the points is
-    known.
-    """
+    """An index of points; None stands for a new one until the format of the points is known."""
 
     index_class: type[IndexOfPoints]
     sample: PointSample | None = None  # by which a new index of vectors is planned
@@ -116,14 +115,14 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             raise ValueError(
                 f"k must be less than the number of vectors, {count:,}, not {k}"
             )
-        every = np.concatenate(words)
+        all_words = np.concatenate(words)
         if count > SAMPLE_POINTS:
-            every = every[
+            all_words = all_words[
                 np.random.default_rng(plan.seed).choice(
                     count, SAMPLE_POINTS, replace=False
                 )
             ]
-        self.sample = PointSample(format, every, plan.seed)
+        self.sample = PointSample(format, all_words, plan.seed)
         radius = self.sample.radius_for(k, count)
         return replace(
             plan, bound=math.cos(radius) if plan.measure == "cosine" else radius
@@ -149,8 +148,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                     f"measure must be {' or '.join(self.measures)} for this index, not {measure!r}"
                 )
             measure = measure or self.measures[0]
-            given = threshold is not None or radius is not None
-            if not given and is_distance(measure):
+            has_bound = threshold is not None or radius is not None
+            if not has_bound and is_distance(measure):
                 radius = 1.0  # replaced below
             plan = make_point_plan(
                 self.of,
@@ -160,7 +159,9 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
                 threads=threads,
             )
             return (
-                plan if given else replace(plan, bound=self._bound(measure, unbounded))
+                plan
+                if has_bound
+                else replace(plan, bound=self._bound(measure, unbounded))
             )
 
     def check_reader(self, reader: AnyReader) -> None:
@@ -168,9 +169,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             self._check_hash(getattr(reader, "image_hash", None))
 
     def _check_hash(self, hash: ImageHash | None) -> None:
-        """Raise ValueError if codes are hashes of images of another kind than the entries are known
-        to be.
-        """
+        """Raise ValueError if codes and entries are known to be hashes of images of two kinds."""
         if len(self):
             check_same_hash(self.format.image_hash, hash)
 
@@ -201,34 +200,34 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         points: Any,
         plan: PointPlan,
         k: int | None = None,
-        apart: Apart = NOT_APART,
+        copy_bound: Apart = NOT_APART,
     ) -> ItemAnswers:
         is_apart = None
-        if apart != NOT_APART:
+        if copy_bound != NOT_APART:
 
             def is_apart(values: Any) -> BoolArray:
-                return apart.marks(self._reported(plan, values))
+                return copy_bound.marks(self._reported(plan, values))
 
         if k is None:
-            found = self._made.search_bound(
+            entries = self._made.search_bound(
                 points, plan.measure, plan.bound, plan.threads
             )
         else:
             unbounded = plan.bound in UNBOUNDED
-            found = self._made.search_nearest(
+            entries = self._made.search_nearest(
                 points, k, is_apart, unbounded, plan.threads
             )
-        values = self._reported(plan, found.values)
+        values = self._reported(plan, entries.values)
         within: BoolArray = (
             values <= plan.bound if is_distance(plan.measure) else values >= plan.bound
         )
         if k is None:
-            within &= apart.marks(values)
-        keys = listed(found.keys)
+            within &= copy_bound.marks(values)
+        keys = listed(entries.keys)
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
         offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[
-            found.offsets
+            entries.offsets
         ]
         return ItemAnswers(offsets, keys, values[within])
 
@@ -241,8 +240,8 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
     ) -> Iterator[tuple[Int64Array, Any]]:
         assert items.format is not None
         for start in range(0, len(places), BATCH_ROWS):
-            some = places[start : start + BATCH_ROWS]
-            yield some, items.format.points_of(items.words[some])
+            piece = places[start : start + BATCH_ROWS]
+            yield piece, items.format.points_of(items.words[piece])
             release(items.words)
 
     def check_run(self, items: PointRows, plan: PointPlan) -> None:
@@ -251,19 +250,17 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
             self._check(items.format, plan)
 
     def _check(self, format: PointFormat, plan: PointPlan) -> None:
-        """Raise ValueError if the index holds other points, or does not promise to find those
-        within the radius.
-        """
-        own = self.format
+        """Raise ValueError if the entries are other points, or the promised radius is smaller."""
+        entry_format = self.format
         unit = "bits" if plan.kind == "code" else "coordinates"
         self._check_kind(plan.kind)
         if plan.measure not in self.measures:
             raise ValueError(
                 f"the measure of this index is {self.measures[0]}, not {plan.measure}"
             )
-        if own.dim != format.dim:
+        if entry_format.dim != format.dim:
             raise ValueError(
-                f"the {unit} of this index are {own.dim}, not {format.dim}"
+                f"the {unit} of this index are {entry_format.dim}, not {format.dim}"
             )
         self._check_hash(format.image_hash)
         self._made.check_promise(plan.distance_of(format))

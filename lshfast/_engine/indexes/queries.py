@@ -115,7 +115,7 @@ def query_one(
     job = Job([output], "stop", overwrite)
     with opened_any(path) as index:
         job.check(path)
-        search = search_of(index, path, query, kind, None)
+        search = search_of(index, path, query, kind)
         entries = search.one(text)
         name = SIMILARITY_NAMES[search.plan.measure]
         kinds = {name: "double", "match": ARROW_KINDS[index.key_kind]}
@@ -133,7 +133,6 @@ def query_files(
     *,
     output: str | None = None,
     overwrite: bool = False,
-    threads: int | None = None,
     progress: Progress | None = None,
 ) -> QuerySummary:
     """Look up the rows of files in the index in a file, which determines their kind.
@@ -152,17 +151,20 @@ def query_files(
         a file next to it.
     overwrite : bool
         Whether an existing file is replaced.
-    threads, progress
+    progress : callable, optional
         As for `build_index`.
     """
     job = Job([output], inputs.on_error, overwrite)
     with opened_any(path) as index:
-        search = search_of(index, path, query, inputs.kind, threads)
+        search = search_of(index, path, query, inputs.kind)
         corpus = job.add(open_for(index, inputs, search.plan)[0])
         job.check(path)
         name = SIMILARITY_NAMES[search.plan.measure]
         table = Answers([], [], [], name)
-        row = empty = matched = matches = 0
+        row = 0
+        empty = 0
+        matched = 0
+        matches = 0
         with (
             job.reading(corpus),
             closing(search.every(corpus, job, progress)) as pieces,
@@ -192,6 +194,7 @@ def query_files(
             }
             with job.writing():
                 job.write(output, columns, kinds)
+        copy_bound = search.apart
         return job.account(
             QuerySummary,
             accepted=corpus.accepted,
@@ -201,8 +204,6 @@ def query_files(
             faults=list(corpus.rejected),
             measure=search.plan.measure,
             bound=search.bound,
-            apart=search.apart.most
-            if search.apart.least is None
-            else search.apart.least,
+            apart=copy_bound.most if copy_bound.least is None else copy_bound.least,
             recall=search.recall,
         )

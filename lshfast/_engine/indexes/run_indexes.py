@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from lshfast._common.atomic_files import printable
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._engine.indexes.plan_of_index import check_same_run, plan_of_index
 from lshfast._engine.inputs import Inputs, checksum_of_ends
-from lshfast._engine.options.rules import of_group, refuse, refuse_for_kind
-from lshfast._engine.plan import Plan, check_same_run, plan_of_index
-from lshfast._engine.plans import ONLY_OF_POINTS, AnyPlan, plan_for
+from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse, refuse_for_kind
+from lshfast._engine.plan import ONLY_OF_POINTS, AnyPlan, Plan, plan_for
 from lshfast._io import Corpus
 from lshfast._io.sources import LocalFile
 from lshfast.kernels.text import Texts
@@ -64,6 +64,11 @@ class Indexes:
     dry: bool = False
 
     @property
+    def needed(self) -> bool:
+        """Whether a run is compared with an index, or writes one."""
+        return self.against is not None or self.save is not None
+
+    @property
     def in_place(self) -> bool:
         """Whether the index of earlier rows is itself changed."""
         if self.against is None or self.save is None:
@@ -71,7 +76,7 @@ class Indexes:
         return os.path.realpath(self.against) == os.path.realpath(self.save)
 
     def change(self) -> str:
-        """Return what saving does with the files, in words; call this before the index is saved."""
+        """Describe what saving does with the files; call this before the index is saved."""
         if self.save is None:
             return ""
         path = printable(self.save)
@@ -88,9 +93,7 @@ class Indexes:
         )
 
     def state(self) -> list[Any]:
-        """Return the size, the version and the checksum of both ends of the index of
-        earlier rows.
-        """
+        """Return size, version and checksum of both ends of the index of earlier rows."""
         assert self.against is not None
         source = LocalFile(self.against)
         size, version = source.state()
@@ -98,9 +101,7 @@ class Indexes:
 
     @contextmanager
     def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
-        """Open the index of earlier rows, or create a new index to save; the end of the block
-        writes nothing.
-        """
+        """Open the index of earlier rows, or create a new index; nothing is written at the end."""
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
@@ -116,14 +117,12 @@ class Indexes:
         return str(self.against or self.save)
 
     def checked(
-        self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]
+        self, index: LSHIndex, corpus: Corpus, batches: Iterable[Texts]
     ) -> Iterator[Texts]:
-        """Yield batches; after the first, raise an error if the keys of the corpus have another
-        type than the index.
-        """
-        unchecked = index is not None and self.save is not None
+        """Yield batches; check after the first that ids and keys of the index have one type."""
+        unchecked = self.save is not None
         for batch in batches:
-            if index is not None and unchecked and corpus.accepted:
+            if unchecked and corpus.accepted:
                 check_kind(index.key_kind, self.name, corpus, 0)
                 unchecked = False
             yield batch
@@ -166,7 +165,7 @@ OF_INDEX = (
 
 
 def plan_of_items(
-    inputs: Inputs, options: Mapping[str, Any], given: Collection[str] = ()
+    inputs: Inputs, options: Mapping[str, Any], given_names: Collection[str] = ()
 ) -> AnyPlan:
     """Return the plan of a run over files; the kind of the items follows from the column.
 
@@ -175,7 +174,7 @@ def plan_of_items(
     inputs : Inputs
     options : mapping of str
         The options of the run.
-    given : collection of str
+    given_names : collection of str
         Those that the user has set; with an index, the others have its values.
     """
     if options.get("memory") is not None:
@@ -184,29 +183,31 @@ def plan_of_items(
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, options)
     against = options.get("against")
-    plan_options = {name: options[name] for name in of_group("plan") if name in options}
-    of_index = {name: plan_options[name] for name in OF_INDEX if name in given}
+    plan_options = {
+        name: value for name, value in options.items() if name in NAMES_OF_PLAN
+    }
+    of_index = {name: plan_options[name] for name in OF_INDEX if name in given_names}
     if against is not None and kind in ("text", "set"):
-        others = {
+        run_options = {
             name: value
             for name, value in plan_options.items()
             if name not in (*OF_INDEX, *ONLY_OF_POINTS)
         }
-        return plan_against(os.fspath(against), of_index, kind=kind, **others)
+        return plan_against(os.fspath(against), of_index, kind=kind, **run_options)
     if against is not None and kind == "weighted":
         plan_options |= options_against(os.fspath(against), of_index)
     return plan_for(kind, plan_options)
 
 
 def plan_against(
-    path: str, given: dict[str, Any], *, kind: Kind = "text", **others: Any
+    path: str, user_options: dict[str, Any], *, kind: Kind = "text", **run_options: Any
 ) -> Plan:
     """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
     with opened_index(path) as index, naming(path):
-        return plan_of_index(index.parameters, given, kind=kind, **others)
+        return plan_of_index(index.parameters, user_options, kind=kind, **run_options)
 
 
-def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def options_against(path: str, user_options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a run over weighted sets against the index in a file.
 
     It has the seed of the index and, if the user gives none, its threshold.
@@ -217,14 +218,16 @@ def options_against(path: str, given: Mapping[str, Any]) -> dict[str, Any]:
         If the user has set another seed, or it is an index of other items.
     """
     with opened_weighted(path) as index:
-        own = cast("WeightedMinHashFamily", index.family).seed
-        seed = given.get("seed", own)
-        if seed != own:
-            raise ValueError(f"{path}: seed is {own} in this index, not {seed}")
-        threshold = given.get("threshold")
+        seed_of_index = cast("WeightedMinHashFamily", index.family).seed
+        seed = user_options.get("seed", seed_of_index)
+        if seed != seed_of_index:
+            raise ValueError(
+                f"{path}: seed is {seed_of_index} in this index, not {seed}"
+            )
+        threshold = user_options.get("threshold")
         return {
-            **given,
-            "seed": own,
+            **user_options,
+            "seed": seed_of_index,
             "threshold": index.parameters.threshold if threshold is None else threshold,
         }
 
@@ -274,8 +277,7 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
 
 
 def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
-    """Raise an error that names a row if its key, and thus each key of the corpus, has another type
-    than those before.
+    """Raise an error that names a row if its key has another type than the keys of an index.
 
     `kind` is the type of the keys of the index with this name.
     """
@@ -303,8 +305,7 @@ def add_entries(
     rows: Int64Array,
     items: Any,
 ) -> int:
-    """Insert rows of a corpus into an index under their keys, and return the number of new or
-    replaced entries.
+    """Insert rows of a corpus under their keys; return the number of new or replaced entries.
 
     Parameters
     ----------

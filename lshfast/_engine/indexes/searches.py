@@ -49,6 +49,8 @@ class NearQuery:
         One of the measures of the index, by default the first one.
     most, least : float, optional
         Only entries with this greatest similarity, or least distance: close, but no copies.
+    threads : int, optional
+        By default the CPUs that the process may use.
     """
 
     k: int | None = None
@@ -57,6 +59,7 @@ class NearQuery:
     measure: ItemMeasure | None = None
     most: float | None = None
     least: float | None = None
+    threads: int | None = None
 
     @property
     def unbounded(self) -> bool:
@@ -95,7 +98,6 @@ class SetSearch:
         path: str,
         query: NearQuery,
         kind: Kind | None,
-        threads: int | None,
     ) -> None:
         if query.radius is not None:
             raise ValueError(
@@ -105,7 +107,7 @@ class SetSearch:
             raise ValueError(
                 f"measure must be jaccard for this index, not {query.measure!r}"
             )
-        self.plan: Any = plan_of_any(index, path, kind, threads)
+        self.plan: Any = plan_of_any(index, path, kind, query.threads)
         self._index = index
         self._k = query.k
         self._least = query.threshold
@@ -122,7 +124,8 @@ class SetSearch:
 
     def one(self, text: str) -> FoundEntries:
         """Look up one text, or one set in a text."""
-        one = _read_one(text, SetReader().read) if self.plan.sets else Texts([text])
+        is_set = self.plan.kind == "set"
+        one = _read_one(text, SetReader().read) if is_set else Texts([text])
         column = as_column(one, self.plan)
         return self._found(
             self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1)
@@ -164,7 +167,6 @@ class PointSearch:
         index: ItemIndex[Any],
         query: NearQuery,
         kind: Kind | None,
-        threads: int | None,
     ) -> None:
         self.plan = index.plan(
             kind,
@@ -172,7 +174,7 @@ class PointSearch:
             query.threshold,
             query.radius,
             unbounded=query.unbounded,
-            threads=threads,
+            threads=query.threads,
         )
         self._index = index
         self._k = query.k
@@ -215,16 +217,12 @@ Search: TypeAlias = SetSearch | PointSearch
 
 
 def search_of(
-    index: OpenedIndex,
-    path: str,
-    query: NearQuery,
-    kind: Kind | None,
-    threads: int | None,
+    index: OpenedIndex, path: str, query: NearQuery, kind: Kind | None
 ) -> Search:
     """Return the search of an index in a file; `kind` is what the user says that the items are."""
     if index.holds == "set":
-        return SetSearch(cast("LSHIndex", index), path, query, kind, threads)
-    return PointSearch(cast("ItemIndex[Any]", index), query, kind, threads)
+        return SetSearch(cast("LSHIndex", index), path, query, kind)
+    return PointSearch(cast("ItemIndex[Any]", index), query, kind)
 
 
 def check_apart(query: NearQuery, measure: ItemMeasure, bound: float) -> Apart:

@@ -37,9 +37,7 @@ NUM_PERM = 128
 
 
 class WeightedIndex(ItemIndex[LSHIndex]):
-    """An index of weighted sets, of the family `WeightedMinHashFamily`; its words are
-    signatures.
-    """
+    """An index of weighted sets by `WeightedMinHashFamily`; its words are signatures."""
 
     @property
     def format(self) -> WeightedMinHasher:
@@ -89,8 +87,9 @@ class WeightedIndex(ItemIndex[LSHIndex]):
             )
             if threshold is not None:
                 return plan
-            own = self.index.parameters.threshold
-            return replace(plan, bound=0.0 if unbounded or own is None else own)
+            least = self.index.parameters.threshold
+            bound = 0.0 if unbounded or least is None else least
+            return replace(plan, bound=bound)
 
     def reader(self, plan: PointPlan) -> SignatureReader:
         return SignatureReader(self.format, plan.threads)
@@ -108,20 +107,23 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         points: UInt64Array,
         plan: PointPlan,
         k: int | None = None,
-        apart: Apart = NOT_APART,
+        copy_bound: Apart = NOT_APART,
     ) -> ItemAnswers:
-        found: Any = self.index.query(
-            points, k=k, threshold=plan.bound, most=apart.most, threads=plan.threads
+        entries: Any = self.index.query(
+            points,
+            k=k,
+            threshold=plan.bound,
+            most=copy_bound.most,
+            threads=plan.threads,
         )
-        return ItemAnswers(found.offsets, listed(found.keys), found.similarity)
+        return ItemAnswers(entries.offsets, listed(entries.keys), entries.similarity)
 
     def check_run(self, items: PointRows, plan: PointPlan) -> None:
-        own = self.index.parameters.threshold
-        if own is not None and plan.bound < own:
+        index_threshold = self.index.parameters.threshold
+        if index_threshold is not None and plan.bound < index_threshold:
             raise ValueError(
-                f"{self.name}: this index promises to find sets of similarity {own:g}, and the "
-                "threshold of this run "
-                f"is {plan.bound:g}"
+                f"{self.name}: this index promises to find sets of similarity "
+                f"{index_threshold:g}, and the threshold of this run is {plan.bound:g}"
             )
 
     def pieces_of(
@@ -131,20 +133,17 @@ class WeightedIndex(ItemIndex[LSHIndex]):
         sets = HeldSets(items.offsets, items.words)
         hasher = self.format
         row_bytes = 8 * hasher.num_perm
-        for taken in pieces(
-            row_bytes + COPIED_BYTES * sets.lengths[places], PIECE_BYTES
-        ):
-            for piece, part in sets.take(places[taken]).weighted(row_bytes):
-                yield (
-                    places[taken][piece],
-                    np.asarray(hasher.sketch(part, threads=plan.threads)),
-                )
+        nbytes = row_bytes + COPIED_BYTES * sets.lengths[places]
+        for portion in pieces(nbytes, PIECE_BYTES):
+            rows = places[portion]
+            for piece, weighted_sets in sets.take(rows).weighted(row_bytes):
+                signatures = hasher.sketch(weighted_sets, threads=plan.threads)
+                yield rows[piece], np.asarray(signatures)
             release(items.words)
 
 
 def bands_of_new(plan: PointPlan) -> Bands | None:
-    """Return the bands of a new index, which find a set at the threshold with the recall of the
-    plan.
+    """Return the bands of a new index for the threshold and the recall of the plan.
 
     None if the slots do not reach this recall; then there can be no index.
     """

@@ -31,6 +31,9 @@ class ItemsInMemory:
 
     Attributes
     ----------
+    kind : ItemKind
+    plan : Plan or PointPlan
+        The plan of a run over them.
     batch : Column or PointBatch
     format : PointFormat, optional
         The format of the words of vectors and codes.
@@ -38,15 +41,72 @@ class ItemsInMemory:
         What the user is warned of.
     """
 
+    kind: ItemKind
+    plan: Any
     batch: Any
     format: PointFormat | None = None
     advice: str = ""
 
-    def __len__(self) -> int:
-        return len(self.batch)
 
-    def format_of(self) -> PointFormat | None:
-        return self.format
+@dataclass(frozen=True)
+class Request:
+    """What a caller wants from a run over rows.
+
+    Attributes
+    ----------
+    keep : str, array_like of shape (n,), or callable, optional
+        A policy, or a value for each row; a callable returns the values, once all batches have
+        been read. None stands for the first row of each group.
+    against : index, optional
+        Rows that are similar to an entry are removed first.
+    indexed : bool
+        Whether rows will be added to an index, which takes their signatures.
+    similar : callable, optional
+        Called with the similar pairs that are listed, in batches (of texts and sets, a
+        `SimilarPairs`).
+    format_of : callable, optional
+        Returns the format of vectors or codes once all batches have been read; None without any.
+    folder : str, optional
+        A folder where points are held in a file; by default they are in memory.
+    memory : int, optional
+        Bytes that a run over points may take; ValueError is raised if the rows need more.
+    progress : callable, optional
+    """
+
+    keep: Any = None
+    against: Any = None
+    indexed: bool = False
+    similar: Callable[[Any], object] | None = None
+    format_of: Callable[[], PointFormat | None] | None = None
+    folder: str | None = None
+    memory: int | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Rows of a corpus that are inserted into the index in a file.
+
+    Attributes
+    ----------
+    index : index
+    path : str
+        The file of the index.
+    corpus : Corpus
+    plan : Plan or PointPlan
+    reader : reader of points, optional
+        What reads the items, if they are no texts.
+    job : Job
+    progress : callable, optional
+    """
+
+    index: Any
+    path: str
+    corpus: Corpus
+    plan: Any
+    reader: AnyReader | None
+    job: Job
+    progress: Progress | None
 
 
 class NewIndex(NamedTuple):
@@ -84,12 +144,10 @@ class ItemKind(ABC):
     empty_are_entries: ClassVar[bool] = True
 
     @abstractmethod
-    def hold(
-        self, items: Any, plan: Any, named: Kind | None
-    ) -> tuple[ItemsInMemory, Any]:
-        """Return items of a caller as the engine holds them, and the plan for them.
+    def hold(self, items: Any, plan: Any, kind_name: Kind | None) -> ItemsInMemory:
+        """Return items of a caller as the engine holds them.
 
-        `named` is the kind that the caller names.
+        `kind_name` is the kind that the caller names.
         """
 
     @abstractmethod
@@ -100,45 +158,14 @@ class ItemKind(ABC):
 
     @abstractmethod
     def run(
-        self,
-        batches: Iterable[Any],
-        plan: Any,
-        clock: Clock,
-        *,
-        format_of: Callable[[], PointFormat | None] = lambda: None,
-        keep: Any = "first",
-        against: Any = None,
-        indexed: bool = False,
-        similar: Callable[[Iterable[PairArray]], object] | None = None,
-        folder: str | None = None,
-        memory: int | None = None,
-        progress: Progress | None = None,
+        self, batches: Iterable[Any], plan: Any, clock: Clock, request: Request
     ) -> Any:
-        """Find the groups of items, and all similar pairs if they are wanted.
-
-        Parameters
-        ----------
-        batches : iterable
-        plan : Plan or PointPlan
-        clock : Clock
-        format_of, folder, memory
-            Of points; see `run_points`.
-        keep, progress
-            As for `run_part` or `run_points`.
-        against : index, optional
-            Rows that are similar to an entry are removed first.
-        indexed : bool, default False
-            Whether rows will be added to an index.
-        similar : callable, optional
-            Called with the similar pairs that are listed, in batches.
-        """
+        """Find the groups of items, and all similar pairs if they are requested."""
 
     @abstractmethod
     def pairs(
         self,
         items: ItemsInMemory,
-        plan: Any,
-        clock: Clock,
         copies: Literal["first", "all"],
         progress: Progress | None,
     ) -> PairsInMemory:
@@ -154,27 +181,15 @@ class ItemKind(ABC):
 
     @abstractmethod
     def insert_kept(self, index: LSHIndex, part: Any, keys: Sequence[Any]) -> int:
-        """Insert the kept rows under their keys, and return how many entries are new or
-        replaced.
-        """
+        """Insert the kept rows under their keys; return the number of new or replaced entries."""
 
     @abstractmethod
     def new_index(self, name: str, plan: Any, on_duplicate: OnDuplicate) -> NewIndex:
         """Return an index without entries for rows of a plan; `name` is its file."""
 
     @abstractmethod
-    def fill_index(
-        self,
-        index: Any,
-        name: str,
-        corpus: Corpus,
-        plan: Any,
-        reader: AnyReader | None,
-        job: Job,
-        progress: Progress | None,
-        k: int | None,
-    ) -> int:
-        """Insert all rows of a corpus, and return the number of empty rows.
+    def fill_index(self, insertion: Insertion, k: int | None) -> int:
+        """Insert all rows, and return the number of empty rows.
 
         With `k`, the bound of a new index is chosen for k neighbors.
         """
@@ -187,9 +202,7 @@ class ItemKind(ABC):
     def add_kept(
         self, run: Any, index: Any, indexes: Indexes, corpus: Corpus
     ) -> int | None:
-        """Insert the kept rows of a run over files, and return how many entries are new or
-        replaced.
-        """
+        """Insert the kept rows of a run over files; return how many entries are new or replaced."""
 
     @abstractmethod
     def commit(self, index: Any, path: str, progress: Progress | None) -> None:

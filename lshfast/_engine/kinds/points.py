@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,20 +15,22 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import item_batches
-from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
-from lshfast._engine.pairs.listed import PairArray
+from lshfast._engine.kinds.kind import (
+    Insertion,
+    ItemKind,
+    ItemsInMemory,
+    NewIndex,
+    PairsInMemory,
+    Request,
+)
 from lshfast._engine.points import PointRun, pairs_of_points, run_points
 from lshfast._io import Corpus
 from lshfast._items.measures import PointPlan
 from lshfast._items.reading import read_points
 
 if TYPE_CHECKING:
-    from lshfast._engine.frame import Job
-    from lshfast._engine.indexes.items import ItemIndex
     from lshfast._engine.indexes.weighted import WeightedIndex
-    from lshfast._engine.inputs import AnyReader
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.neighbors.points import PointFormat
     from lshfast.index.stores.values import OnDuplicate
 
 
@@ -39,9 +41,10 @@ class PointKindOf(ItemKind):
     empty_are_entries = False
 
     def hold(
-        self, items: Any, plan: PointPlan, named: Kind | None
-    ) -> tuple[ItemsInMemory, PointPlan]:
-        return ItemsInMemory(*read_points(items, plan.kind, plan.measure)), plan
+        self, items: Any, plan: PointPlan, kind_name: Kind | None
+    ) -> ItemsInMemory:
+        batch, format, advice = read_points(items, plan.kind, plan.measure)
+        return ItemsInMemory(self, plan, batch, format, advice)
 
     def batches(
         self, corpus: Corpus, indexes: Indexes, index: Any, progress: Progress | None
@@ -49,50 +52,19 @@ class PointKindOf(ItemKind):
         return item_batches(corpus, progress)
 
     def run(
-        self,
-        batches: Iterable[Any],
-        plan: PointPlan,
-        clock: Clock,
-        *,
-        format_of: Callable[[], PointFormat | None] = lambda: None,
-        keep: Any = "first",
-        against: Any = None,
-        indexed: bool = False,
-        similar: Callable[[Iterable[PairArray]], object] | None = None,
-        folder: str | None = None,
-        memory: int | None = None,
-        progress: Progress | None = None,
+        self, batches: Iterable[Any], plan: PointPlan, clock: Clock, request: Request
     ) -> PointRun:
-        return run_points(
-            batches,
-            format_of,
-            plan,
-            clock,
-            keep=keep,
-            similar=similar,
-            folder=folder,
-            memory=memory,
-            earlier=None if against is None else against.earlier,
-            progress=progress,
-        )
+        return run_points(batches, plan, clock, request)
 
     def pairs(
         self,
         items: ItemsInMemory,
-        plan: PointPlan,
-        clock: Clock,
         copies: Literal["first", "all"],
         progress: Progress | None,
     ) -> PairsInMemory:
-        pairs, limited = pairs_of_points(
-            [items.batch],
-            items.format_of,
-            plan,
-            clock,
-            copies=copies,
-            progress=progress,
-        )
-        return PairsInMemory(named_pairs(pairs, plan.measure), items.advice, limited)
+        pairs, limited = pairs_of_points(items, copies, progress)
+        pairs_with_values = named_pairs(pairs, items.plan.measure)
+        return PairsInMemory(pairs_with_values, items.advice, limited)
 
     def check_index(self, index: LSHIndex, plan: PointPlan) -> None:
         raise ValueError(
@@ -115,18 +87,13 @@ class PointKindOf(ItemKind):
             )
         return NewIndex(new_point_index(name, plan, on_duplicate), class_for(plan))
 
-    def fill_index(
-        self,
-        index: ItemIndex[Any],
-        name: str,
-        corpus: Corpus,
-        plan: PointPlan,
-        reader: AnyReader | None,
-        job: Job,
-        progress: Progress | None,
-        k: int | None,
-    ) -> int:
-        batches = job.points(corpus, progress)
+    def fill_index(self, insertion: Insertion, k: int | None) -> int:
+        index = insertion.index
+        plan = insertion.plan
+        reader = insertion.reader
+        job = insertion.job
+        corpus = insertion.corpus
+        batches = job.points(corpus, insertion.progress)
         if index.index is None:
             # A new index is planned for the number of its points, so these are read before.
             waiting = list(batches)
@@ -141,7 +108,8 @@ class PointKindOf(ItemKind):
                     plan = index.choose_bound(words, format, plan, k)
                 index.begin(format, plan, sum(len(batch.words) for batch in waiting))
             batches = (waiting.pop(0) for _ in range(len(waiting)))
-        row = empty = 0
+        row = 0
+        empty = 0
         for batch in batches:
             numbers = row + np.flatnonzero(~batch.missing)
             with job.clock.stage("insert"):
@@ -153,8 +121,6 @@ class PointKindOf(ItemKind):
     def opened_index(
         self, indexes: Indexes, plan: PointPlan
     ) -> AbstractContextManager[Any]:
-        if indexes.against is None and indexes.save is None:
-            return nullcontext()
         from lshfast._engine.indexes.points import index_of_run
 
         return index_of_run(indexes, plan)
@@ -214,8 +180,6 @@ class WeightedKind(PointKindOf):
     def opened_index(
         self, indexes: Indexes, plan: PointPlan
     ) -> AbstractContextManager[Any]:
-        if indexes.against is None and indexes.save is None:
-            return nullcontext()
         from lshfast._engine.indexes.weighted import weighted_index_of_run
 
         return weighted_index_of_run(indexes, plan)

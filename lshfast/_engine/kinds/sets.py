@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,12 +16,20 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.indexes.plan_of_index import check_indexed, check_same_run
 from lshfast._engine.indexes.run_indexes import Indexes, add_rows, new_index
 from lshfast._engine.inputs import text_batches
-from lshfast._engine.kinds.kind import ItemKind, ItemsInMemory, NewIndex, PairsInMemory
-from lshfast._engine.pairs.listed import PairArray, listed, not_above
+from lshfast._engine.kinds.kind import (
+    Insertion,
+    ItemKind,
+    ItemsInMemory,
+    NewIndex,
+    PairsInMemory,
+    Request,
+)
+from lshfast._engine.pairs.listed import listed, not_above
 from lshfast._engine.pairs.similar import SimilarPairs
-from lshfast._engine.plan import Plan, check_indexed, check_same_run
+from lshfast._engine.plan import Plan
 from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.sketching import sketch_rows, sketched
 from lshfast._io import Corpus
@@ -30,74 +38,51 @@ from lshfast.join.jaccard import joined_pairs
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
-    from lshfast._engine.frame import Job
-    from lshfast._engine.inputs import AnyReader
     from lshfast.index.lsh_index import LSHIndex
-    from lshfast.index.neighbors.points import PointFormat
     from lshfast.index.stores.values import OnDuplicate
 
 
 class SetKind(ItemKind):
     """Texts, or sets of elements."""
 
-    def hold(
-        self, items: Any, plan: Plan, named: Kind | None
-    ) -> tuple[ItemsInMemory, Plan]:
-        column = column_of(items, plan.shingles, named)
-        sets = not isinstance(column, ShingledTexts)
-        if named is not None and sets == (named == "text"):
-            items_are = "texts" if named == "set" else "sets"
+    def hold(self, items: Any, plan: Plan, kind_name: Kind | None) -> ItemsInMemory:
+        column = column_of(items, plan.shingles, kind_name)
+        kind: Kind = "text" if isinstance(column, ShingledTexts) else "set"
+        if kind_name not in (None, kind):
             raise TypeError(
-                f"texts must be {named}s for kind={named!r}, not {items_are}"
+                f"texts must be {kind_name}s for kind={kind_name!r}, not {kind}s"
             )
-        return ItemsInMemory(column), replace(plan, sets=sets)
+        return ItemsInMemory(SetKind(kind), replace(plan, kind=kind), column)
 
     def batches(
         self, corpus: Corpus, indexes: Indexes, index: Any, progress: Progress | None
     ) -> Iterator[Any]:
-        return indexes.checked(index, corpus, text_batches(corpus, progress))
+        batches = text_batches(corpus, progress)
+        if index is None:
+            return batches
+        return indexes.checked(index, corpus, batches)
 
     def run(
-        self,
-        batches: Iterable[Any],
-        plan: Plan,
-        clock: Clock,
-        *,
-        format_of: Callable[[], PointFormat | None] = lambda: None,
-        keep: Any = "first",
-        against: LSHIndex | None = None,
-        indexed: bool = False,
-        similar: Callable[[Iterable[PairArray]], object] | None = None,
-        folder: str | None = None,
-        memory: int | None = None,
-        progress: Progress | None = None,
+        self, batches: Iterable[Any], plan: Plan, clock: Clock, request: Request
     ) -> PartRun:
-        take = None if similar is None else lambda every, _: similar(every.batches())
-        return run_part(
-            batches,
-            plan,
-            clock,
-            keep=keep,
-            against=against,
-            indexed=indexed,
-            similar=take,
-            progress=progress,
-        )
+        return run_part(batches, plan, clock, request)
 
     def pairs(
         self,
         items: ItemsInMemory,
-        plan: Plan,
-        clock: Clock,
         copies: Literal["first", "all"],
         progress: Progress | None,
     ) -> PairsInMemory:
-        batches, plan = ignoring_common([items.batch], plan, clock, progress)
+        plan = items.plan
+        clock = Clock()
+        batches: Iterable[Any] = [items.batch]
+        if plan.ignore_common is not None:
+            batches, plan = ignoring_common(batches, plan, clock, progress)
         sketches = sketch_rows(batches, plan, clock, progress)
         advice = advice_for(sketches.rows.column, plan)
         similar = SimilarPairs(sketches, plan, clock, progress)
         if copies == "first":
-            return PairsInMemory(joined_pairs(similar.batches()), advice, None)
+            return PairsInMemory(joined_pairs(similar), advice, None)
         different = joined_pairs(listed(similar.of_different_rows(), plan))
         pairs = not_above(with_copies(different, sketches.copies, copies), plan)
         return PairsInMemory(pairs, advice, None)
@@ -110,35 +95,29 @@ class SetKind(ItemKind):
         check_same_run(index.parameters, plan)
 
     def insert_kept(self, index: LSHIndex, part: PartRun, keys: Sequence[Any]) -> int:
-        kept = part.found.kept_rows
-        return index.insert(new_keys(index, keys, kept), part.sketches.signatures[kept])
+        rows = part.found.kept_rows
+        return index.insert(new_keys(index, keys, rows), part.sketches.signatures[rows])
 
     def new_index(self, name: str, plan: Plan, on_duplicate: OnDuplicate) -> NewIndex:
         check_indexed(plan)
         index = new_index(plan, on_duplicate)
         return NewIndex(index, type(index))
 
-    def fill_index(
-        self,
-        index: LSHIndex,
-        name: str,
-        corpus: Corpus,
-        plan: Plan,
-        reader: AnyReader | None,
-        job: Job,
-        progress: Progress | None,
-        k: int | None,
-    ) -> int:
+    def fill_index(self, insertion: Insertion, k: int | None) -> int:
+        corpus = insertion.corpus
+        progress = insertion.progress
+        clock = insertion.job.clock
         texts = text_batches(corpus, progress)
         sketches = sketched(
-            texts, plan, job.clock, lambda piece: piece.signatures, progress
+            texts, insertion.plan, clock, lambda piece: piece.signatures, progress
         )
-        row = empty = 0
+        row = 0
+        empty = 0
         with closing(sketches) as pieces:
             for signatures in pieces:
                 rows = np.arange(row, row + len(signatures), dtype=np.int64)
-                with job.clock.stage("insert"):
-                    add_rows(index, name, corpus, rows, signatures)
+                with clock.stage("insert"):
+                    add_rows(insertion.index, insertion.path, corpus, rows, signatures)
                 row += len(signatures)
                 empty += int((signatures[:, 0] == EMPTY).sum())
         return empty

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lshfast._engine.account.display import Account
     from lshfast._engine.inputs import Inputs
     from lshfast._engine.pages.run_pages import PageOutput
-    from lshfast._engine.plans import AnyPlan
+    from lshfast._engine.plan import AnyPlan
 
 
 class Console(Protocol):
@@ -68,9 +68,7 @@ class Console(Protocol):
     def ask(
         self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]
     ) -> str:
-        """Show a screen, made for the columns and lines of the terminal, and return the key that
-        a person types; "" at the end of the input. Progress is not shown any more.
-        """
+        """Show a screen in the size of the terminal; return a pressed key, "" if input ends."""
         ...
 
     def page(self, options: Options) -> PageOutput | None:

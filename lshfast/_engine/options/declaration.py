@@ -8,7 +8,14 @@ the signatures of functions, the table in the docs, and the refusals.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -112,17 +119,19 @@ class Options(Mapping[str, Any]):
         self,
         declared: Iterable[Option],
         values: Mapping[str, Any],
-        given: Iterable[str] | None = None,
+        given_by_user: Iterable[str] | None = None,
     ) -> None:
-        every = {option.name: option.default for option in declared}
-        given_names = set(given or ())
+        all_values = {option.name: option.default for option in declared}
+        given_names = set(given_by_user or ())
         for name, value in values.items():
             if value is not None:
-                every[name] = value
-                if given is None:
+                all_values[name] = value
+                if given_by_user is None:
                     given_names.add(name)
         # As attributes too, so that reading one calls no function.
-        self.__dict__.update(every, _values=every, given=frozenset(given_names))
+        self.__dict__.update(
+            all_values, _values=all_values, given=frozenset(given_names)
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"options do not change: {name}")
@@ -139,6 +148,10 @@ class Options(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def items(self) -> ItemsView[str, Any]:
+        """Return the names and the values."""
+        return self._values.items()
+
     def with_(self, **further: Any) -> Options:
         """Return these options and further values."""
         changed = Options([], {}, self.given)
@@ -147,8 +160,9 @@ class Options(Mapping[str, Any]):
         return changed
 
     def picked(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return some of the options as arguments."""
-        return {name: self._values[name] for name in names}
+        """Return the options that have one of these names."""
+        values = self._values
+        return {name: values[name] for name in names if name in values}
 
 
 def check_names(function: str, names: Iterable[str], declared: Collection[str]) -> None:
@@ -163,6 +177,6 @@ def check_names(function: str, names: Iterable[str], declared: Collection[str]) 
     """
     for name in names:
         if name not in declared:
-            near = difflib.get_close_matches(name, declared, 1)
-            question = f"; did you mean {near[0]!r}?" if near else ""
+            nearest = difflib.get_close_matches(name, declared, 1)
+            question = f"; did you mean {nearest[0]!r}?" if nearest else ""
             raise TypeError(f"{function}() has no option {name!r}{question}")

@@ -59,9 +59,7 @@ TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as an int if possible, else as a str, which is checked with the other
-    options.
-    """
+    """Return a seed as an int if possible, else as a str, which is checked later."""
     try:
         return int(str(value))
     except ValueError:

@@ -72,10 +72,10 @@ DETAILS: dict[str, tuple[str, str]] = {
     ),
     "max_candidates": (
         "int, optional",
-        "For vectors, weighted sets, and codes with a `recall`. A row that shares buckets with "
-        "more than so many others, at least 256, counted in each bucket, is compared with those "
-        "of them that do too in small cells only, so that hostile rows cannot make the time grow "
-        "with the square of their number. Rows with fewer candidates are found as before. "
+        "For vectors, weighted sets, and codes with a `recall`. If a row shares buckets with more "
+        "than this number of other rows, at least 256, counted in each bucket, it is compared "
+        "with rows of this kind in small cells only, so that hostile rows cannot make the time "
+        "grow with the square of their number. Rows with fewer candidates are found as before. "
         "`summary.limited` and `summary.left_out` say what was left out (docs/how-to/kinds.md). "
         "In a run of stars a row has as many candidates as rows that are kept.",
     ),
@@ -96,9 +96,9 @@ DETAILS: dict[str, tuple[str, str]] = {
     ),
     "top": (
         "int, optional",
-        "Only the pairs with the so many most similar rows of each row, at least 1: a pair is "
-        "returned if it is one of them for either row. Among equally similar rows the first ones "
-        "are chosen. Copies do not count for this, and are paired as without `top`.",
+        "Keep a pair if it is among the `top` most similar pairs of either of its rows; at least "
+        "1. Among equally similar rows the first ones are chosen. Copies do not count for this, "
+        "and are paired as without `top`.",
     ),
     "most": (
         "float, optional",

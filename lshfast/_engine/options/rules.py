@@ -38,7 +38,7 @@ def taken_by(*drivers: Driver) -> list[str]:
     ]
 
 
-def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None:
+def refuse(driver: Driver, names: Iterable[str], command: str = "dedup") -> None:
     """Raise ValueError if an option that was given is not one of a way of running.
 
     The error names the way of running, with `command` in the place of dedup.
@@ -55,7 +55,7 @@ def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None
     ValueError: glob is not an option of lshfast pairs --engine spark
     """
     name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
-    for name in given:
+    for name in names:
         if driver not in OPTIONS[name].drivers:
             reason = (
                 f": {OPTIONS[name].without}"
@@ -65,9 +65,8 @@ def refuse(driver: Driver, given: Iterable[str], command: str = "dedup") -> None
             raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
 
 
-def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
-    """Raise ValueError if an option that is not one for a kind of items has another value than its
-    default.
+def refuse_for_kind(kind: Kind, options: Mapping[str, Any]) -> None:
+    """Raise ValueError if an option that is not for a kind differs from its default.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
     ...
     ValueError: unit is for texts, not for vectors
     """
-    for name, value in given.items():
+    for name, value in options.items():
         option = OPTIONS.get(name)
         if option is None:
             continue
@@ -88,9 +87,7 @@ def refuse_for_kind(kind: Kind, given: Mapping[str, Any]) -> None:
 
 
 def table() -> str:
-    """Return the table of options and ways of running, in Markdown; options that all of them take
-    are left out.
-    """
+    """Return the table of options and ways of running in Markdown."""
     lines = [
         f"| | {' | '.join(f'`{NAMES[driver]}`' for driver in EVERY_DRIVER)} |",
         f"|---|{'---|' * len(EVERY_DRIVER)}",
@@ -112,9 +109,7 @@ def _cell(option: Option, driver: Driver) -> str:
 
 
 def taken_by_verb(verb: Verb, *drivers: Driver) -> list[Option]:
-    """Return the options of a command, in their order; of these ways of running, if some
-    are named.
-    """
+    """Return the options of a command in their order, in all or in some ways of running."""
     return [
         option
         for option in OPTIONS.values()
@@ -124,19 +119,21 @@ def taken_by_verb(verb: Verb, *drivers: Driver) -> list[Option]:
 
 @dataclass(frozen=True)
 class Takes:
-    """Which options a function takes: those of some ways of running, with exceptions."""
+    """The options that a function takes: the options of a command in ways of running."""
 
+    verb: Verb
     drivers: tuple[Driver, ...]
     without: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    # Whether None stands for the default of each option: that of an index, if there is one.
+    # Whether None stands for the default of each option, which an index may determine.
     none_is_default: bool = False
 
     @cached_property
     def names(self) -> list[str]:
         """The names of the options, in their order."""
-        names = {*taken_by(*self.drivers), *self.also} - set(self.without)
-        return [name for name in OPTIONS if name in names]
+        options = taken_by_verb(self.verb, *self.drivers)
+        names = {option.name for option in options} | set(self.also)
+        return [name for name in OPTIONS if name in names - set(self.without)]
 
 
 # Of Spark, the caller has done what is about files before.
@@ -149,14 +146,14 @@ NOT_OF_FRAMES = (
     "html",
     "html_texts",
 )
-REMOVING = ("groups", "keep", "by", "max_removed", "against")
 TAKES = {
-    "dedup": Takes(("memory",)),
-    "pairs": Takes(("memory",), REMOVING, ("top", "most")),
-    "dedup_files": Takes(("files", "cap"), ("split",), none_is_default=True),
-    "stages.plan": Takes(("stages",)),
-    "spark.dedup": Takes(("spark",), (*NOT_OF_FRAMES, "top", "most")),
-    "spark.pairs": Takes(("spark",), (*NOT_OF_FRAMES, *REMOVING)),
+    "dedup": Takes("dedup", ("memory",)),
+    "pairs": Takes("pairs", ("memory",), also=("top", "most")),
+    "check": Takes("check", ("memory",)),
+    "dedup_files": Takes("dedup", ("files", "cap"), ("split",), none_is_default=True),
+    "stages.plan": Takes("dedup", ("stages",)),
+    "spark.dedup": Takes("dedup", ("spark",), (*NOT_OF_FRAMES, "top", "most")),
+    "spark.pairs": Takes("pairs", ("spark",), NOT_OF_FRAMES),
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -170,27 +167,18 @@ def takes_options(name: str) -> Callable[[Function], Function]:
 
     def completed(function: Function) -> Function:
         signature = inspect.signature(function)
-        written = list(signature.parameters.values())
-        names = {parameter.name for parameter in written}
+        parameters = list(signature.parameters.values())
+        names = {parameter.name for parameter in parameters}
         rare = [OPTIONS[option] for option in TAKES[name].names if option not in names]
-        kept = [one for one in written if one.kind is not one.VAR_KEYWORD]
-        further = [
-            inspect.Parameter(
-                option.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=option.default,
-                annotation=option.type | None
-                if option.default is None
-                else option.type,
-            )
-            for option in rare
+        written_parameters = [
+            one for one in parameters if one.kind is not one.VAR_KEYWORD
         ]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*kept, *further]
+            parameters=[*written_parameters, *map(_parameter_of, rare)]
         )
-        known = _documented_names(function.__doc__ or "")
+        documented = _documented_names(function.__doc__ or "")
         text = "".join(
-            _paragraph_of(option) for option in rare if option.name not in known
+            _paragraph_of(option) for option in rare if option.name not in documented
         )
         returns = "\n\n    Returns\n"
         described = function.__doc__ or ""
@@ -198,6 +186,19 @@ def takes_options(name: str) -> Callable[[Function], Function]:
         return function
 
     return completed
+
+
+def _parameter_of(option: Option) -> inspect.Parameter:
+    """Return the parameter of a function for an option."""
+    annotation = option.type
+    if option.default is None:
+        annotation = option.type | None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=option.default,
+        annotation=annotation,
+    )
 
 
 def _documented_names(text: str) -> set[str]:
@@ -248,7 +249,9 @@ def options_of(
         If one of these is not an option of the function.
     """
     takes = TAKES[function]
+    parameters = {name: values[name] for name in takes.names if name in values}
+    if not options:
+        return Options(OPTIONS.values(), parameters)
     check_names(function, options, takes.names)
-    written = {name: values[name] for name in takes.names if name in values}
-    record = Options(OPTIONS.values(), {**written, **options})
+    record = Options(OPTIONS.values(), {**parameters, **options})
     return record if takes.none_is_default else record.with_(**options)

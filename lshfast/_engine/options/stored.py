@@ -15,7 +15,7 @@ from lshfast._common.atomic_files import printable
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.plans import plan_of_options
+from lshfast._engine.plan import plan_of_options
 from lshfast._io.output import open_file, output_format
 from lshfast._io.streams import is_stream
 
@@ -124,9 +124,9 @@ def _parsed(data: bytes, name: str) -> StoredOptions:
     try:
         if len(data) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
-        found = json.loads(data)
-        options = dict(found["options"])
-        reading = dict(found["reading"])
+        content = json.loads(data)
+        options = dict(content["options"])
+        reading = dict(content["reading"])
         for key, value in reading.items():
             if (
                 key not in READING

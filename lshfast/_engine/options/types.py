@@ -51,6 +51,20 @@ class PairOptions(TypedDict, total=False):
     seed: Seed | None
 
 
+class SampleOptions(TypedDict, total=False):
+    """Options of `lshfast.check` that it does not write out."""
+
+    radius: float | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    ignore_common: float | None
+    seed: Seed | None
+
+
 class FileOptions(TypedDict, total=False):
     """Options of `lshfast.dedup_files` that it does not write out."""
 

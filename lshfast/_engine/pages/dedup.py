@@ -23,8 +23,8 @@ from lshfast._engine.pages.evidence import (
     counts_of,
     group_sizes_of,
 )
-from lshfast._engine.plan import Plan
-from lshfast._engine.plans import AnyPlan, plan_of_options
+from lshfast._engine.pages.run_pages import PageOutput
+from lshfast._engine.plan import AnyPlan, Plan, plan_of_options
 from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render
 from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
@@ -39,11 +39,10 @@ def page_of(
     summary: Summary,
     options: Mapping[str, Any],
     evidence: Evidence,
+    output: PageOutput,
     *,
     title: str,
     removing: bool = True,
-    command: str = "",
-    texts: bool = True,
     refusal: str = "",
 ) -> str:
     """Return the page of a deduplication.
@@ -54,13 +53,11 @@ def page_of(
     options : mapping
         The arguments of the run.
     evidence : Evidence
+    output : PageOutput
+        The page says if texts are not shown, and names the command that repeats the run.
     title : str
     removing : bool
         Whether the run removed rows, or listed pairs.
-    command : str
-        The command that repeats the run.
-    texts : bool
-        Whether texts are shown; the page says so if not.
     refusal : str
         Why the run has written nothing else, if so.
     """
@@ -87,10 +84,10 @@ def page_of(
         group_sizes=evidence.group_sizes,
         sources=list(_sources(summary, evidence)),
         examples=evidence.examples,
-        texts=texts,
+        texts=output.texts,
         left_out="Texts are" if plan.of_texts else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
-        command=command,
+        command=output.command,
         stages=[
             Figure(name, f"{stage.seconds:,.2f}")
             for name, stage in summary.stages.items()
@@ -180,15 +177,15 @@ def _similarities(
     ]
     name = SIMILARITY_NAMES[summary.measure]
     bound = bound_name(summary.measure)
-    bands = plan.bands if summary.bands else None
+    curve: list[tuple[float, float]] = []
+    if summary.bands and summary.measure == "jaccard" and plan.bands is not None:
+        curve = _curve(plan.bands)
     return histogram(
         columns,
         f"{what} by {name}",
         axis=(0.0, float(edges[-1])),
         x_label=f"{name}; the dashed line is the {bound}, {plan.threshold:g}",
-        curve=_curve(bands)
-        if bands is not None and summary.measure == "jaccard"
-        else (),
+        curve=curve,
         mark=plan.threshold,
     )
 

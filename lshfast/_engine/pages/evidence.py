@@ -317,13 +317,13 @@ def _example(
     ]
     if pair.other < 0:
         keys[1] = str(result.kept_key(pair.row))
-    left: list[Span] = []
-    right: list[Span] = []
+    removed_spans: list[Span] = []
+    kept_spans: list[Span] = []
     if texts is not None and pair.other >= 0:
-        left, right = compare(
+        removed_spans, kept_spans = compare(
             texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS]
         )
     elif texts is not None:
-        left = excerpt(texts[pair.row])
-        right = [Span("gap", "an entry of the index, which stores no texts")]
-    return ExamplePair(keys[0], keys[1], pair.similarity, left, right)
+        removed_spans = excerpt(texts[pair.row])
+        kept_spans = [Span("gap", "an entry of the index, which stores no texts")]
+    return ExamplePair(keys[0], keys[1], pair.similarity, removed_spans, kept_spans)

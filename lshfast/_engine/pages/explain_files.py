@@ -12,7 +12,7 @@ from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.explanation import COMMON, MOST_ROWS, Explanation, shared_of
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan
 from lshfast._io import DataError
 from lshfast._io.files import shortened
 from lshfast._io.pages.differences import compare
@@ -42,6 +42,9 @@ class Removed(NamedTuple):
     size: int
 
 
+NOT_REMOVED = Removed(None, None, False, [], 1)
+
+
 def look_up(path: str, key: str) -> Removed:
     """Look up a key in a table of removed rows.
 
@@ -52,7 +55,7 @@ def look_up(path: str, key: str) -> Removed:
     """
     table = read_whole([path], **_parts(path))
     if not table.columns:  # JSONL of a run that removed no row
-        return Removed(None, None, False, [], 1)
+        return NOT_REMOVED
     missing = [name for name in ("key", "kept_key") if name not in table.columns]
     if missing:
         raise DataError(
@@ -60,31 +63,27 @@ def look_up(path: str, key: str) -> Removed:
             None,
             f"no column {missing[0]!r}: this is not a table of removed rows (--removed)",
         )
-    keys, kept_keys = (
-        list(map(str, table.columns[name])) for name in ("key", "kept_key")
-    )
+    keys = list(map(str, table.columns["key"]))
+    kept_keys = list(map(str, table.columns["kept_key"]))
     if key not in keys:
-        members = [
-            other
-            for other, keeper in zip(keys, kept_keys, strict=True)
-            if keeper == key
-        ]
+        members = _removed_for(key, keys, kept_keys)
         return Removed(None, None, False, members[:MOST_ROWS], len(members) + 1)
     place = keys.index(key)
     kept_key = kept_keys[place]
-    members = [
-        other
-        for other, keeper in zip(keys, kept_keys, strict=True)
-        if keeper == kept_key
-    ]
-    members = [other for other in members if other != key]
+    group = _removed_for(kept_key, keys, kept_keys)
+    members = [other for other in group if other != key]
     names = [name for name in SIMILARITY_NAMES.values() if name in table.columns]
     similarity = float(table.columns[names[0]][place]) if names else None
-    earlier = (
-        "earlier" in table.columns
-        and str(table.columns["earlier"][place]).lower() == "true"
-    )
+    earlier = False
+    if "earlier" in table.columns:
+        earlier = str(table.columns["earlier"][place]).lower() == "true"
     return Removed(kept_key, similarity, earlier, members[:MOST_ROWS], len(members) + 2)
+
+
+def _removed_for(key: str, keys: list[str], kept_keys: list[str]) -> list[str]:
+    """Return the keys of the rows for which the row with this key is kept."""
+    pairs = zip(keys, kept_keys, strict=True)
+    return [other for other, kept_key in pairs if kept_key == key]
 
 
 def _parts(path: str) -> dict[str, Any]:
@@ -128,22 +127,24 @@ def explain(
     DataError
         If the inputs are bad.
     """
-    kept_key = key if removed is None or removed.kept_key is None else removed.kept_key
-    second = other if other is not None else kept_key
-    is_entry = removed is not None and removed.earlier and other is None
+    if removed is None:
+        removed = NOT_REMOVED
+    kept_key = key if removed.kept_key is None else removed.kept_key
+    second = kept_key if other is None else other
+    is_entry = removed.earlier and other is None
     row_keys = [key] if second == key or is_entry else [key, second]
-    texts: list[str] = []
+    shared = None
+    differences = None
     text_plan = plan.of_texts
     if text_plan is not None and inputs.kind_of_items() == "text":
         texts = _texts_of(inputs, row_keys, progress)
-    shared = differences = None
-    if len(texts) == 2 and text_plan is not None:
-        row_text, second_text = texts
-        shared = shared_of(row_text, second_text, text_plan)
-        differences = compare(row_text, second_text)
-    compared = other is not None and other != kept_key
-    if removed is None or compared:
-        removed = Removed(None, None, False, [], 1)
+        if len(texts) == 2:
+            row_text, second_text = texts
+            shared = shared_of(row_text, second_text, text_plan)
+            differences = compare(row_text, second_text)
+    compared = second != kept_key
+    if compared:
+        removed = NOT_REMOVED
     return Explanation(
         key,
         second,

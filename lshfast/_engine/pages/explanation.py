@@ -15,8 +15,7 @@ from lshfast._common.types import BoolArray
 from lshfast._common.visible import visible
 from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.pages.evidence import Decided, TextsOf
-from lshfast._engine.plan import Plan
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan, Plan
 from lshfast._io.pages.differences import Differences, Span, compare
 from lshfast._io.pages.page import short
 from lshfast.kernels.passages import locate, slices

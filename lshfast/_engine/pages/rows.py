@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import without_secrets
 from lshfast._engine.account.report import DedupResult
@@ -21,15 +23,15 @@ from lshfast._engine.pages.evidence import (
     evidence_of,
     evidence_of_pairs,
 )
-from lshfast._engine.pages.run_pages import NoPage, PageOutput, named
+from lshfast._engine.pages.run_pages import PageOutput, named, refusal_of
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan
 from lshfast._io import Corpus
 from lshfast._io.pages.page import write_page
 from lshfast.kernels.text import Texts
 
 
-class RowPage(NoPage):
+class RowPage:
     """The page of a run over the rows of a corpus.
 
     Parameters
@@ -43,10 +45,13 @@ class RowPage(NoPage):
 
     Attributes
     ----------
+    refused : DedupResult or None
+        The result to be shown if the run ends because too many rows would be removed.
     texts_of : callable
         Returns the texts of some ascending rows, by row. By default they are read again.
     """
 
+    refused: DedupResult | None = None
     texts_of: TextsOf
 
     def __init__(
@@ -72,15 +77,28 @@ class RowPage(NoPage):
             corpus.check_column(column)
             self.texts_of = partial(values_by_row, corpus, column)
 
+    @contextmanager
+    def even_if_refused(self, overwrite: bool) -> Iterator[None]:
+        """Write the page of `refused` alone if the block ends because of too many removed rows."""
+        try:
+            yield
+        except TooManyRemovedError as error:
+            if self.refused is not None:
+                self.write(self.refused, overwrite, refusal_of(error))
+            raise
+
     def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
+        """Return the batches of similar pairs; some are shown."""
         return batches if self._sample is None else self._sample.of(batches)
 
     def take_texts_from(self, column: Column) -> None:
+        """Take texts from here, where they are still held or are read at their places."""
         if isinstance(column, ShingledTexts) and self._texts_are_shown:
             texts = column.texts
             self.texts_of = lambda rows: _beginnings(rows, texts.take(rows))
 
     def write(self, result: DedupResult, overwrite: bool, refusal: str = "") -> None:
+        """Write the page of a result, with the reason if the run writes nothing else."""
         texts = self.texts_of if self._output.texts else None
         inputs = inputs_of(self._corpus, result)
         if self._sample is None:
@@ -93,10 +111,9 @@ class RowPage(NoPage):
             result.summary,
             result.options,
             evidence,
+            self._output,
             title=f"{what} in {named([file.name for file in self._corpus.files])}",
             removing=self._sample is None,
-            command=self._output.command,
-            texts=self._output.texts,
             refusal=refusal,
         )
         write_page(self._output.path, page, overwrite)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,7 @@ from lshfast._common.visible import without_secrets
 from lshfast._io import check_place
 
 if TYPE_CHECKING:
-    from lshfast._engine.account.report import DedupResult
-    from lshfast._engine.columns import Column
-    from lshfast._engine.pairs.listed import PairArray
+    pass
 
 
 @dataclass(frozen=True)
@@ -43,38 +40,6 @@ def check_page_output(
 
     check_page(output.path)
     check_place(output.path, inputs, overwrite)
-
-
-class NoPage:
-    """The page of a run that writes none; a run reports to it, and it does nothing.
-
-    Attributes
-    ----------
-    refused : DedupResult or None
-        The result to be shown if the run ends because too many rows would be removed.
-    """
-
-    refused: DedupResult | None = None
-
-    @contextmanager
-    def even_if_refused(self, overwrite: bool) -> Iterator[None]:
-        """Write the page of `refused` alone if the block ends because of too many removed rows."""
-        try:
-            yield
-        except TooManyRemovedError as error:
-            if self.refused is not None:
-                self.write(self.refused, overwrite, refusal_of(error))
-            raise
-
-    def seeing(self, batches: Iterable[PairArray]) -> Iterable[PairArray]:
-        """Return the batches of similar pairs; some are shown."""
-        return batches
-
-    def take_texts_from(self, column: Column) -> None:
-        """Take texts from here, where they are still held or are read at their places."""
-
-    def write(self, result: DedupResult, overwrite: bool, refusal: str = "") -> None:
-        """Write the page of a result, with the reason if the run writes nothing else."""
 
 
 def named(names: Sequence[str]) -> str:

@@ -30,9 +30,9 @@ class Listing(Protocol):
 HELD_PAIRS = 1 << 18
 
 
-def check_listing(pairs: object, top: int | None, most: float | None) -> None:
-    """Raise ValueError if pairs are chosen and not written."""
-    if pairs is None and (top is not None or most is not None):
+def check_listing(pairs: object) -> None:
+    """Raise ValueError if pairs are chosen by `top` or `most`, and not written."""
+    if pairs is None:
         raise ValueError(
             "top and most need pairs: they choose among the pairs that are written"
         )

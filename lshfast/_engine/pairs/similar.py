@@ -34,8 +34,10 @@ class SimilarPairs:
 
     Attributes
     ----------
+    sketches : SketchedRows
+        The rows.
     found : int
-        The number of pairs that `batches` has yielded.
+        The number of pairs that iteration has yielded.
     only : structured ndarray or None
         The similar pairs of rows that are not copies, if one batch held all of them.
     """
@@ -47,7 +49,7 @@ class SimilarPairs:
         clock: Clock,
         progress: Progress | None = None,
     ) -> None:
-        self._sketches = sketches
+        self.sketches: SketchedRows = sketches
         self._plan = plan
         self._clock = clock
         self._progress = progress
@@ -88,8 +90,8 @@ class SimilarPairs:
         """The number of pairs sharing a bucket that were found so far."""
         return self._pairs.candidates
 
-    def batches(self) -> Iterator[PairArray]:
-        """Yield the pairs, copies included."""
+    def __iter__(self) -> Iterator[PairArray]:
+        """Yield the pairs in batches, copies included."""
         for pairs in listed(self._noted(), self._plan):
             all_pairs = self._with_copies(pairs)
             self.found += len(all_pairs)
@@ -117,14 +119,16 @@ class SimilarPairs:
         with self._clock.stage("verify", nbytes):
             pairs = self._pairs.verified(i, j, self._tell)
         self._done += len(i)
-        n = len(self._sketches)
+        n = len(self.sketches)
         self._upto = (n, n) if self._ended else (int(i[-1]), int(j[-1]))
         return pairs
 
-    def _tell(self, done: int, total: int) -> None:
+    def _tell(self, pairs_done: int, total: int) -> None:
         if self._progress:
             self._progress(
-                "verify", self._done + done, self._done + total if self._ended else None
+                "verify",
+                self._done + pairs_done,
+                self._done + total if self._ended else None,
             )
 
     def _with_copies(self, similar: PairArray) -> PairArray:

@@ -19,13 +19,14 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.listed import listed, renumbered
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.parts.pair_runs import PairRuns
 from lshfast._engine.parts.spool import StoredSignatures
 from lshfast._engine.plan import Keep, Plan
 from lshfast._engine.run import PartRun, run_part
-from lshfast._engine.sketching import RowStore, SketchedRows
+from lshfast._engine.sketching import RowStore
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import Groups, best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
@@ -160,9 +161,9 @@ def compare_part(
     progress : callable, optional
     """
 
-    def take(similar_pairs: SimilarPairs, sketches: SketchedRows) -> None:
+    def take(similar_pairs: SimilarPairs) -> None:
         assert pairs is not None
-        numbers = first_rows(sketches.copies, first)
+        numbers = first_rows(similar_pairs.sketches.copies, first)
         batches = (
             renumbered(batch, numbers) for batch in similar_pairs.of_different_rows()
         )
@@ -172,16 +173,9 @@ def compare_part(
     if signatures is not None:
         stored = StoredSignatures(signatures, plan.hasher.num_perm)
     with stored as store:
-        part = run_part(
-            [texts],
-            plan,
-            clock,
-            keep=keep,
-            similar=None if pairs is None else take,
-            store=store,
-            progress=progress,
-        )
-        return PartResult.of(part)
+        similar = None if pairs is None else take
+        request = Request(keep=keep, similar=similar, progress=progress)
+        return PartResult.of(run_part([texts], plan, clock, request, store))
 
 
 class Merged:

@@ -155,7 +155,7 @@ def test_texts_that_can_be_read_again_need_no_cap(
         source = tmp_path / "in.csv"
     inputs, plan = Inputs([str(source)]), make_plan(threads=1)
     held = 300 * len(" ".join(WORDS))
-    without = sum(plan.memory(300, held, held=False).values())
+    without = sum(plan.memory(300, held, in_memory=False).values())
     monkeypatch.setattr(cap, "available_memory", lambda: without + held // 2)
     monkeypatch.setattr(
         cap, "MOST_GROWTH", 1 << 20

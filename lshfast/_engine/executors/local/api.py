@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
-from lshfast._engine.account.crowds import warn_of_crowd
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.executors.local.job import FileJob
@@ -170,6 +169,7 @@ def dedup_files(
         [os.fspath(path) for path in paths], record.with_(output=output), page
     )
     result = job.run(progress)
-    warn_of(result.summary.advice)
-    warn_of_crowd(result.summary.limits)
+    summary = result.summary
+    if summary.advice or summary.limited:
+        warn_of(summary.advice, summary.limits if summary.limited else None)
     return result

@@ -13,8 +13,7 @@ from lshfast._common.code_version import code_version
 from lshfast._engine.budget import Budget, available_memory, bytes_of_values
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, measure_inputs, state_of
-from lshfast._engine.plan import Plan
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan, Plan
 from lshfast._io import Corpus
 
 if TYPE_CHECKING:

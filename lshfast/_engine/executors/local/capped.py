@@ -8,7 +8,7 @@ parts. Each part is then deduplicated by itself. The result is that of a run in 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
-from lshfast._common.value_codes import ValueCodes
-from lshfast._engine.account.findings import Findings
+from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import (
     LONG_BYTES,
@@ -83,10 +82,7 @@ class FoundInParts(NamedTuple):
     def result(
         self,
         clock: Clock,
-        keys: Sequence[Any],
-        read: int,
-        rejected: int,
-        by: ValueCodes | None = None,
+        rows: ReadRows,
     ) -> DedupResult:
         """Return the result of the run, whose similar pairs have been taken; see
         `Findings.result`.
@@ -96,15 +92,7 @@ class FoundInParts(NamedTuple):
             if self.similar is None
             else replace(self.found, pairs_found=self.similar.found)
         )
-        return found.result(
-            self.plan,
-            clock,
-            keys=keys,
-            read=read,
-            rejected=rejected,
-            advice=self.advice,
-            by=by,
-        )
+        return found.result(self.plan, clock, rows, advice=self.advice)
 
 
 def find_in_parts(
@@ -212,7 +200,9 @@ class _CappedRun:
                 for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
             ]
             return files, done["advice"]
-        sample = sample_for(0 if self.plan.sets else len(rows.nbytes), self.plan)
+        sample = sample_for(
+            0 if self.plan.kind == "set" else len(rows.nbytes), self.plan
+        )
         short = sample[rows.nbytes[sample] <= LONG_BYTES]
         wanted = part_of != NO_PART
         wanted[short] = True

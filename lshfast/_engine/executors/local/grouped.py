@@ -20,17 +20,18 @@ from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_result
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.columns import ArrowLists
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.inputs import Inputs, item_batches
-from lshfast._engine.kinds import kind_of
+from lshfast._engine.kinds import item_kind
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.pairs.tables import Table, write_pairs
-from lshfast._engine.plan import Keep
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan, Keep
 from lshfast._engine.preference import check_keep
 from lshfast._io import (
     Corpus,
@@ -207,17 +208,11 @@ def run_groups(
             rows: Any = groups.sets(items)
         else:
             rows = groups.weighted_sets(items, np.asarray(corpus.order, np.float64))
-        part = kind_of(plan).run(
-            [rows],
-            plan,
-            clock,
-            keep=keep,
-            similar=None if outputs.pairs is None else write_pairs_of,
-            progress=progress,
-        )
-        result: DedupResult = part.found.result(
-            part.plan, clock, keys=groups.keys, read=len(groups.keys)
-        )
+        similar = None if outputs.pairs is None else write_pairs_of
+        request = Request(keep=keep, similar=similar, progress=progress)
+        part = item_kind(plan.kind).run([rows], plan, clock, request)
+        read = ReadRows(groups.keys, len(groups.keys))
+        result: DedupResult = part.found.result(part.plan, clock, read)
         result = replace(result, options=result.options | {"keep": keep})
         update = None
         if clusters is not None:

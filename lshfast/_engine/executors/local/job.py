@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import DedupResult
@@ -17,7 +17,7 @@ from lshfast._engine.inputs import Inputs, output_of
 from lshfast._engine.options.declaration import Options
 from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._engine.pairs.listed import check_listing
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class FileJob:
         cls, paths: Sequence[str], options: Options, page: PageOutput | None = None
     ) -> FileJob:
         """Return the run that writes the rows that stay to `options.output`."""
-        check_listing(options.pairs, options.top, options.most)
+        if not options.given.isdisjoint(("top", "most")):
+            check_listing(options.pairs)
         source = Inputs.of(paths, options)
         indexes = Indexes(
             _path(options.against),
@@ -55,8 +56,10 @@ class FileJob:
             options.overwrite,
             page,
             options.max_removed,
-            cluster_output(options.clusters, changes),
         )
+        if options.clusters is not None or changes is not None:
+            clusters = cluster_output(options.clusters, changes)
+            outputs = replace(outputs, clusters=clusters)
         if options.dry_run:
             outputs = outputs.dry
         return cls(

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs; None for none: kept rows (or all, annotated), tables of pairs and of removed
-    rows, a page, groups.
+    """The outputs of a run; None for those that it does not write.
 
     They are written if no larger share of the rows than `max_removed` is removed; the page is
     written in any case.
@@ -78,10 +77,10 @@ class Outputs:
 
     @property
     def paths(self) -> list[str]:
-        """The absolute paths and the URLs of the files, without that of the skipped rows."""
+        """The absolute paths and the URLs of the files, without the file of skipped rows."""
         options = None if self.removed is None else beside(self.removed)
         page = None if self.page is None else self.page.path
-        given = (
+        outputs = (
             self.rows,
             self.pairs,
             self.removed,
@@ -90,10 +89,10 @@ class Outputs:
             self.changes,
             self._groups,
         )
-        named = [path for path in given if path is not None]
+        paths = [path for path in outputs if path is not None]
         return [
             path if is_url(path) else os.path.abspath(path)
-            for path in named
+            for path in paths
             if not is_stream(path)
         ]
 

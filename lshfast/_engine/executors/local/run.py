@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
+from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_max_removed, check_result
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import Recommendation, recommend
@@ -28,10 +29,10 @@ from lshfast._engine.executors.local.cap import (
 )
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.executors.local.writing import (
+    OpenRun,
     annotations_of,
     check_places,
-    kinds_of,
-    write_all,
+    write_result,
     write_similar,
 )
 from lshfast._engine.indexes.run_indexes import Indexes
@@ -42,12 +43,11 @@ from lshfast._engine.inputs import (
     order_ranks,
     policy_of,
 )
-from lshfast._engine.kinds import kind_of
+from lshfast._engine.kinds import item_kind
+from lshfast._engine.kinds.kind import Request
 from lshfast._engine.options.rules import refuse
-from lshfast._engine.pages.run_pages import NoPage
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._engine.plan import Plan, check_bands_only
-from lshfast._engine.plans import AnyPlan
+from lshfast._engine.plan import AnyPlan, Plan, check_bands_only
 from lshfast._engine.preference import check_keep_measure
 from lshfast._io import (
     Corpus,
@@ -55,7 +55,8 @@ from lshfast._io import (
 from lshfast._io.output import output_format
 
 if TYPE_CHECKING:
-    from lshfast._engine.inputs import AnyReader
+    from lshfast._engine.clusters.file import OpenClusters
+    from lshfast._engine.pages.rows import RowPage
 
 
 NO_INDEXES = Indexes()
@@ -119,7 +120,8 @@ def run_files(
     TooManyRemovedError
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
-    check_max_removed(outputs.max_removed)
+    if outputs.max_removed is not None:
+        check_max_removed(outputs.max_removed)
     if cap is not None and outputs.clusters is not None:
         refuse("cap", ["clusters"])
     if inputs.group_by is not None:
@@ -127,63 +129,71 @@ def run_files(
             run_groups,
         )  # with all that points need
 
-        others = {
+        refused_options = {
             "memory": cap,
             "by": inputs.by,
             "against": indexes.against,
             "save_index": indexes.save,
         }
-        return run_groups(inputs, outputs, plan, others, keep=keep, progress=progress)
-    indexed = indexes.against is not None or indexes.save is not None
+        return run_groups(
+            inputs, outputs, plan, refused_options, keep=keep, progress=progress
+        )
+    indexed = indexes.needed
     policy, order_column = policy_of(keep)
-    check_keep_measure(policy, plan.measure)
+    if policy != "first":
+        check_keep_measure(policy, plan.measure)
+    kind = item_kind(plan.kind)
     if indexed:
-        kind_of(plan).check_indexed(plan)
+        kind.check_indexed(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = annotations_of(outputs, plan, indexes)
-    corpus, points = inputs.open_kind(
-        plan, order_column=order_column, output=output, added=added, indexed=indexed
+    corpus, reader = inputs.open_kind(
+        plan,
+        order_column=order_column,
+        output=output,
+        added=added,
+        indexed=indexes.needed,
     )
-    job = _Job(inputs, corpus, outputs, plan, keep, indexes, points, progress)
-    if kind_of(plan).in_parts:
-        return _run_sets(job, cast(Plan, plan), cap)
-    return _run_points(job, cap)
+    run = OpenRun(inputs, corpus, outputs, kind, plan, keep, indexes, reader, progress)
+    if kind.in_parts:
+        return _run_sets(run, cast(Plan, plan), cap)
+    return _run_points(run, cap)
 
 
-def _run_points(job: _Job, cap: Cap | None) -> DedupResult:
+def _run_points(run: OpenRun, cap: Cap | None) -> DedupResult:
     """Run the main job over points, which a cap of memory holds in a file."""
-    inputs = job.inputs
-    corpus = job.corpus
-    outputs = job.outputs
+    inputs = run.inputs
+    corpus = run.corpus
+    outputs = run.outputs
     cap = cap or cap_for_points(corpus, inputs)
     if cap is None:
-        return _run_held(job)
+        return _run_held(run)
     corpus.limit_rows(cap.longest_row, "more memory (--memory) raises this limit")
     pairs = outputs.pairs is not None
     place = outputs.first_local
     with cap.folder(
-        inputs, corpus, job.plan, job.keep, place, pairs, job.indexes
+        inputs, corpus, run.plan, run.keep, place, pairs, run.indexes
     ) as folder:
         corpus.hold_rejects_in_file(folder.path)
-        result = _run_held(job, folder.path, cap.memory)
+        result = _run_held(run, folder.path, cap.memory)
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
         return result
 
 
-def _run_sets(job: _Job, plan: Plan, cap: Cap | None) -> DedupResult:
+def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
     """Run the main job over texts or sets, in parts if the memory is limited."""
-    inputs = job.inputs
-    outputs = job.outputs
-    indexes = job.indexes
+    inputs = run.inputs
+    outputs = run.outputs
+    indexes = run.indexes
     pairs = outputs.pairs is not None
-    parquet = reads_parquet(job.corpus) or "parquet" in outputs.formats
+    parquet = reads_parquet(run.corpus) or "parquet" in outputs.formats
     if cap is not None:
-        held = {
+        refused_options = {
             "save_index": indexes.save,
             "on_duplicate": indexes.on_duplicate != "error",
         }
-        refuse("cap", [name for name, given in held.items() if given])
+        refuse("cap", [name for name, is_given in refused_options.items() if is_given])
         check_bands_only(plan, "cap")
         cap.check(
             plan,
@@ -193,143 +203,82 @@ def _run_sets(job: _Job, plan: Plan, cap: Cap | None) -> DedupResult:
             by=inputs.by is not None,
         )
     elif not plan.exact and indexes.save is None and outputs.clusters is None:
-        cap = cap_for(inputs, job.corpus, plan, pairs=pairs, parquet=parquet)
+        cap = cap_for(inputs, run.corpus, plan, pairs=pairs, parquet=parquet)
     if cap is None:
-        return _run_held(job)
-    return _run_within(job, cap, replace(plan, capped=True), parquet)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What all ways to run the main job are given; `points` reads the items if they are points."""
-
-    inputs: Inputs
-    corpus: Corpus
-    outputs: Outputs
-    plan: AnyPlan
-    keep: str
-    indexes: Indexes
-    points: AnyReader | None
-    progress: Progress | None
-
-    def order(self) -> Any:
-        """Return what `run_items` takes as `keep`."""
-        ordered = self.corpus.layout.order_column is not None
-        return partial(order_ranks, self.corpus, self.keep) if ordered else self.keep
-
-    def opened_index(self) -> AbstractContextManager[Any]:
-        """Open the index of earlier rows, or prepare a new one."""
-        return kind_of(self.plan).opened_index(self.indexes, self.plan)
-
-    def batches(self, index: Any) -> Iterator[Any]:
-        """Read the items, whose ids must be keys that the index can have."""
-        return kind_of(self.plan).batches(
-            self.corpus, self.indexes, index, self.progress
-        )
-
-    def page(self, plan: AnyPlan) -> NoPage:
-        """Return the page of the run."""
-        if self.outputs.page is None:
-            return NoPage()
-        from lshfast._engine.pages.rows import RowPage
-
-        return RowPage(self.outputs.page, self.corpus, self.outputs.listing, plan)
-
-    def write(
-        self, result: DedupResult, outputs: Outputs, index: Any, page: NoPage
-    ) -> None:
-        """Write everything but the pairs and the index."""
-        kinds = kinds_of(self.corpus, index)
-        write_all(
-            self.corpus,
-            self.inputs,
-            result,
-            outputs,
-            self.plan,
-            kinds,
-            page,
-            self.progress,
-        )
+        return _run_held(run)
+    return _run_within(run, cap, replace(plan, capped=True), parquet)
 
 
 def _run_held(
-    job: _Job, folder: str | None = None, memory: int | None = None
+    run: OpenRun, folder: str | None = None, memory: int | None = None
 ) -> DedupResult:
-    """Run the main job with all items in memory; or points in a file of a folder, and so many bytes
-    of memory.
-    """
-    corpus = job.corpus
-    outputs = job.outputs
-    indexes = job.indexes
-    check_places(corpus, job.inputs, outputs, indexes)
-    saving = None if indexes.dry else indexes.save
-    index_change = indexes.change()
-    page = job.page(job.plan)
-    opened = job.opened_index()
-    with (
-        nullcontext()
-        if outputs.clusters is None
-        else outputs.clusters.opened() as clusters,
-        opened as index,
-    ):
-        with page.even_if_refused(outputs.overwrite), all_or_none():
+    """Run with all items in memory, or with points in a file of `folder` within `memory` bytes."""
+    corpus = run.corpus
+    outputs = run.outputs
+    indexes = run.indexes
+    check_places(run)
+    saves = indexes.save is not None and not indexes.dry
+    index_change = "" if indexes.save is None else indexes.change()
+    page = run.page(run.plan)
+    with _opened_clusters(outputs) as clusters, _opened_index(run) as index:
+        with _showing_refusal(page, outputs), all_or_none():
             with faults_of(corpus), quick_switches():
-                result = _with_notes(_find(job, index, page, folder, memory), corpus)
+                result = _find(run, index, page, folder, memory)
             update = None
             if clusters is not None:
                 with naming_stage("group"):
                     update, result = clusters.updated_by(result)
-            page.refused = result
-            check_result(outputs.max_removed, result, corpus.by)
+            _check_removed(run, result, page)
             start = time.perf_counter()
             with naming_stage("write"):
-                job.write(result, outputs, index if indexes.against else None, page)
+                write_result(run, result, index if indexes.against else None, page)
                 if clusters is not None and update is not None:
                     clusters.write(update, result.options, outputs.overwrite)
-                saved = time.perf_counter()
-                if index is not None and saving and not indexes.in_place:
-                    with naming_stage("save"):
-                        index.save(
-                            saving, overwrite=outputs.overwrite, progress=job.progress
-                        )
-        if index is not None and saving and indexes.in_place:
+            saved = time.perf_counter()
+            if saves and not indexes.in_place:
+                with naming_stage("save"):
+                    index.save(
+                        indexes.save,
+                        overwrite=outputs.overwrite,
+                        progress=run.progress,
+                    )
+        if saves and indexes.in_place:
             with _after_outputs(), naming_stage("save"):
-                kind_of(job.plan).commit(index, saving, job.progress)
+                run.kind.commit(index, str(indexes.save), run.progress)
     stages = dict(result.summary.stages)
     if outputs.rows:
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
-    if saving:
+    if saves:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
-    return replace(
-        result,
-        summary=replace(result.summary, stages=stages, index_change=index_change),
-    )
+    summary = replace(result.summary, stages=stages, index_change=index_change)
+    return replace(result, summary=summary)
 
 
-def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
+def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
     """Run the main job within a cap of memory; `parquet` as for `Budget`."""
     from lshfast._engine.executors.local.capped import find_in_parts
 
-    inputs = job.inputs
-    corpus = job.corpus
-    outputs = job.outputs
-    indexes = job.indexes
-    keep = job.keep
+    inputs = run.inputs
+    corpus = run.corpus
+    outputs = run.outputs
+    indexes = run.indexes
+    keep = run.keep
     clock = Clock()
     pairs = outputs.pairs is not None
-    check_places(corpus, inputs, replace(outputs, overwrite=True), indexes)
+    check_places(replace(run, outputs=replace(outputs, overwrite=True)))
     place = outputs.first_local
     with (
         indexes.opened(plan) as index,
         cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder,
     ):
-        done = folder.done("outputs")
+        stage = folder.done("outputs")
         # Some of them may have got their names.
-        if done is not None and set(outputs.paths) <= set(done["paths"]):
+        if stage is not None and set(outputs.paths) <= set(stage["paths"]):
             outputs = replace(outputs, overwrite=True)
-        check_places(corpus, inputs, outputs, indexes)
-        page = job.page(plan)
-        with page.even_if_refused(outputs.overwrite), all_or_none():
+            run = replace(run, outputs=outputs)
+        check_places(run)
+        page = run.page(plan)
+        with _showing_refusal(page, outputs), all_or_none():
             with faults_of(corpus), quick_switches():
                 ids = corpus.layout.id_column is not None
                 budget = Budget(
@@ -342,75 +291,96 @@ def _run_within(job: _Job, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
                     inputs.by is not None,
                 )
                 longest = budget.longest_row(0)
-                found = find_in_parts(
-                    corpus, keep, budget, longest, folder, clock, index, job.progress
+                findings = find_in_parts(
+                    corpus, keep, budget, longest, folder, clock, index, run.progress
                 )
-                if found.similar is not None:
-                    write_similar(corpus, outputs, page.seeing(found.similar), plan)
-            result = found.result(
-                clock, _Keys(corpus), corpus.read, len(corpus.rejected), corpus.by
-            )
-            result = _with_notes(
-                replace(result, options=result.options | {"keep": keep}), corpus
-            )
-            page.refused = result
-            check_result(outputs.max_removed, result, corpus.by)
+                if findings.similar is not None:
+                    write_similar(run, findings.similar, page)
+            result = findings.result(clock, _read_rows(corpus))
+            result = replace(result, options=result.options | {"keep": keep})
+            _check_removed(run, result, page)
             with clock.stage("write", clock.stages["sketch"].nbytes):
-                job.write(result, outputs, index, page)
+                write_result(run, result, index, page)
                 folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
     return replace(result, summary=replace(result.summary, stages=clock.stages))
 
 
-def _with_notes(result: DedupResult, corpus: Corpus) -> DedupResult:
-    """Return a result whose summary says how the inputs were read."""
-    return replace(result, summary=replace(result.summary, **input_notes(corpus)))
+def _opened_clusters(outputs: Outputs) -> AbstractContextManager[OpenClusters | None]:
+    """Open the file of groups, if there is one."""
+    return nullcontext() if outputs.clusters is None else outputs.clusters.opened()
+
+
+def _opened_index(run: OpenRun) -> AbstractContextManager[Any]:
+    """Open the index of earlier rows or prepare a new one, if the run needs one."""
+    if not run.indexes.needed:
+        return nullcontext()
+    return run.kind.opened_index(run.indexes, run.plan)
+
+
+def _showing_refusal(
+    page: RowPage | None, outputs: Outputs
+) -> AbstractContextManager[None]:
+    """Write the page even if the block ends because too many rows would be removed."""
+    return nullcontext() if page is None else page.even_if_refused(outputs.overwrite)
+
+
+def _check_removed(run: OpenRun, result: DedupResult, page: RowPage | None) -> None:
+    """Raise `TooManyRemovedError`, which the page shows, if a result removes too many rows."""
+    if page is not None:
+        page.refused = result
+    if run.outputs.max_removed is not None:
+        check_result(run.outputs.max_removed, result, run.corpus.by)
+
+
+def _read_rows(corpus: Corpus) -> ReadRows:
+    """Return the rows of a corpus that has been read."""
+    rejected = len(corpus.rejected)
+    notes = input_notes(corpus)
+    return ReadRows(_Keys(corpus), corpus.read, rejected, corpus.by, notes)
 
 
 def _find(
-    job: _Job, index: Any, page: NoPage, folder: str | None, memory: int | None
+    run: OpenRun,
+    index: Any,
+    page: RowPage | None,
+    folder: str | None,
+    memory: int | None,
 ) -> DedupResult:
-    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to
-    be saved.
-    """
-    corpus = job.corpus
-    outputs = job.outputs
-    indexes = job.indexes
+    """Find the duplicates of a corpus; similar pairs are written, and an index gets new rows."""
+    corpus = run.corpus
+    outputs = run.outputs
+    indexes = run.indexes
     clock = Clock()
 
     def listed(pairs: Iterable[PairArray]) -> None:
-        write_similar(corpus, outputs, page.seeing(pairs), job.plan)
+        write_similar(run, pairs, page)
 
-    item_kind = kind_of(job.plan)
-    run = item_kind.run(
-        job.batches(index),
-        job.plan,
-        clock,
-        format_of=lambda: None if job.points is None else job.points.format,
-        keep=job.order(),
+    keep: Any = None if run.keep == "first" else run.keep
+    if corpus.layout.order_column is not None:
+        keep = partial(order_ranks, corpus, run.keep)
+    reader = run.reader
+    request = Request(
+        keep=keep,
         against=index if indexes.against else None,
         indexed=index is not None,
         similar=None if outputs.pairs is None else listed,
+        format_of=None if reader is None else lambda: reader.format,
         folder=folder,
         memory=memory,
-        progress=job.progress,
+        progress=run.progress,
     )
+    batches = run.kind.batches(corpus, indexes, index, run.progress)
+    part = run.kind.run(batches, run.plan, clock, request)
     indexed = None
     if index is not None and indexes.save:
         with clock.stage("index"):
-            indexed = item_kind.add_kept(run, index, indexes, corpus)
-    result: DedupResult = run.result(
-        clock,
-        keys=_Keys(corpus),
-        read=corpus.read,
-        rejected=len(corpus.rejected),
-        indexed=indexed,
-        by=corpus.by,
-    )
-    if run.column is not None:
-        page.take_texts_from(run.column)
-    return replace(result, options=result.options | {"keep": job.keep})
+            indexed = run.kind.add_kept(part, index, indexes, corpus)
+    result: DedupResult = part.result(clock, _read_rows(corpus), indexed)
+    if page is not None and part.column is not None:
+        page.take_texts_from(part.column)
+    return replace(result, options=result.options | {"keep": run.keep})
 
 
 @contextmanager
@@ -424,17 +394,13 @@ def _after_outputs() -> Iterator[None]:
 
 
 def recommend_for(corpus: Corpus) -> Recommendation | None:
-    """Recommend shingles for `Inputs.sample`, based on their first few megabytes; None if there are
-    no texts.
-    """
+    """Recommend shingles for `Inputs.sample` by its first megabytes; None without texts."""
     first = next(corpus.batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process in bytes, or None if the system does not
-    report it.
-    """
+    """Return the peak resident memory of this process in bytes, or None if it is not known."""
     try:
         import resource
         import sys
