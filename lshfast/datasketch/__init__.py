@@ -13,13 +13,12 @@ Files:
   datasketch's classes, in modules of its names.
 - aio/: AsyncMinHashLSH and its storages. experimental.py: an error that names its location.
 - schemes.py, hashfunc.py, slots.py: hash values; hash functions; sketches as rows of an index.
-- lsh_parameters.py, lsh_sessions.py: the bands of a MinHashLSH; its sessions.
-- entries.py, memory_entries.py, memory_views.py, redis_entries.py: where a MinHashLSH keeps its
-  entries: the interface, and storages; a MemoryStore; views of it as storages; Redis.
+- lsh_parameters.py: the bands of a MinHashLSH.
+- entries.py, memory_entries.py, redis_entries.py: where a MinHashLSH keeps its entries: the
+  interface, and storages; a MemoryStore, and views of it as storages; Redis.
 - lshensemble_partition.py, lshensemble_search.py, lshensemble_stored.py: the partitions of an
   ensemble; which sets it returns; its sets on Redis.
-- storage_base.py, redis_storage.py, redis_commands.py: the interface of storages; storages on
-  Redis.
+- redis_storage.py, redis_commands.py: storages on Redis, and their commands.
 - key_pickles.py, key_reader.py: keys as bytes; a reader of pickled keys that runs no code.
 - convert.py: conversion of datasketch's objects.
 """

@@ -21,6 +21,7 @@ from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import SCHEMES, Values
+from lshfast.datasketch.slots import PAIRS, Form
 from lshfast.datasketch.weighted_minhash import (
     WeightedMinHash,
     WeightedMinHashGenerator,
@@ -164,21 +165,18 @@ def _sketch(
     scheme = getattr(index, "_minhash_scheme", None)
     width = len(names[0]) // rows
     if width == 16:
-        values = np.frombuffer(b"".join(names), ">i8").astype(np.int64).reshape(-1, 2)
+        values = Form(None, seed, PAIRS).values_in(names)
         return WeightedMinHash(seed, _filled(values, length, False))
     if scheme is None and width == 8:
-        scheme = (
-            "legacy"  # the only scheme of this width before indexes stored their scheme
-        )
+        # the only scheme of this width before indexes stored their scheme
+        scheme = "legacy"
     if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
         raise ValueError(
             f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are "
             "not known"
         )
     kind = SCHEMES[scheme]
-    values = np.frombuffer(b"".join(names), kind.dtype.newbyteorder(">")).astype(
-        kind.dtype
-    )
+    values = Form(scheme, seed, kind.dtype).values_in(names)
     values = _filled(values, length, bool(np.all(values == kind.greatest)))
     return LeanMinHash(seed=seed, hashvalues=values, scheme=scheme)
 

@@ -1,8 +1,7 @@
-"""The interface of the entries of a MinHashLSH, and entries in storages."""
+"""The entries of a MinHashLSH, in storages."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,125 +13,44 @@ from lshfast.datasketch.slots import Form
 # The number of keys whose names are read from a server at a time.
 PIECE = 1000
 
-# Options of changes of a storage. Storages of the user may not support the option `buffer`.
-AT_ONCE: dict[str, bool] = {}
-BUFFERED = {"buffer": True}
-
 HashFunction = Callable[[bytes], bytes]
+Spellings = tuple[Any, ...]
 
 
-class LSHEntries(ABC):
-    """Keys, as they are stored, and rows of slots. A key may have several rows.
+class LSHEntries:
+    """Entries in storages: the names of the buckets of each key, and the keys of each bucket.
 
-    Attributes
+    A subclass may keep them elsewhere, and show them as storages. A key may have several rows.
+
+    Parameters
     ----------
     keys : OrderedStorage
         The buckets of each key, in the order of the bands.
     tables : list of UnorderedStorage
         The keys in each bucket, a storage for each band.
-
-    Notes
-    -----
-    `other_forms` are further stored forms of the same key: on a server it may have been pickled
-    with another protocol.
-    """
-
-    keys: Any
-    tables: Sequence[Any]
-
-    @property
-    def sends_batches(self) -> bool:
-        """Whether many insertions are faster if they are sent together."""
-        return False
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether `rows` yields all slots, instead of only the slots in names of buckets."""
-        return False
-
-    @abstractmethod
-    def insert(
-        self,
-        key: Any,
-        row: UInt64Array,
-        form: Form,
-        *,
-        check: bool,
-        buffer: bool,
-        other_forms: tuple[Any, ...] = (),
-    ) -> bool:
-        """Store an entry and return True; with `check`, return False if the key has an entry."""
-
-    def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
-        """Store entries; existing keys get further entries."""
-        for key, row in zip(keys, rows, strict=True):
-            self.insert(key, row, form, check=False, buffer=self.sends_batches)
-
-    @abstractmethod
-    def remove(
-        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
-    ) -> bool:
-        """Remove all entries of a key; return False if it has none."""
-
-    @abstractmethod
-    def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        """Return the keys that share a band with a row, each once."""
-
-    @abstractmethod
-    def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        """Return keys that share a band with a row, and their greatest fraction of equal slots."""
-
-    @abstractmethod
-    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
-        """Return whether a key has an entry."""
-
-    @abstractmethod
-    def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
-        """Yield all entries in batches: their keys, and their rows, uint64 (n, slots)."""
-
-    def is_empty(self) -> bool:
-        """Return whether there is no entry."""
-        return len(self.keys) == 0
-
-    @property
-    def buffer_size(self) -> int:
-        """The number of pending entries at which a session sends them."""
-        return int(self.keys.buffer_size)
-
-    @buffer_size.setter
-    def buffer_size(self, value: int) -> None:
-        for storage in (self.keys, *self.tables):
-            storage.buffer_size = value
-
-    def release(self) -> None:  # noqa: B027 (other entries are in storages already)
-        """Keep the entries in storages from now on, so that the user may change these."""
-
-    def flush(self) -> None:  # noqa: B027 (in memory nothing is pending)
-        """Send the pending changes of sessions."""
-
-    def width(self) -> int | None:
-        """Return the bytes of a stored slot; None if there is no entry."""
-        return None
-
-
-class StoredEntries(LSHEntries):
-    """Entries in storages: the names of the buckets of each key, and the keys of each bucket.
-
-    Parameters
-    ----------
-    keys : OrderedStorage
-    tables : list of UnorderedStorage
     depth : int
         Slots of a band.
     hashfunc : callable, optional
         Returns the name of a bucket for the bytes of its slots.
+
+    Attributes
+    ----------
+    has_rows : bool
+        Whether `rows` yields all slots, instead of only the slots in names of buckets.
+    sends_batches : bool
+        Whether many insertions are faster if they are sent together.
+
+    Notes
+    -----
+    `spellings` are the forms in which one key may be stored, the form of new entries first: on a
+    server it may have been pickled with another protocol.
     """
+
+    has_rows = False
+    sends_batches = False
 
     keys: Any
     tables: Sequence[Any]
-    bands: int
-    depth: int
-    hashfunc: HashFunction | None
 
     def __init__(
         self,
@@ -161,51 +79,56 @@ class StoredEntries(LSHEntries):
 
     def insert(
         self,
-        key: Any,
+        spellings: Spellings,
         row: UInt64Array,
         form: Form,
         *,
         check: bool,
-        buffer: bool,
-        other_forms: tuple[Any, ...] = (),
+        buffer: bool = False,
     ) -> bool:
-        if check and any(map(self._is_there, (key, *other_forms))):
+        """Store an entry and return True; with `check`, return False if the key has an entry."""
+        if check and any(map(self._is_there, spellings)):
             return False
+        key = spellings[0]
         names = self.names_of(row, form)
-        options = BUFFERED if buffer else AT_ONCE
-        self.keys.insert(key, *names, **options)
+        self.keys.insert(key, *names, **_options(buffer))
         for table, name in zip(self.tables, names, strict=True):
-            table.insert(name, key, **options)
+            table.insert(name, key, **_options(buffer))
         if buffer:
             self._waiting[key] = True
         return True
 
-    def remove(
-        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
-    ) -> bool:
-        present_forms = [form for form in (key, *other_forms) if self._is_there(form)]
-        if any(self._waiting.get(form) for form in present_forms):
+    def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
+        """Store entries; existing keys get further entries."""
+        for key, row in zip(keys, rows, strict=True):
+            self.insert((key,), row, form, check=False, buffer=self.sends_batches)
+
+    def remove(self, spellings: Spellings, *, buffer: bool = False) -> bool:
+        """Remove all entries of a key; return False if it has none."""
+        stored_keys = [key for key in spellings if self._is_there(key)]
+        if any(self._waiting.get(key) for key in stored_keys):
             self.flush()
-        for form in present_forms:
-            for place, name in enumerate(self.keys.get(form)):
-                self._take_out(place % self.bands, name, form, buffer)
-            self.keys.remove(form, **(BUFFERED if buffer else AT_ONCE))
+        for key in stored_keys:
+            for place, name in enumerate(self.keys.get(key)):
+                self._take_out(place % self.bands, name, key, buffer)
+            self.keys.remove(key, **_options(buffer))
             if buffer:
-                self._waiting[form] = False
-        return bool(present_forms)
+                self._waiting[key] = False
+        return bool(stored_keys)
 
     def _take_out(self, band: int, name: bytes, key: Any, buffer: bool) -> None:
         table = self.tables[band]
-        bucket = table.get(name)
-        if key in bucket:
-            table.remove_val(name, key, **(BUFFERED if buffer else AT_ONCE))
-            if buffer:
-                self._left[band].add(name)
-            elif not table.get(name):
-                table.remove(name)
+        if key not in table.get(name):
+            return
+        table.remove_val(name, key, **_options(buffer))
+        if buffer:
+            self._left[band].add(name)
+        elif not table.get(name):
+            table.remove(name)
 
-    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
-        return key in self.keys or any(other in self.keys for other in other_forms)
+    def holds(self, spellings: Spellings) -> bool:
+        """Return whether a key has an entry."""
+        return any(key in self.keys for key in spellings)
 
     def _is_there(self, key: Any) -> bool:
         """Return whether a key has an entry, or will have one when all pending changes are sent."""
@@ -213,53 +136,43 @@ class StoredEntries(LSHEntries):
         return key in self.keys if stays is None else stays
 
     def flush(self) -> None:
+        """Send the pending changes of sessions."""
         if not self._waiting:
             return
         for storage in (self.keys, *self.tables):
             storage.empty_buffer()
         self._waiting.clear()
         for table, names in zip(self.tables, self._left, strict=True):
-            bucket_names = list(names)
-            empty = [
-                name
-                for name, bucket in zip(
-                    bucket_names, table.getmany(*bucket_names), strict=True
-                )
-                if not bucket
-            ]
+            buckets = zip(list(names), table.getmany(*names), strict=True)
+            empty = [name for name, bucket in buckets if not bucket]
             names.clear()
             if empty:
                 table.remove(*empty)
 
-    def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        return self.find_in(row, form, self.bands)
-
-    def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
-        """Return the keys that share one of the first `bands` bands with a row, each once."""
+    def find(self, row: UInt64Array, form: Form, bands: int | None = None) -> list[Any]:
+        """Return the keys that share a band, or one of the first `bands`, with a row, each once."""
         keys: dict[Any, None] = {}
-        for table, name in zip(
-            self.tables[:bands], self.names_of(row, form)[:bands], strict=True
-        ):
+        names = self.names_of(row, form)[:bands]
+        for table, name in zip(self.tables[:bands], names, strict=True):
             keys.update(dict.fromkeys(table.get(name)))
         return list(keys)
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
+        """Return keys that share a band with a row, and their greatest fraction of equal slots."""
         if self.hashfunc is not None:
             raise ValueError(
                 "with_scores needs the slots of entries; with a hashfunc, buckets do not hold them"
             )
         keys = self.find(row, form)
-        query_values = form.values_of(row)
         slots = self.bands * self.depth
+        query_values = form.values_of(row)[:slots]
         scores = []
         for key, names in zip(keys, self.keys.getmany(*keys), strict=True):
-            entry_values = [form.values_of(one) for one in self._rows_of(names, form)]
-            equal = [values == query_values[:slots] for values in entry_values]
-            counts = [
-                int((each.all(axis=1) if each.ndim == 2 else each).sum())
-                for each in equal
-            ]
-            scores.append((key, max(counts, default=0) / slots))
+            most = 0
+            for entry_row in self._rows_of(names, form):
+                equal = form.values_of(entry_row) == query_values
+                most = max(most, int(equal.reshape(slots, -1).all(axis=1).sum()))
+            scores.append((key, most / slots))
         return scores
 
     def _rows_of(self, names: Sequence[bytes], form: Form) -> list[UInt64Array]:
@@ -273,6 +186,7 @@ class StoredEntries(LSHEntries):
         return rows
 
     def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
+        """Yield all entries in batches: their keys, and their rows, uint64 (n, slots)."""
         stored = list(self.keys.keys())
         for start in range(0, len(stored), PIECE):
             piece = stored[start : start + PIECE]
@@ -285,26 +199,28 @@ class StoredEntries(LSHEntries):
             if keys:
                 yield keys, np.stack(rows)
 
+    def is_empty(self) -> bool:
+        """Return whether there is no entry."""
+        return len(self.keys) == 0
 
-class UnmadePart:
-    """A placeholder for a part of an index whose subclass has its own constructor."""
+    @property
+    def buffer_size(self) -> int:
+        """The number of pending entries at which a session sends them."""
+        return int(self.keys.buffer_size)
 
-    __slots__ = ("_lsh", "_part")
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        for storage in (self.keys, *self.tables):
+            storage.buffer_size = value
 
-    def __init__(self, lsh: Any, part: str) -> None:
-        object.__setattr__(self, "_lsh", lsh)
-        object.__setattr__(self, "_part", part)
+    def release(self) -> None:
+        """Keep the entries in storages from now on, so that the user may change these."""
 
-    def _made(self) -> Any:
-        if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
-            raise AttributeError(
-                f"the constructor of {type(self._lsh).__name__} was not run, or set no storages"
-            )
-        self._lsh._use_storages()
-        return getattr(self._lsh, self._part)
+    def width(self) -> int | None:
+        """Return the bytes of a stored slot; None if it is not known."""
+        return None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._made(), name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._made(), name, value)
+def _options(buffer: bool) -> dict[str, bool]:
+    """Return the options of a change; storages of the user may not support the option `buffer`."""
+    return {"buffer": True} if buffer else {}

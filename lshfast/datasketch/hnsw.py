@@ -1,6 +1,6 @@
 """HNSW: datasketch's graph index of points, for any distance function.
 
-The graphs are those of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor
+The graphs are described by Malkov and Yashunin, "Efficient and robust approximate nearest neighbor
 search using Hierarchical Navigable Small World graphs" (arXiv 1603.09320). Calls of the distance
 function take most of the time. Links therefore keep the distances of their nodes, and the distance
 from a new or queried point to another is computed once. A change is planned completely before
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.minhash import check_least
 
 # A node is also linked to the nearest candidates that are not chosen, up to this fraction of its
 # links. Among 1,500 MinHashes and 1,500 uniform vectors, recall with ef 10 is 0.84 and 0.81;
@@ -168,9 +168,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         if not callable(distance_func):
             raise TypeError(f"distance_func must be callable, not {distance_func!r}")
         self._distance_func = distance_func
-        self._m = _at_least(2, m, "m")
-        self._m0 = 2 * self._m if m0 is None else _at_least(1, m0, "m0")
-        self._ef_construction = _at_least(1, ef_construction, "ef_construction")
+        self._m = check_least(m, "m", 2)
+        self._m0 = 2 * self._m if m0 is None else check_least(m0, "m0")
+        self._ef_construction = check_least(ef_construction, "ef_construction")
         self._random = np.random.default_rng(seed)
         self._reversed = bool(reversed_edges)
         self.clear()
@@ -340,9 +340,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         ValueError
             If the index is empty, a distance is NaN, or an argument is out of range.
         """
-        count = self._ef_construction if ef is None else _at_least(1, ef, "ef")
+        count = self._ef_construction if ef is None else check_least(ef, "ef")
         if k is not None:
-            count = max(count, _at_least(0, k, "k"))
+            count = max(count, check_least(k, "k", 0))
         if self._entry_point is None:
             raise ValueError("the index is empty: there is no entry point for a query")
         distances = Distances(self, query_point)
@@ -435,9 +435,9 @@ class HNSW(MutableMapping[Hashable, Any]):
         ValueError
             If a distance is NaN, or an argument is out of range. Then nothing changes.
         """
-        ef = self._ef_construction if ef is None else _at_least(1, ef, "ef")
+        ef = self._ef_construction if ef is None else check_least(ef, "ef")
         old = self._numbers.get(key)
-        top = self._level if level is None else _at_least(0, level, "level")
+        top = self._level if level is None else check_least(level, "level", 0)
         deleted = set()
         if old is not None:
             deleted.add(old)
@@ -589,7 +589,7 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     def _delete(self, deleted: set[int], ef: int | None) -> None:
         changes: list[Layer] = [{} for _ in self._layers]
-        ef = self._ef_construction if ef is None else _at_least(1, ef, "ef")
+        ef = self._ef_construction if ef is None else check_least(ef, "ef")
         self._plan_removal(deleted, ef, Distances(self), changes)
         for node in deleted:
             del self._numbers[self._keys[node]]
@@ -717,9 +717,3 @@ def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return np.array_equal(first, second)
     return bool(first == second)
-
-
-def _at_least(least: int, value: int, name: str) -> int:
-    if check_int(value, name) < least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")
-    return int(value)

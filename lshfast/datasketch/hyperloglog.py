@@ -415,7 +415,7 @@ class HyperLogLog:
         return bytes(buf), self.hashfunc, self._stated
 
     def __setstate__(self, state: Any) -> None:
-        """Restore the state of a pickle; that of datasketch's pickles is only the bytes."""
+        """Restore the state of a pickle; datasketch's pickles contain only the bytes."""
         buf, hashfunc, stated = (
             state if isinstance(state, tuple) else (state, None, False)
         )
@@ -430,7 +430,7 @@ class HyperLogLog:
 class HyperLogLogPlusPlus(HyperLogLog):
     """Count distinct values with 2**p registers and a 64-bit hash, as datasketch does.
 
-    Registers and bytes are those of datasketch. Counts use Ertl's improved raw estimator, like
+    Registers and bytes equal datasketch's. Counts use Ertl's improved raw estimator, like
     `DistinctCounter`, instead of datasketch's tables of measured bias. They differ from
     datasketch's by less than the standard error, and have no bias between small and large counts.
 

@@ -47,15 +47,25 @@ def dumps(key: Any) -> bytes:
     return pickle.dumps(key)
 
 
-def check_bytes(key: Any) -> bytes:
-    """Return a key that is stored without pickling; raise an error unless it is bytes."""
-    if not isinstance(key, bytes):
+def spellings_of(key: Any, pickled: bool) -> tuple[bytes, ...]:
+    """Return the forms in which a key may be stored on a server, the form of new entries first.
+
+    Keys that are not pickled must be bytes; other keys have no form.
+    """
+    if pickled:
+        return dumps(key), *other_pickles(key)
+    return (key,) if isinstance(key, bytes) else ()
+
+
+def storable(key: Any, pickled: bool) -> tuple[bytes, ...]:
+    """Return `spellings_of`, or raise TypeError if a key has none."""
+    spellings = spellings_of(key, pickled)
+    if not spellings:
         raise TypeError(
             f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} "
-            f"({key!r}); "
-            "encode them, or use prepickle=True"
+            f"({key!r}); encode them, or use prepickle=True"
         )
-    return key
+    return spellings
 
 
 def other_pickles(key: Any) -> tuple[bytes, ...]:

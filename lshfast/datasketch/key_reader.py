@@ -216,10 +216,7 @@ def make_uuid(call: Call) -> uuid.UUID:
     state = call.state
     if call.members or not isinstance(state, Dict):
         raise ValueError("it is a UUID without a number")
-    names = state.members[::2]
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError("it is a UUID with a state that UUIDs do not have")
-    attributes = dict(zip(names, state.members[1::2], strict=True))
+    attributes = dict(zip(state.members[::2], state.members[1::2], strict=True))
     number = attributes.pop("int", None)
     safety = attributes.pop("is_safe", None)
     if attributes or type(number) is not int:
@@ -313,7 +310,7 @@ class Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self) -> Any:
-        """Return what the pickle describes."""
+        """Return the described key."""
         for _ in range(MOST_STEPS):
             opcode = self.take(1)
             if opcode == b".":

@@ -7,39 +7,37 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from struct import pack
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from lshfast._common.display import counted
-from lshfast.datasketch.entries import LSHEntries, StoredEntries, UnmadePart
+from lshfast._common.types import UInt64Array
+from lshfast.datasketch.entries import LSHEntries
 from lshfast.datasketch.key_pickles import (
-    check_bytes,
     dumps,
     given_keys,
     given_scores,
-    other_pickles,
     plain_loads,
     protocol_of,
+    spellings_of,
+    storable,
 )
-from lshfast.datasketch.lsh_parameters import bands_and_rows, optimal_param
+from lshfast.datasketch.lsh_parameters import bands_and_rows, optimal_param, ranges_of
 from lshfast.datasketch.lsh_parameters import check_num_perm as check_num_perm
 from lshfast.datasketch.lsh_parameters import check_weights as check_weights
-from lshfast.datasketch.lsh_sessions import (
-    MinHashLSHDeletionSession,
-    MinHashLSHInsertionSession,
-)
 from lshfast.datasketch.memory_entries import MemoryEntries
-from lshfast.datasketch.minhash import MinHash, check_int
-from lshfast.datasketch.slots import Form, SketchReader, with_attributes
+from lshfast.datasketch.minhash import MinHash, check_least
+from lshfast.datasketch.slots import Form, SketchReader, check_version, with_attributes
 from lshfast.datasketch.storage import (
+    BUFFER_SIZE,
     OrderedStorage,
     UnorderedStorage,
     check_form,
     ordered_storage,
+    random_name,
     unordered_storage,
 )
-from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
 
 __all__ = [
@@ -54,6 +52,10 @@ __all__ = [
     "ordered_storage",
     "unordered_storage",
 ]
+
+# The configuration of an index with storages of a program, and the attributes that it needs.
+OWN = {"type": "own"}
+OWN_PARTS = ("h", "b", "r", "keys", "hashtables")
 
 
 class MinHashLSH:
@@ -156,12 +158,23 @@ class MinHashLSH:
 
     keys: Any
     hashtables: list[Any]
-    _entries: LSHEntries
     h: int
     b: int
     r: int
     hashfunc: Callable[[bytes], bytes] | None
+    prepickle: bool
     hashranges: list[tuple[int, int]]
+    _config: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
+        # A subclass may have a constructor that does not call this class's constructor, and sets
+        # h, b, r, `keys` and `hashtables`. Values of the class would make attributes slower.
+        index = super().__new__(cls)
+        index._config = OWN
+        index._redis = False
+        index.prepickle = False
+        index.hashfunc = None
+        return index
 
     def __init__(
         self,
@@ -184,53 +197,36 @@ class MinHashLSH:
         self._config = dict(config)
         if on_server:
             self._config.setdefault("basename", random_name())
-        self._make()
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
-        index = super().__new__(cls)
-        # A subclass with its own storages may have a constructor that does not call this class's
-        # constructor, and sets h, b, r, `keys` and `hashtables`. These are then used from the first
-        # method call on.
-        index._config = {"type": "own"}
-        index.prepickle = False
-        index.hashfunc = None
-        index._begin(False)
-        index._sketches = cast(Any, UnmadePart(index, "_sketches"))
-        index._entries = cast(Any, UnmadePart(index, "_entries"))
-        return index
+        self._make(self._new_entries())
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        # Storages of the program: used from the next method call on.
-        if name in (
-            "keys",
-            "hashtables",
-        ):
-            self._config = {"type": "own"}
-            self._begin(False)
-            self._entries = cast(Any, UnmadePart(self, "_entries"))
+        if name in ("keys", "hashtables"):
+            self._config = OWN
+        if name not in OWN_PARTS or self._config is not OWN:
+            return
+        # Storages of the program are used once all are set.
+        if all(hasattr(self, part) for part in OWN_PARTS):
+            entries = LSHEntries(self.keys, self.hashtables, self.r, self.hashfunc)
+            self._make(entries)
 
-    def _make(self) -> None:
-        self._begin(self._config["type"] != "dict")
-        self._sketches = SketchReader(self.h)
-        self._entries = self._new_entries()
-        self._set_storages(self._entries.keys, list(self._entries.tables))
-        self.hashranges = [
-            (band * self.r, (band + 1) * self.r) for band in range(self.b)
-        ]
-
-    def _set_storages(self, keys: Any, tables: list[Any]) -> None:
-        # without vars(): accessing the dict of an object makes its attributes slower from then on
-        super().__setattr__("keys", keys)
-        super().__setattr__("hashtables", tables)
-
-    def _begin(self, on_server: bool) -> None:
+    def _make(self, entries: LSHEntries) -> None:
+        """Set the attributes that follow from the arguments."""
+        is_in_memory = self._config["type"] == "dict"
+        self._redis = not is_in_memory and "basename" in self._config
+        self._loads = pickle.loads
+        if self._redis:
+            self._loads = self._config.get("loads", plain_loads)
         self._learning = threading.Lock()
-        self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
-        self._redis = on_server
-        self._loads = (
-            self._config.get("loads", plain_loads) if on_server else pickle.loads
-        )
+        self._queries: list[tuple[UInt64Array, Form]] = []
+        self._sketches = SketchReader(self.h)
+        self._entries = entries
+        self.hashranges = ranges_of(self.b, self.r)
+        if self._config is OWN:
+            return
+        # without vars(): accessing the dict of an object makes its attributes slower from then on
+        super().__setattr__("keys", entries.keys)
+        super().__setattr__("hashtables", list(entries.tables))
 
     def _new_entries(self) -> LSHEntries:
         if self._config["type"] == "dict":
@@ -242,40 +238,26 @@ class MinHashLSH:
                 self._config, name, self.b, self.r, self.hashfunc
             )
             return entries
-        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which
-        # refuse other types
+        # A program may have added the type to `ordered_storage` and `unordered_storage`.
         tables = [
             unordered_storage(self._config, name + b"_bucket_" + pack(">H", band))
             for band in range(self.b)
         ]
-        return StoredEntries(
+        return LSHEntries(
             ordered_storage(self._config, name + b"_keys"),
             tables,
             self.r,
             self.hashfunc,
         )
 
-    def _use_storages(self) -> None:
-        """Use the storages `keys` and `hashtables` as the entries."""
-        self._sketches = SketchReader(self.h)
-        self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
-        self.hashranges = [
-            (band * self.r, (band + 1) * self.r) for band in range(self.b)
-        ]
-
     def _byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
         """Return hash values as big-endian bytes."""
         return hs.astype(hs.dtype.newbyteorder(">")).tobytes()
 
-    def _hashed_byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
-        assert self.hashfunc is not None
-        return self.hashfunc(self._byteswap(hs))
-
     def _H(self, hs: np.ndarray[Any, Any]) -> bytes:
         """Return the name of the bucket for a band's hash values, called H in datasketch."""
-        return (
-            self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
-        )
+        name = self._byteswap(hs)
+        return name if self.hashfunc is None else self.hashfunc(name)
 
     @property
     def buffer_size(self) -> int:
@@ -284,9 +266,7 @@ class MinHashLSH:
 
     @buffer_size.setter
     def buffer_size(self, value: int) -> None:
-        if check_int(value, "buffer_size") < 1:
-            raise ValueError(f"buffer_size must be at least 1, not {value}")
-        self._entries.buffer_size = int(value)
+        self._entries.buffer_size = check_least(value, "buffer_size")
 
     # ---- writing ----
 
@@ -313,24 +293,16 @@ class MinHashLSH:
 
     def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
         row, form = self._sketches.read(minhash)
-        stored, other_forms = (
-            (key, ()) if not (self.prepickle or self._redis) else self._stored(key)
-        )
+        spellings = (key,)
+        if self.prepickle or self._redis:
+            spellings = self._storable(key)
+        insert = self._entries.insert
         if form is self._sketches.form:
-            inserted = self._entries.insert(
-                stored, row, form, check=check, buffer=buffer, other_forms=other_forms
-            )
+            inserted = insert(spellings, row, form, check=check, buffer=buffer)
         else:
             with self._learning:  # the first sketch, unless another thread was faster
                 self._learn(form)
-                inserted = self._entries.insert(
-                    stored,
-                    row,
-                    form,
-                    check=check,
-                    buffer=buffer,
-                    other_forms=other_forms,
-                )
+                inserted = insert(spellings, row, form, check=check, buffer=buffer)
                 if inserted:
                     self._sketches.form = form
         if not inserted:
@@ -346,11 +318,15 @@ class MinHashLSH:
         if self._redis:
             form.check_width(self._entries.width())
 
-    def _stored(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return a key as it is stored, and its other possible forms on a server."""
-        if self.prepickle:
-            return dumps(key), other_pickles(key) if self._redis else ()
-        return check_bytes(key) if self._redis else key, ()
+    def _spellings(self, key: Any) -> tuple[Any, ...]:
+        """Return the forms in which a key may be stored, the form of new entries first."""
+        if self._redis:
+            return spellings_of(key, self.prepickle)
+        return (dumps(key),) if self.prepickle else (key,)
+
+    def _storable(self, key: Any) -> tuple[Any, ...]:
+        """Return `_spellings` of a key, or raise TypeError if there are none."""
+        return storable(key, self.prepickle) if self._redis else self._spellings(key)
 
     def remove(self, key: Any) -> None:
         """Remove a key and all sketches that it was inserted with.
@@ -377,21 +353,8 @@ class MinHashLSH:
         self._remove(key, False)
 
     def _remove(self, key: Any, buffer: bool) -> None:
-        if not (self.prepickle or self._redis):
-            was_present = self._entries.remove(key, buffer=buffer)
-        elif self._is_text_on_redis(key):
-            was_present = False
-        else:
-            stored, other_forms = self._stored(key)
-            was_present = self._entries.remove(
-                stored, buffer=buffer, other_forms=other_forms
-            )
-        if not was_present:
+        if not self._entries.remove(self._spellings(key), buffer=buffer):
             raise ValueError(f"The given key does not exist: {key!r}")
-
-    def _is_text_on_redis(self, key: Any) -> bool:
-        """Return whether a key cannot be on the server, because it is neither bytes nor pickled."""
-        return self._redis and not self.prepickle and not isinstance(key, bytes)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
         """Insert all entries of another index.
@@ -442,7 +405,7 @@ class MinHashLSH:
     def _check_overlap(self, other: MinHashLSH) -> None:
         """Raise ValueError if a key of another index is in this one."""
         for key in other.keys:
-            if self._entries.holds(self._transferred(key, other)):
+            if self._entries.holds((self._transferred(key, other),)):
                 raise ValueError(
                     f"The keys are overlapping: {other._given(key)!r} is in both."
                 )
@@ -457,11 +420,9 @@ class MinHashLSH:
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
         """Return a key that another index has stored in the form that this index stores."""
-        return (
-            key
-            if self.prepickle == other.prepickle
-            else self._stored(other._given(key))[0]
-        )
+        if self.prepickle == other.prepickle:
+            return key
+        return self._storable(other._given(key))[0]
 
     def insertion_session(
         self, buffer_size: int = BUFFER_SIZE
@@ -540,36 +501,25 @@ class MinHashLSH:
         Raises
         ------
         ValueError
-            If the sketch cannot be compared with those of the index.
+            If the sketch cannot be compared with the sketches of the index.
         FormatError
             If a key found on Redis is damaged, of a type that is not read, or larger than a key may
             be.
         """
-        row, form = (
-            self._asking(minhash) if self._redis else self._sketches.read(minhash)
-        )
+        if not (with_scores or self._redis or self.prepickle):
+            row, form = self._sketches.read(minhash)
+            return self._entries.find(row, form)
+        row, form = self._asking(minhash)
         if with_scores:
-            scored = self._loaded(self._entries.scored(row, form))
-            return [
-                scored[place]
-                for place in sorted(
-                    _places(scored), key=lambda place: -scored[place][1]
-                )
-            ]
+            scored = self._entries.scored(row, form)
+            if self.prepickle:
+                scored = given_scores(scored, self._loads)
+            in_order = [scored[place] for place in _places(scored)]
+            return sorted(in_order, key=lambda match: -match[1])
         stored_keys = self._entries.find(row, form)
-        if not self._redis:
-            return (
-                list(map(self._loads, stored_keys)) if self.prepickle else stored_keys
-            )
-        if (
-            stored_keys and self._sketches.form is None
-        ):  # the entries found have this form
-            self._sketches.form = form
+        if self._redis and stored_keys and self._sketches.form is None:
+            self._sketches.form = form  # the entries found have this form
         return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
-
-    def _loaded(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
-        """Return stored keys, each with a score, in the form in which they were inserted."""
-        return given_scores(scored, self._loads) if self.prepickle else scored
 
     def _asking(self, minhash: Any) -> tuple[np.ndarray[Any, Any], Form]:
         row, form = self._sketches.read(minhash)
@@ -583,23 +533,16 @@ class MinHashLSH:
             raise ValueError(
                 f"b must be at most {self.b}, the number of bands, not {b}"
             )
-        row, form = self._asking(minhash)
-        names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
-        return set().union(
-            *(
-                table.get(name)
-                for table, name in zip(self.hashtables, names, strict=False)
-            )
-        )
+        return set(self._entries.find(*self._asking(minhash), b))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """Add a query to those that `collect_query_buffer` runs."""
-        self._asked.append(self._asking(minhash))
+        self._queries.append(self._asking(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
         """Run the queries from `add_to_query_buffer`; return the keys that all of them find."""
-        queries = self._asked
-        self._asked = []
+        queries = self._queries
+        self._queries = []
         if not queries:
             return []
         for _, form in queries:
@@ -612,11 +555,10 @@ class MinHashLSH:
         return given_keys(common, self._loads) if self.prepickle else list(common)
 
     def __contains__(self, key: Any) -> bool:
-        if not (self.prepickle or self._redis):
-            return self._entries.holds(key)
-        return not self._is_text_on_redis(key) and self._entries.holds(
-            *self._stored(key)
-        )
+        # Most indexes are in memory: a call of `_spellings` would double the time.
+        if self.prepickle or self._redis:
+            return self._entries.holds(self._spellings(key))
+        return self._entries.holds((key,))
 
     def is_empty(self) -> bool:
         """Return whether the index has no keys."""
@@ -646,22 +588,14 @@ class MinHashLSH:
         Keys that are not in the index are ignored.
         """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
-        stored = [
-            form
-            for key in set(keys)
-            for one in [self._stored(key)]
-            for form in (one[0], *one[1])
+        stored_keys = [
+            spelling for key in set(keys) for spelling in self._storable(key)
         ]
-        for names in self.keys.getmany(*stored):
-            if len(names) <= self.b:
-                for band_counts, name in zip(counts, names, strict=False):
-                    band_counts[name] = band_counts.get(name, 0) + 1
-                continue
-            # Inserted repeatedly.
-            for place, name in dict.fromkeys(
-                (place % self.b, name) for place, name in enumerate(names)
-            ):
-                counts[place][name] = counts[place].get(name, 0) + 1
+        for names in self.keys.getmany(*stored_keys):
+            # A key that was inserted repeatedly has several names for a band.
+            places = enumerate(names)
+            for band, name in {(place % self.b, name) for place, name in places}:
+                counts[band][name] = counts[band].get(name, 0) + 1
         return counts
 
     def _given(self, stored: Any) -> Any:
@@ -687,18 +621,16 @@ class MinHashLSH:
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") != 1:
-            raise ValueError("this is no pickle of an lshfast MinHashLSH of format 1")
-        self.h, self.b, self.r = state["shape"]
+        check_version(state, "MinHashLSH", 1)
         self._config = state["config"]
+        self.h, self.b, self.r = state["shape"]
         self.prepickle = state["prepickle"]
         self.hashfunc = state["hashfunc"]
         if "storages" in state:
-            self._set_storages(*state["storages"])
-            self._begin(self._config["type"] != "own")
-            self._use_storages()
+            keys, tables = state["storages"]
+            self._make(LSHEntries(keys, tables, self.r, self.hashfunc))
         else:
-            self._make()
+            self._make(self._new_entries())
         if state["form"] is not None:
             self._sketches.form = Form.of_state(state["form"])
         if isinstance(self._entries, MemoryEntries):
@@ -715,7 +647,44 @@ class MinHashLSH:
         return dumps(pickle.loads(stored))
 
 
-# The attributes of an index. All other_forms were set by the user, and are pickled with it.
+class LSHSession:
+    """The common base of both sessions of a MinHashLSH."""
+
+    def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
+        self.lsh = lsh
+        self.lsh.buffer_size = buffer_size
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Send all pending entries."""
+        self.lsh._entries.flush()
+
+
+class MinHashLSHInsertionSession(LSHSession):
+    """The context manager of `MinHashLSH.insertion_session`."""
+
+    def __enter__(self) -> MinHashLSHInsertionSession:
+        return self
+
+    def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
+        """Insert a key and the sketch of its set; see ``MinHashLSH.insert`` for errors."""
+        self.lsh._insert(key, minhash, check_duplication, True)
+
+
+class MinHashLSHDeletionSession(LSHSession):
+    """The context manager of `MinHashLSH.deletion_session`."""
+
+    def __enter__(self) -> MinHashLSHDeletionSession:
+        return self
+
+    def remove(self, key: Any) -> None:
+        """Remove a key; see ``MinHashLSH.remove`` for errors."""
+        self.lsh._remove(key, True)
+
+
+# The attributes of an index. All others were set by the user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSH(num_perm=2, params=(1, 1))))
 
 WeightedMinHashLSH = MinHashLSH

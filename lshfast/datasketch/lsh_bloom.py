@@ -7,7 +7,7 @@ A folder holds one file, "bands.lshbloom", which is mapped into memory. Numbers 
     1) 8 bytes     scheme, padded with zeros 8 bytes     digest of given permutations; zeros for
     those drawn from the seed b filters   each rounded up to whole bytes
 
-The 64-bit key of a band is that of `Bands.keys`. The bits of a key are (x + i y) mod bits for i in
+`Bands.keys` computes the 64-bit key of a band. The bits of a key are (x + i y) mod bits for i in
 0..hashes - 1, where x is the mix of the key, and y is the mix of x, made odd.
 """
 
@@ -20,7 +20,7 @@ import struct
 import threading
 import warnings
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,20 @@ from lshfast._common.atomic_files import atomic_file
 from lshfast._common.checks import check_number
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
-from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import PAIRS, Form, SketchReader, rows_of, with_attributes
+from lshfast.datasketch.lsh_parameters import (
+    bands_and_rows,
+    check_num_perm,
+    ranges_of,
+)
+from lshfast.datasketch.minhash import check_int, check_least
+from lshfast.datasketch.slots import (
+    PAIRS,
+    Form,
+    SketchReader,
+    check_version,
+    rows_of,
+    with_attributes,
+)
 from lshfast.kernels.bands import filters_add, filters_hold
 
 MAGIC = b"lshbloom"
@@ -43,6 +54,35 @@ DTYPES: dict[int, np.dtype[Any]] = {
     16: PAIRS,
 }
 HEADER = struct.Struct("<8s6I3Q8s8s")
+
+
+class FilterHeader(NamedTuple):
+    """The fields of a file after its format."""
+
+    num_perm: int
+    bands: int
+    rows: int
+    hashes: int
+    width: int
+    bits: int
+    seed: int = 0
+    has_seed: bool = False
+    scheme: bytes = b""
+    permutations: bytes = b""
+
+    def pack(self) -> bytes:
+        """Return the header of a file."""
+        return HEADER.pack(MAGIC, FORMAT, *self)
+
+    @classmethod
+    def unpack(cls, data: bytes, place: str | None, kind: str) -> FilterHeader:
+        """Return the header of a file; FormatError names the place and the class that wrote it."""
+        if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
+            raise FormatError(f"{place}: is no file of a {kind}")
+        _, version, *fields = HEADER.unpack_from(data)
+        if version != FORMAT:
+            raise FormatError(f"{place}: is of format {version}, not {FORMAT}")
+        return cls(*fields)
 
 
 class MinHashLSHBloom:
@@ -173,77 +213,47 @@ class MinHashLSHBloom:
         )
 
     def _header(self) -> bytes:
+        header = FilterHeader(self.h, self.b, self.r, self.hashes, 0, self.bits)
         form = self._sketches.form
-        scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
-        shape = (
-            FORMAT,
-            self.h,
-            self.b,
-            self.r,
-            self.hashes,
-            0 if form is None else form.width,
-        )
-        permutations = (
-            b"" if form is None or form.permutations is None else form.permutations
-        )
-        return HEADER.pack(
-            MAGIC,
-            *shape,
-            self.bits,
-            seed or 0,
-            int(seed is not None),
-            scheme.encode(),
-            permutations,
-        )
+        if form is not None:
+            header = header._replace(
+                width=form.width,
+                seed=form.seed or 0,
+                has_seed=form.seed is not None,
+                scheme=(form.scheme or "").encode(),
+                permutations=form.permutations or b"",
+            )
+        return header.pack()
 
     def _read_header(self, data: bytes) -> None:
-        path = (
-            "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
-        )
-        if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
-            raise FormatError(f"{path}: is no file of a MinHashLSHBloom")
-        (
-            _,
-            version,
-            h,
-            b,
-            r,
-            hashes,
-            width,
-            bits,
-            seed,
-            has_seed,
-            scheme,
-            permutations,
-        ) = HEADER.unpack(data)
-        if version != FORMAT:
-            raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
+        path = "the pickle"
+        if self.save_dir is not None:
+            path = os.path.join(self.save_dir, NAME)
+        header = FilterHeader.unpack(data, path, "MinHashLSHBloom")
         check_same(
             path,
-            ("num_perm", self.h, h),
-            ("b", self.b, b),
-            ("r", self.r, r),
-            ("bits of a filter, by n and fp", self.bits, bits),
-            ("hashes of a key, by fp", self.hashes, hashes),
+            ("num_perm", self.h, header.num_perm),
+            ("b", self.b, header.bands),
+            ("r", self.r, header.rows),
+            ("bits of a filter, by n and fp", self.bits, header.bits),
+            ("hashes of a key, by fp", self.hashes, header.hashes),
         )
-        if width not in (0, *DTYPES) or has_seed > 1:
+        scheme = header.scheme.rstrip(b"\0")
+        are_valid = header.width in (0, *DTYPES) and header.has_seed <= 1
+        if not are_valid or (header.width and not scheme.isascii()):
             raise FormatError(f"{path}: its header is damaged")
-        if width:
-            try:
-                made_by = scheme.rstrip(b"\0").decode("ascii") or None
-            except UnicodeDecodeError:
-                raise FormatError(f"{path}: its header is damaged") from None
+        if header.width:
             self._sketches.form = Form(
-                made_by,
-                seed if has_seed else None,
-                DTYPES[width],
-                permutations if any(permutations) else None,
+                scheme.decode() or None,
+                header.seed if header.has_seed else None,
+                DTYPES[header.width],
+                header.permutations if any(header.permutations) else None,
             )
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
         """The first slot of each band, and the slot after its last."""
-        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        return ranges_of(self.b, self.r)
 
     @property
     def hashtables(self) -> list[BloomTable]:
@@ -359,10 +369,7 @@ class MinHashLSHBloom:
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") != 1:
-            raise ValueError(
-                "this is no pickle of an lshfast MinHashLSHBloom of format 1"
-            )
+        check_version(state, "MinHashLSHBloom", 1)
         self.h, self.b, self.r, self.bits, self.hashes = state["shape"]
         self.save_dir = state["save_dir"]
         self._make()
@@ -375,21 +382,13 @@ class MinHashLSHBloom:
 
 
 # The attributes of an index. All others were set by the user, and are pickled with it.
-PARTS = frozenset(
-    [
-        "h",
-        "b",
-        "r",
-        "bits",
-        "hashes",
-        "save_dir",
-        "_lock",
-        "_sketches",
-        "_map",
-        "_closed",
-        "_filters",
-    ]
-)
+PARTS = frozenset(("h", "b", "r", "bits", "hashes", "save_dir")) | {
+    "_lock",
+    "_sketches",
+    "_map",
+    "_closed",
+    "_filters",
+}
 
 
 class BloomTable:
@@ -443,9 +442,7 @@ class BloomTable:
         band_size: int,
         fname: str | os.PathLike[str] | None = None,
     ) -> None:
-        if check_int(band_size, "band_size") < 1:
-            raise ValueError(f"band_size must be at least 1, not {band_size}")
-        self.r = int(band_size)
+        self.r = check_least(band_size, "band_size")
         self.bits, self.hashes = size_of(item_count, fp, "item_count")
         self.fname = None if fname is None else os.fspath(fname)
         self._first = 0
@@ -469,21 +466,15 @@ class BloomTable:
         return table
 
     def _header(self) -> bytes:
-        return HEADER.pack(
-            MAGIC, FORMAT, self.r, 1, self.r, self.hashes, 0, self.bits, 0, 0, b"", b""
-        )
+        return FilterHeader(self.r, 1, self.r, self.hashes, 0, self.bits).pack()
 
     def _read(self, data: bytes) -> None:
-        if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
-            raise FormatError(f"{self.fname}: is no file of a BloomTable")
-        _, version, _, _, r, hashes, _, bits, *_ = HEADER.unpack_from(data)
-        if version != FORMAT:
-            raise FormatError(f"{self.fname}: is of format {version}, not {FORMAT}")
+        header = FilterHeader.unpack(data, self.fname, "BloomTable")
         check_same(
             self.fname,
-            ("band_size", self.r, r),
-            ("bits of a filter, by item_count and fp", self.bits, bits),
-            ("hashes of a band, by fp", self.hashes, hashes),
+            ("band_size", self.r, header.rows),
+            ("bits of a filter, by item_count and fp", self.bits, header.bits),
+            ("hashes of a band, by fp", self.hashes, header.hashes),
         )
         if data[: HEADER.size] != self._header():
             raise FormatError(f"{self.fname}: its header is damaged")
@@ -503,7 +494,7 @@ class BloomTable:
         return values.astype(np.uint64)
 
     def assert_size(self, hashvalues: Any) -> None:
-        """Raise RuntimeError unless the number of hash values is that of a band."""
+        """Raise RuntimeError unless there are as many hash values as a band has."""
         if len(hashvalues) != self.r:
             raise RuntimeError(
                 f"a band has {self.r} hash values, not {len(hashvalues)}"
@@ -519,25 +510,15 @@ class BloomTable:
         RuntimeError
             If the number of hash values is not r.
         """
-        filters_add(
-            self._filter,
-            self._slots(hashvalues),
-            self.r,
-            self.bits,
-            self.hashes,
-            self._first,
-        )
+        filters_add(self._filter, self._slots(hashvalues), *self._shape)
 
     def query(self, hashvalues: Any) -> bool:
-        """Return whether these hash values were probably inserted; errors are those of `insert`."""
-        return filters_hold(
-            self._filter,
-            self._slots(hashvalues),
-            self.r,
-            self.bits,
-            self.hashes,
-            self._first,
-        )
+        """Return whether these hash values were probably inserted; see `insert` for errors."""
+        return filters_hold(self._filter, self._slots(hashvalues), *self._shape)
+
+    @property
+    def _shape(self) -> tuple[int, int, int, int]:
+        return self.r, self.bits, self.hashes, self._first
 
     def sync(self) -> None:
         """Write the filter to its file; without a file, give a RuntimeWarning."""

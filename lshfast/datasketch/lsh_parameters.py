@@ -7,14 +7,17 @@ from functools import lru_cache
 
 from lshfast._common.checks import check_number
 from lshfast.banding.bands import choose_bands
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.minhash import check_least
 
 
 def check_num_perm(num_perm: int) -> int:
     """Return a number of slots as an int; raise an error if it is invalid."""
-    if check_int(num_perm, "num_perm") < 2:
-        raise ValueError(f"num_perm must be at least 2, not {num_perm}")
-    return int(num_perm)
+    return check_least(num_perm, "num_perm", 2)
+
+
+def ranges_of(bands: int, rows: int) -> list[tuple[int, int]]:
+    """Return for each band its first slot, and the slot after its last."""
+    return [(start, start + rows) for start in range(0, bands * rows, rows)]
 
 
 def bands_and_rows(
@@ -40,15 +43,14 @@ def bands_and_rows(
     if params is None:
         return _chosen(float(threshold), int(num_perm), tuple(map(float, weights)))
     b, r = params
-    for name, value in (("b", b), ("r", r)):
-        if check_int(value, f"{name} of params") < 1:
-            raise ValueError(f"{name} of params must be at least 1, not {value}")
+    b = check_least(b, "b of params")
+    r = check_least(r, "r of params")
     if b * r > num_perm:
         raise ValueError(
             f"params (b, r) = ({b}, {r}) need b x r = {b * r} slots, but num_perm is {num_perm}: "
             f"choose smaller params, or give num_perm={b * r} and sketches of as many slots"
         )
-    return int(b), int(r)
+    return b, r
 
 
 def check_weights(threshold: float, weights: Iterable[float]) -> None:

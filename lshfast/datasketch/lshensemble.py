@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -16,18 +16,17 @@ from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.lshensemble_search import Search, cutoffs_of
-from lshfast.datasketch.lshensemble_stored import Bounds, StoredSets
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.lshensemble_stored import Bounds, StoredSets, empty_indexes
+from lshfast.datasketch.minhash import check_int, check_least
 from lshfast.datasketch.slots import (
     Form,
     SketchReader,
+    check_version,
     forget,
-    made_when_read,
     rows_of,
     with_attributes,
 )
-from lshfast.datasketch.storage import check_storage
-from lshfast.datasketch.storage_base import random_name
+from lshfast.datasketch.storage import check_storage, random_name
 from lshfast.sketch.minhash import EMPTY
 
 
@@ -131,11 +130,11 @@ class MinHashLSHEnsemble:
         check_weights(threshold, weights)
         self.threshold = float(threshold)
         self.h = check_num_perm(num_perm)
-        if check_int(num_part, "num_part") < 1:
-            raise ValueError(f"num_part must be at least 1, not {num_part}")
+        self.num_part = check_least(num_part, "num_part")
         if not 2 <= check_int(m, "m") <= num_perm:
             raise ValueError(f"m must be in 2..num_perm = {num_perm}, not {m}")
-        self.m, self.num_part, self._weights = int(m), int(num_part), weights
+        self.m = int(m)
+        self._weights = weights
         self._config = dict(check_storage(storage_config))
         self._prepickle = prepickle
         if self._config["type"] != "dict":
@@ -258,13 +257,7 @@ class MinHashLSHEnsemble:
         bounds: Bounds,
     ) -> list[dict[int, MinHashLSH]]:
         """Return indexes in memory: for each partition a dict from r to an index of its sets."""
-        indexes = [
-            {
-                r: MinHashLSH(num_perm=self.h, params=(self.h // r, r))
-                for r in self._rows()
-            }
-            for _ in range(self.num_part)
-        ]
+        indexes = empty_indexes(self.h, self.num_part, self._rows())
         if form is not None:
             parts = np.searchsorted(
                 [upper for _, upper in bounds if upper is not None], sizes
@@ -279,22 +272,22 @@ class MinHashLSHEnsemble:
     def _partitions(self) -> Bounds:
         return self._bounds if self._stored is None else self._stored.bounds()
 
-    @made_when_read
+    @cached_property
     def lowers(self) -> list[Any]:
         """The smallest size of the sets in each partition."""
         return [lower for lower, _ in self._partitions()]
 
-    @made_when_read
+    @cached_property
     def uppers(self) -> list[Any]:
         """The greatest size of the sets in each partition."""
         return [upper for _, upper in self._partitions()]
 
-    @made_when_read
+    @cached_property
     def xqs(self) -> npt.NDArray[np.float64]:
         """Ratios of the size of a set to the size of the query."""
         return np.exp(np.linspace(-5, 5, 10))
 
-    @made_when_read
+    @cached_property
     def params(self) -> npt.NDArray[np.int64]:
         """The bands and rows (b, r) for each of `xqs`."""
         return np.array(
@@ -304,7 +297,7 @@ class MinHashLSHEnsemble:
             np.int64,
         )
 
-    @made_when_read
+    @cached_property
     def indexes(self) -> list[dict[int, MinHashLSH]]:
         """For each partition, a dict from r to an index of its sets."""
         return self._indexes(
@@ -401,10 +394,7 @@ class MinHashLSHEnsemble:
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") not in (1, 2):
-            raise ValueError(
-                "this is no pickle of an lshfast MinHashLSHEnsemble of format 1 or 2"
-            )
+        check_version(state, "MinHashLSHEnsemble", 1, 2)
         self.threshold = state["threshold"]
         self.h, self.num_part, self.m = state["shape"]
         self._weights = state["weights"]

@@ -5,7 +5,7 @@ which has the probability 1 - (1 - s**r)**b. The number of equal slots is a bett
 Consider all rules that return a set at the threshold with at least that probability. Among these, a
 minimum number of equal slots finds the most sets above the threshold and the fewest sets below it
 (Lehmann and Romano, Testing Statistical Hypotheses, theorem 3.4.1). Therefore recall and precision
-of this rule are at least those of datasketch, for any data.
+of this rule are at least as high as datasketch's, for any data.
 
 At high thresholds datasketch loses most of the recall. A second rule therefore also returns a set
 whose estimated containment is about the threshold or more, if it can be distinguished from sets

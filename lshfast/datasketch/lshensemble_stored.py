@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import pack
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from lshfast._common.types import Int64Array
-from lshfast.datasketch.entries import StoredEntries
 from lshfast.datasketch.key_pickles import given_keys
 from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.storage import ordered_storage
@@ -49,22 +48,7 @@ class StoredSets:
         rows: list[int],
         prepickle: bool | None,
     ) -> None:
-        def index_of(part: int, r: int) -> MinHashLSH:
-            index_config = config | {
-                "basename": b"-".join(
-                    [config["basename"], pack(">H", part), pack(">H", r)]
-                )
-            }
-            return MinHashLSH(
-                num_perm=num_perm,
-                params=(num_perm // r, r),
-                storage_config=index_config,
-                prepickle=prepickle,
-            )
-
-        self.indexes: list[dict[int, MinHashLSH]] = [
-            {r: index_of(part, r) for r in rows} for part in range(num_part)
-        ]
+        self.indexes = empty_indexes(num_perm, num_part, rows, config, prepickle)
         self._shape: dict[bytes, list[int]] = {b"num_perm": [num_perm], b"rows": rows}
         self._record = ordered_storage(config, config["basename"] + b"-partitions")
         self._bounds: Bounds | None = None
@@ -137,8 +121,33 @@ class StoredSets:
             ].tolist()
             index = part[r]
             row, form = index._asking(minhash)
-            keys = cast(StoredEntries, index._entries).find_in(row, form, bands)
+            keys = index._entries.find(row, form, bands)
             yield from given_keys(keys, index._loads) if index.prepickle else keys
+
+
+def empty_indexes(
+    num_perm: int,
+    num_part: int,
+    rows: list[int],
+    config: dict[str, Any] | None = None,
+    prepickle: bool | None = None,
+) -> list[dict[int, MinHashLSH]]:
+    """Return for each partition a dict from r to an index, in memory or by a storage_config."""
+    indexes: list[dict[int, MinHashLSH]] = []
+    for part in range(num_part):
+        indexes.append({})
+        for r in rows:
+            index_config = None
+            if config is not None:
+                basename = (config["basename"], pack(">H", part), pack(">H", r))
+                index_config = config | {"basename": b"-".join(basename)}
+            indexes[part][r] = MinHashLSH(
+                num_perm=num_perm,
+                params=(num_perm // r, r),
+                storage_config=index_config,
+                prepickle=prepickle,
+            )
+    return indexes
 
 
 def _decimal(number: int | None) -> bytes:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from struct import Struct
 from typing import Any, Literal, overload
 
@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from lshfast._common.display import counted
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.lsh_parameters import ranges_of
+from lshfast.datasketch.minhash import check_least
 from lshfast.datasketch.slots import (
     Form,
     SketchReader,
+    check_version,
     forget,
-    made_when_read,
     rows_of,
     with_attributes,
 )
@@ -36,7 +37,7 @@ BATCH = 1 << 10
 class MinHashLSHForest:
     """Find the k keys whose sketches are most similar to a query.
 
-    Results are better than those of datasketch: they are sorted by descending similarity, and each
+    Results are better than datasketch's: they are sorted by descending similarity, and each
     of the true k best is found with probability at least 0.9 for any `l` (see
     ``lshfast.LSHForest``, which this class uses).
 
@@ -91,18 +92,15 @@ class MinHashLSHForest:
     hashranges: list[tuple[int, int]]
 
     def __init__(self, num_perm: int = 128, l: int = 8) -> None:  # noqa: E741 (the peer's name)
-        for name, value in (("num_perm", num_perm), ("l", l)):
-            if check_int(value, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
-        if l > num_perm:
+        slots = check_least(num_perm, "num_perm")
+        self.l = check_least(l, "l")
+        if l > slots:
             raise ValueError(f"l must be at most num_perm = {num_perm}, not {l}")
-        self.l, self.k = int(l), int(num_perm) // int(l)
+        self.k = slots // self.l
         self._make()
 
     def _make(self) -> None:
-        self.hashranges = [
-            (start, start + self.k) for start in range(0, self.l * self.k, self.k)
-        ]
+        self.hashranges = ranges_of(self.l, self.k)
         self.keys: dict[Any, list[bytes]] = {}
         self._sketches = SketchReader(self.k * self.l, longer=True)
         self._numbers: list[
@@ -116,7 +114,7 @@ class MinHashLSHForest:
 
     # Both are created when they are first read; searches do not use them.
 
-    @made_when_read
+    @cached_property
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
         """For each tree, the keys in each bucket by its name, the bytes of its hash values."""
         with self._lock:
@@ -126,7 +124,7 @@ class MinHashLSHForest:
                     self._put(key, names, self._tables)
             return self._tables
 
-    @made_when_read
+    @cached_property
     def sorted_hashtables(self) -> list[list[bytes]]:
         """For each tree, the sorted names of its buckets at the last `index`."""
         with self._lock:
@@ -247,8 +245,7 @@ class MinHashLSHForest:
         ValueError
             If k is less than 1, or the sketch is too short or cannot be compared with the others.
         """
-        if check_int(k, "k") < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        k = check_least(k, "k")
         row = self._sketches.row(minhash)
         if not self._indexed:
             return []
@@ -256,7 +253,7 @@ class MinHashLSHForest:
             with self._lock:
                 self._fill()
         assert self._forest is not None
-        matches = self._forest.query(row, int(k))
+        matches = self._forest.query(row, k)
         keys = self._numbers
         if with_scores:
             return [(keys[number], similarity) for number, similarity in matches]
@@ -304,10 +301,7 @@ class MinHashLSHForest:
             return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") != 1:
-            raise ValueError(
-                "this is no pickle of an lshfast MinHashLSHForest of format 1"
-            )
+        check_version(state, "MinHashLSHForest", 1)
         self.k, self.l = state["shape"]
         self._make()
         vars(self).update(state.get("attributes", {}))

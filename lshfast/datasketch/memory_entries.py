@@ -1,21 +1,26 @@
-"""Entries of a MinHashLSH in memory: numbered rows in a `MemoryStore`, and their keys."""
+"""Entries of a MinHashLSH in memory: numbered rows in a `MemoryStore`, and their keys.
+
+`KeyView` and `BucketView` show them as datasketch's storages `keys` and `hashtables`.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast.datasketch.entries import HashFunction, LSHEntries, StoredEntries
-from lshfast.datasketch.memory_views import BucketView, Dicts, KeyView, storage_of
+from lshfast.datasketch.entries import (
+    HashFunction,
+    LSHEntries,
+    Spellings,
+)
 from lshfast.datasketch.slots import EMPTY_32, Form
-from lshfast.datasketch.storage import DictListStorage, DictSetStorage
-from lshfast.datasketch.storage_base import BUFFER_SIZE
+from lshfast.datasketch.storage import BUFFER_SIZE, DictListStorage, DictSetStorage
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.values import Parameters
 
@@ -24,6 +29,9 @@ PIECE_ROWS = 1 << 13
 
 # The dicts are discarded after this many changes without a read, and one more for this many keys.
 FEW = 8
+
+# The names of the buckets of each key, then for each band the keys of each bucket.
+Dicts = list[defaultdict[Any, Any]]
 
 _ABSENT = object()
 
@@ -56,18 +64,12 @@ class MemoryEntries(LSHEntries):
         change: if an error or an interrupt ends the change, the dicts are built again.
     unread_changes : int
         The number of changes since a view read the dicts.
-    stored : StoredEntries or None
-        The entries in the dicts after a view was changed.
     lock : RLock
         Locked while the entries or the dicts change.
     """
 
     buffer_size = BUFFER_SIZE
 
-    length: int
-    bands: int
-    depth: int
-    hashfunc: HashFunction | None
     lock: AbstractContextManager[Any]
     dicts: Dicts | None
 
@@ -79,9 +81,9 @@ class MemoryEntries(LSHEntries):
         self.depth = depth
         self.hashfunc = hashfunc
         self.lock = threading.RLock()
-        # None before the first entry, and after a view was changed.
-        self._store: MemoryStore | None = None
-        self.stored: StoredEntries | None = None
+        self._store: MemoryStore | None = MemoryStore()  # None after a view was changed
+        self._store.bind(Parameters(length, bands, depth, "", 0, None))
+        self._waiting = {}
         self._form: Form | None = None
         self._names: dict[int, Any] = {}
         self._next = 0
@@ -89,6 +91,8 @@ class MemoryEntries(LSHEntries):
         self.numbers: dict[Any, Any] = {}
         self.dicts = None
         self.unread_changes = 0
+
+    # Views refer to the entries: they are not kept, so that an unused index is freed at once.
 
     @property
     def keys(self) -> KeyView:
@@ -98,36 +102,39 @@ class MemoryEntries(LSHEntries):
     def tables(self) -> list[BucketView]:  # type: ignore[override]
         return [BucketView(self, band) for band in range(self.bands)]
 
+    @property
+    def has_rows(self) -> bool:  # type: ignore[override]
+        return self._store is not None
+
     # ---- entries ----
 
     def insert(
         self,
-        key: Any,
+        spellings: Spellings,
         row: UInt64Array,
         form: Form,
         *,
         check: bool,
-        buffer: bool,
-        other_forms: tuple[Any, ...] = (),
+        buffer: bool = False,
     ) -> bool:
+        (key,) = spellings
         with self.lock:
-            if self.stored is not None:
-                return self.stored.insert(key, row, form, check=check, buffer=False)
+            store = self._store
+            if store is None:
+                return super().insert(spellings, row, form, check=check)
             numbers = self.numbers.get(key)
             if numbers is not None:
                 if check:
                     return False
-                if any(np.array_equal(row, other) for other in self._rows_of(numbers)):
+                rows = store.entries_of(np.array(_tuple_of(numbers), np.int64))[1]
+                if (rows == row).all(axis=1).any():
                     return True
             number = self._next
             self._next = number + 1
             self._several |= numbers is not None
             self._form = form
-            dicts = None if self.dicts is None else self._take_dicts()
+            dicts = self.dicts and self._take_dicts()
             bucket_names = [] if dicts is None else self._bucket_names(row[np.newaxis])
-            store = self._store
-            if store is None:
-                store = self._open()
             self._names[number] = key
             try:
                 store.insert_one(number, row, "error")
@@ -138,51 +145,48 @@ class MemoryEntries(LSHEntries):
                 del self._names[number]
                 raise
             if dicts is not None:
-                _add_one_to_dicts(dicts, key, bucket_names)
+                _add_to_dicts(dicts, [key], bucket_names)
                 self.dicts = dicts
         return True
 
     def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
         with self.lock:
-            new_keys = dict.fromkeys(keys)
-            are_new = len(new_keys) == len(keys) and new_keys.keys().isdisjoint(
-                self.numbers
-            )
-            if self.stored is not None or not are_new:
+            store = self._store
+            numbers = range(self._next, self._next + len(keys))
+            numbers_of_keys = dict(zip(keys, numbers, strict=True))
+            are_new = len(numbers_of_keys) == len(
+                keys
+            ) and self.numbers.keys().isdisjoint(numbers_of_keys)
+            if store is None or not are_new:
                 super().insert_many(keys, rows, form)
                 return
-            numbers = range(self._next, self._next + len(keys))
             self._next = numbers.stop
             self._form = form
-            dicts = None if self.dicts is None else self._take_dicts()
+            dicts = self.dicts and self._take_dicts()
             bucket_names = [] if dicts is None else self._bucket_names(rows)
             names = dict(zip(numbers, keys, strict=True))
-            numbers_of_keys = dict(zip(keys, numbers, strict=True))
             row_numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
-            self._open().insert(row_numbers, rows, "error")
+            store.insert(row_numbers, rows, "error")
             self._names |= names  # no call between these lines, therefore no interrupt
             self.numbers |= numbers_of_keys
             if dicts is not None:
                 _add_to_dicts(dicts, keys, bucket_names)
                 self.dicts = dicts
 
-    def remove(
-        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
-    ) -> bool:
+    def remove(self, spellings: Spellings, *, buffer: bool = False) -> bool:
+        (key,) = spellings
         with self.lock:
-            if self.stored is not None:
-                return self.stored.remove(key, buffer=False)
+            store = self._store
+            if store is None:
+                return super().remove(spellings)
             numbers = self.numbers.get(key)
             if numbers is None:
                 return False
-            dicts = None if self.dicts is None else self._take_dicts()
-            store = self._store
-            assert store is not None
+            dicts = self.dicts and self._take_dicts()
             if isinstance(numbers, int):
                 number = numbers
-                del self._names[
-                    number
-                ]  # no call before the next line, therefore no interrupt
+                # no call between these lines, therefore no interrupt
+                del self._names[number]
             else:
                 for number in numbers:
                     self._names.pop(number, None)
@@ -195,12 +199,12 @@ class MemoryEntries(LSHEntries):
                 self.dicts = dicts
         return True
 
-    def find(self, row: UInt64Array, form: Form) -> list[Any]:
+    def find(self, row: UInt64Array, form: Form, bands: int | None = None) -> list[Any]:
         # in this order, because `release` replaces them in the opposite order
         names = self._names
         store = self._store
-        if store is None:
-            return [] if self.stored is None else self.stored.find(row, form)
+        if store is None or bands is not None:
+            return super().find(row, form, bands)
         numbers = store.query_one(row, None)[0]
         if not numbers:
             return numbers
@@ -217,7 +221,7 @@ class MemoryEntries(LSHEntries):
         names = self._names
         store = self._store
         if store is None:
-            return [] if self.stored is None else self.stored.scored(row, form)
+            return super().scored(row, form)
         numbers, counts = store.query_one(row, 0)
         best: dict[Any, int] = {}
         for number, count in sorted(zip(numbers, counts or (), strict=True)):
@@ -226,51 +230,28 @@ class MemoryEntries(LSHEntries):
                 best[name] = max(best.get(name, 0), count)
         return [(name, count / self.length) for name, count in best.items()]
 
-    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
-        return key in self.numbers
+    def holds(self, spellings: Spellings) -> bool:
+        return spellings[0] in self.numbers
 
     def is_empty(self) -> bool:
         if not self.numbers:
             return True
-        return self.stored is not None and not all(self.show()[1:])
-
-    def _open(self) -> MemoryStore:
-        if self._store is None:
-            self._store = MemoryStore()
-            self._store.bind(
-                Parameters(
-                    self.length,
-                    self.bands,
-                    self.depth,
-                    scheme="",
-                    seed=0,
-                    threshold=None,
-                )
-            )
-        return self._store
-
-    def _rows_of(self, numbers: int | tuple[int, ...]) -> UInt64Array:
-        return self._open().entries_of(np.array(_tuple_of(numbers), np.int64))[1]
+        return self._store is None and not all(self.show()[1:])
 
     def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
-        if self.stored is not None:
-            yield from self.stored.rows(form)
-            return
         names = self._names
         store = self._store
         if store is None:
+            yield from super().rows(form)
             return
         numbers = np.sort(np.concatenate([np.empty(0, np.int64), *store.all_keys()]))
         for start in range(0, len(numbers), PIECE_ROWS):
             yield _read(numbers[start : start + PIECE_ROWS], names, store)
 
-    @property
-    def has_rows(self) -> bool:
-        return self.stored is None
-
     # ---- the dicts ----
 
     def show(self) -> Dicts:
+        """Return the dicts; build them if necessary."""
         with self.lock:
             if self.dicts is None:
                 dicts = _new_dicts(self.bands)
@@ -298,12 +279,10 @@ class MemoryEntries(LSHEntries):
         return names if self.hashfunc is None else list(map(self.hashfunc, names))
 
     def release(self) -> None:
+        """Replace the store by the dicts, so that they may be changed."""
         with self.lock:
-            if self.stored is None:
+            if self._store is not None:
                 dicts = self.show()
-                keys = storage_of(DictListStorage, dicts[0])
-                tables = [storage_of(DictSetStorage, buckets) for buckets in dicts[1:]]
-                self.stored = StoredEntries(keys, tables, self.depth, self.hashfunc)
                 self._store = None
                 self.numbers = dicts[0]
                 self._names = {}
@@ -313,7 +292,7 @@ class MemoryEntries(LSHEntries):
     def dump(self) -> dict[str, Any]:
         """Return all entries as plain objects and bytes, which any Python and numpy can read."""
         with self.lock:
-            if self.stored is not None:
+            if self._store is None:
                 lists, *sets = self.show()
                 return {"lists": dict(lists), "sets": list(map(dict, sets))}
             batches = list(self.rows(self._form)) if self._form is not None else []
@@ -349,18 +328,16 @@ class MemoryEntries(LSHEntries):
         rows = np.frombuffer(
             dumped["rows"], "<u4" if dumped["narrow"] else "<u8"
         ).astype(np.uint64)
+        assert self._store is not None
         row_numbers = np.arange(len(keys), dtype=np.int64)
-        self._open().insert(
-            row_numbers, rows.reshape(-1, self.length), "error", copy=False
-        )
+        shaped_rows = rows.reshape(-1, self.length)
+        self._store.insert(row_numbers, shaped_rows, "error", copy=False)
         self._names = dict(enumerate(keys))
         self._next = len(keys)
+        self._several = len(set(keys)) < len(keys)
         for number, key in enumerate(keys):
-            numbers = self.numbers.get(key)
-            self._several |= numbers is not None
-            self.numbers[key] = (
-                number if numbers is None else (*_tuple_of(numbers), number)
-            )
+            earlier = _tuple_of(self.numbers.get(key, ()))
+            self.numbers[key] = (*earlier, number) if earlier else number
 
 
 def _new_dicts(bands: int) -> Dicts:
@@ -368,7 +345,7 @@ def _new_dicts(bands: int) -> Dicts:
 
 
 def _add_to_dicts(dicts: Dicts, keys: list[Any], bucket_names: list[bytes]) -> None:
-    """Add keys and the names of their buckets, those of all bands of the first key first."""
+    """Add keys and the names of their buckets: all bands of the first key, then of the next."""
     lists, *sets = dicts
     bands = len(sets)
     for place, key in enumerate(keys):
@@ -376,14 +353,6 @@ def _add_to_dicts(dicts: Dicts, keys: list[Any], bucket_names: list[bytes]) -> N
     for band, table in enumerate(sets):
         for key, name in zip(keys, bucket_names[band::bands], strict=True):
             table[name].add(key)
-
-
-def _add_one_to_dicts(dicts: Dicts, key: Any, bucket_names: list[bytes]) -> None:
-    """Add a key and the names of its buckets, one a band."""
-    lists, *sets = dicts
-    lists[key] += bucket_names
-    for table, name in zip(sets, bucket_names, strict=True):
-        table[name].add(key)
 
 
 def _remove_from_dicts(dicts: Dicts, key: Any) -> None:
@@ -411,3 +380,98 @@ def _read(
         present = np.array([key is not _ABSENT for key in keys], bool)
         return [key for key in keys if key is not _ABSENT], rows[present]
     return keys, rows
+
+
+class DictView(DictListStorage):
+    """A storage whose dict is built before it is read, and replaces the store if it is changed."""
+
+    _plain: type[DictListStorage] = DictListStorage
+
+    def __init__(self, entries: MemoryEntries, place: int) -> None:
+        self._entries = entries
+        self._place = place
+
+    @property
+    def _dict(self) -> defaultdict[Any, Any]:  # type: ignore[override]
+        entries = self._entries
+        entries.unread_changes = 0
+        dicts = entries.dicts
+        if dicts is None:
+            dicts = entries.show()
+        return dicts[self._place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self.keys()))  # other threads may change the dict
+
+    def itemcounts(self, **kwargs: Any) -> dict[Any, int]:
+        with self._entries.lock:
+            return super().itemcounts()
+
+    def _changeable_dict(self) -> Any:
+        entries = self._entries
+        if entries.has_rows:
+            entries.release()
+        return self._dict
+
+    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
+        self._changeable_dict()[key].extend(vals)
+
+    def remove(self, *keys: Any, **kwargs: Any) -> None:
+        content = self._changeable_dict()
+        for key in keys:
+            del content[key]
+
+    def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
+        (self._changeable_dict().get(key) or self.get(key)).remove(val)
+
+    @property
+    def buffer_size(self) -> int:
+        """The number of pending changes of the index at which they are sent."""
+        return self._entries.buffer_size
+
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        self._entries.buffer_size = value
+
+    def __reduce__(self) -> Any:
+        return storage_of, (self._plain, self._dict)
+
+
+class KeyView(DictView):
+    """The keys of a MinHashLSH in memory, as they are stored, and the names of the buckets of each.
+
+    Methods that do not need names of buckets do not use the dict.
+    """
+
+    def __init__(self, entries: MemoryEntries) -> None:
+        super().__init__(entries, 0)
+
+    def has_key(self, key: Any) -> bool:
+        return key in self._entries.numbers
+
+    def size(self) -> int:
+        return len(self._entries.numbers)
+
+    def keys(self) -> KeysView[Any]:
+        return self._entries.numbers.keys()
+
+
+class BucketView(DictView, DictSetStorage):
+    """The buckets of one band of a MinHashLSH in memory, each a set of keys as they are stored."""
+
+    _plain = DictSetStorage
+
+    def __init__(self, entries: MemoryEntries, band: int) -> None:
+        super().__init__(entries, 1 + band)
+
+    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
+        self._changeable_dict()[key].update(vals)
+
+
+def storage_of(
+    kind: type[DictListStorage], content: defaultdict[Any, Any]
+) -> DictListStorage:
+    """Return a storage of this class with this content, to unpickle a view."""
+    storage = kind(None)
+    storage._dict = content
+    return storage

@@ -23,6 +23,7 @@ from lshfast.datasketch.schemes import (
     count,
     integers,
     is_empty,
+    little_endian,
     permutations_for,
     permutations_of,
     same_values,
@@ -205,7 +206,7 @@ class MinHash:
 
     @property
     def _given(self) -> bytes | None:
-        """The digest of given permutations; None for those of the seed."""
+        """The digest of given permutations; None for permutations drawn from the seed."""
         permutations = self._used
         return (
             permutations
@@ -270,7 +271,7 @@ class MinHash:
         self.hashvalues = values
 
     def update_batch(self, b: Iterable[Any]) -> None:
-        """Add tokens. The result is that of calling `update` for each token.
+        """Add tokens, as calls of `update` for each token do.
 
         Parameters
         ----------
@@ -529,10 +530,10 @@ class MinHash:
             "num_perm": self.num_perm,
             "_gpu_mode": self._gpu_mode,
             "hashfunc": None if is_usual else hasher.hashfunc,
-            "hashvalues": _little_endian(self._copied()),
+            "hashvalues": little_endian(self._copied()),
             "permutations": None
             if array is None
-            else [_little_endian(row) for row in array],
+            else [little_endian(row) for row in array],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -562,12 +563,8 @@ class MinHash:
         self.permutations = self._used.array
 
 
-def _little_endian(values: Values) -> bytes:
-    return values.astype(values.dtype.newbyteorder("<")).tobytes()
-
-
 def _read(data: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the integers that `_little_endian` wrote; pickles of datasketch contain arrays."""
+    """Return the integers that `little_endian` wrote; pickles of datasketch contain arrays."""
     return (
         np.frombuffer(data, dtype.newbyteorder("<"))
         if isinstance(data, bytes)
@@ -584,6 +581,13 @@ def check_int(number: Any, name: str) -> int:
     """Return an integer as an int; raise an error for other types."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise TypeError(f"{name} must be an int, not {number!r}")
+    return int(number)
+
+
+def check_least(number: Any, name: str, least: int = 1) -> int:
+    """Return an integer as an int; raise an error for other types and smaller numbers."""
+    if check_int(number, name) < least:
+        raise ValueError(f"{name} must be at least {least}, not {number}")
     return int(number)
 
 

@@ -25,11 +25,44 @@ def script_refusals() -> tuple[type[Exception], ...]:
 class ListCommands:
     """Commands of a storage that keeps the values of a key in a list."""
 
+    config: dict[str, Any]
     _name: bytes
+    _redis: Any
 
     def redis_key(self, key: bytes) -> bytes:
         """Return the name under which the values of a key are stored."""
         return self._name + key
+
+    def keys(self) -> Any:
+        """Return all keys."""
+        return self._redis.hkeys(self._name)
+
+    def redis_keys(self) -> Any:
+        """Return the names under which the values of all keys are stored."""
+        return self._redis.hvals(self._name)
+
+    def size(self) -> Any:
+        """Return the number of keys."""
+        return self._redis.hlen(self._name)
+
+    def has_key(self, key: bytes) -> Any:
+        """Return whether the key exists."""
+        return self._redis.hexists(self._name, key)
+
+    def get(self, key: bytes) -> Any:
+        """Return the values of a key: an empty list or set if there is no such key."""
+        return self._values(self._redis, key)
+
+    def put(self, client: Any, key: bytes, *vals: Any) -> None:
+        """Add values to a key by the commands of a client or pipeline."""
+        client.hset(self._name, key, self.redis_key(key))
+        if vals:
+            self._add(client, key, *vals)
+
+    def drop(self, client: Any, *keys: bytes) -> None:
+        """Remove keys and their values by the commands of a client or pipeline."""
+        client.hdel(self._name, *keys)
+        client.delete(*map(self.redis_key, keys))
 
     def _values(self, client: Any, key: bytes) -> Any:
         return client.lrange(self.redis_key(key), 0, -1)

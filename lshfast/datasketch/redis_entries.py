@@ -19,11 +19,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.entries import HashFunction, StoredEntries
+from lshfast.datasketch.entries import HashFunction, LSHEntries, Spellings
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, redis
 from lshfast.datasketch.slots import Form
-from lshfast.datasketch.storage_base import resolved
+from lshfast.datasketch.storage import resolved
 
 # Scripts of the server: an entry is stored with all of its buckets, or not at all.
 _INSERT = """
@@ -81,12 +81,14 @@ class Scripts(NamedTuple):
     has_any: Any
 
 
-class RedisEntries(StoredEntries):
+class RedisEntries(LSHEntries):
     """Entries on a Redis server, compatible with entries that datasketch writes there.
 
     Each insertion, removal and query is one script of the server. If a server, or its replacement
     in tests, does not support scripts, the commands of datasketch's storages are used.
     """
+
+    sends_batches = True
 
     def __init__(
         self,
@@ -125,68 +127,59 @@ class RedisEntries(StoredEntries):
             *map(self._client.register_script, (_INSERT, _REMOVE, _FIND, HAS_ANY))
         )
 
-    @property
-    def sends_batches(self) -> bool:
-        return self._scripts is not None
-
     def insert(
         self,
-        key: Any,
+        spellings: Spellings,
         row: UInt64Array,
         form: Form,
         *,
         check: bool,
-        buffer: bool,
-        other_forms: tuple[Any, ...] = (),
+        buffer: bool = False,
     ) -> bool:
         scripts = self._scripts
         if scripts is None:
             with self._lock:
-                return super().insert(
-                    key, row, form, check=check, buffer=buffer, other_forms=other_forms
-                )
-        options = [
-            b"1" if check and not buffer else b"0",
-            len(other_forms),
-            *other_forms,
+                return super().insert(spellings, row, form, check=check, buffer=buffer)
+        key, *other_spellings = spellings
+        checked = b"1" if check and not buffer else b"0"
+        arguments = [
+            key,
+            self.keys.redis_key(key),
+            checked,
+            len(other_spellings),
+            *other_spellings,
         ]
-        arguments = [key, self.keys.redis_key(key), *options, *self.names_of(row, form)]
+        arguments += self.names_of(row, form)
         if not buffer:
             return bool(scripts.insert(keys=self._all_names, args=arguments))
         with self._lock:
-            if check and any(map(self._is_there, (key, *other_forms))):
+            if check and any(map(self._is_there, spellings)):
                 return False
             self._wait(scripts.insert, key, True, arguments)
         return True
 
-    def remove(
-        self, key: Any, *, buffer: bool, other_forms: tuple[Any, ...] = ()
-    ) -> bool:
+    def remove(self, spellings: Spellings, *, buffer: bool = False) -> bool:
         scripts = self._scripts
         if scripts is None:
             with self._lock:
-                return super().remove(key, buffer=buffer, other_forms=other_forms)
+                return super().remove(spellings, buffer=buffer)
         if not buffer:
-            return bool(scripts.remove(keys=self._all_names, args=[key, *other_forms]))
+            return bool(scripts.remove(keys=self._all_names, args=spellings))
         with self._lock:
-            present_forms = [
-                form for form in (key, *other_forms) if self._is_there(form)
-            ]
-            for form in present_forms:
-                self._wait(scripts.remove, form, False, [form])
-        return bool(present_forms)
+            stored_keys = [key for key in spellings if self._is_there(key)]
+            for key in stored_keys:
+                self._wait(scripts.remove, key, False, [key])
+        return bool(stored_keys)
 
-    def holds(self, key: Any, other_forms: tuple[Any, ...] = ()) -> bool:
+    def holds(self, spellings: Spellings) -> bool:
         scripts = self._scripts
-        if scripts is None or not other_forms:
-            return super().holds(key, other_forms)
+        if scripts is None or len(spellings) < 2:
+            return super().holds(spellings)
         name = self.keys._name
         try:  # calling the script, which does this too, takes 2 µs more
-            return bool(
-                self._client.evalsha(scripts.has_any.sha, 1, name, key, *other_forms)
-            )
+            return bool(self._client.evalsha(scripts.has_any.sha, 1, name, *spellings))
         except redis.exceptions.NoScriptError:
-            return bool(scripts.has_any(keys=(name,), args=(key, *other_forms)))
+            return bool(scripts.has_any(keys=(name,), args=spellings))
 
     def _wait(self, script: Any, key: bytes, stays: bool, arguments: list[Any]) -> None:
         if self._pipe is None:
@@ -207,23 +200,18 @@ class RedisEntries(StoredEntries):
             if pipe is not None:
                 pipe.execute()
 
-    def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
+    def find(self, row: UInt64Array, form: Form, bands: int | None = None) -> list[Any]:
         scripts = self._scripts
         if scripts is None:
-            return sorted(super().find_in(row, form, bands))
-        return sorted(
-            scripts.find(
-                keys=self._all_names[1 : bands + 1],
-                args=self.names_of(row, form)[:bands],
-            )
-        )
+            return sorted(super().find(row, form, bands))
+        names = self.names_of(row, form)[:bands]
+        tables = self._all_names[1 : len(names) + 1]
+        return sorted(scripts.find(keys=tables, args=names))
 
     def width(self) -> int | None:
         """Return the bytes of a stored slot; None if there is no entry, or a hashfunc."""
         if self.hashfunc:
-            bucket = None
-        else:
-            bucket = next(
-                iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None
-            )
+            return None
+        buckets = self._client.hscan_iter(self.tables[0]._name, count=10)
+        bucket = next(iter(buckets), None)
         return None if bucket is None else len(bucket[0]) // self.depth

@@ -12,7 +12,7 @@ from typing import Any
 
 from lshfast._common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
-from lshfast.datasketch.storage_base import (
+from lshfast.datasketch.storage import (
     BUFFER_SIZE,
     OrderedStorage,
     UnorderedStorage,
@@ -120,24 +120,8 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
         See `RedisStorage`.
     """
 
-    def keys(self) -> list[bytes]:
-        return list(self._redis.hkeys(self._name))
-
-    def redis_keys(self) -> list[bytes]:
-        """Return the names under which the values of all keys are stored."""
-        return list(self._redis.hvals(self._name))
-
-    def size(self) -> int:
-        return int(self._redis.hlen(self._name))
-
-    def has_key(self, key: bytes) -> bool:
-        return bool(self._redis.hexists(self._name, key))
-
     def status(self) -> dict[str, Any]:
         return {**server_of(self.config), **super().status()}
-
-    def get(self, key: bytes) -> Any:
-        return self._values(self._redis, key)
 
     def getmany(self, *keys: bytes) -> list[Any]:
         return self._together(self._values, keys)
@@ -154,22 +138,17 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
         return list(pipe.execute())
 
     def insert(self, key: bytes, *vals: Any, **kwargs: Any) -> None:
-        client = self._buffer if kwargs.get("buffer", False) else self._redis
-        client.hset(self._name, key, self.redis_key(key))
-        if vals:
-            self._add(client, key, *vals)
+        self.put(self._client(kwargs), key, *vals)
 
     def remove(self, *keys: bytes, **kwargs: Any) -> None:
-        if not keys:
-            return
-        client = self._buffer if kwargs.get("buffer", False) else self._redis
-        client.hdel(self._name, *keys)
-        client.delete(*map(self.redis_key, keys))
+        if keys:
+            self.drop(self._client(kwargs), *keys)
 
     def remove_val(self, key: bytes, val: Any, **kwargs: Any) -> None:
-        self._discard(
-            self._buffer if kwargs.get("buffer", False) else self._redis, key, val
-        )
+        self._discard(self._client(kwargs), key, val)
+
+    def _client(self, options: dict[str, Any]) -> Any:
+        return self._buffer if options.get("buffer", False) else self._redis
 
     def empty_buffer(self) -> None:
         self._buffer.execute()

@@ -96,10 +96,10 @@ class Permutations:
     given: bytes | None = None
 
     @classmethod
-    def of(cls, name: str, array: Values, given: bytes | None = None) -> Permutations:
+    def of(cls, name: str, array: Values, digest: bytes | None = None) -> Permutations:
         """Return the permutations of multipliers and summands, an array that becomes read-only."""
         array.flags.writeable = False
-        return cls(Functions(name, array.shape[1], array[0], array[1]), array, given)
+        return cls(Functions(name, array.shape[1], array[0], array[1]), array, digest)
 
 
 @lru_cache(maxsize=64)
@@ -176,10 +176,10 @@ def _array(values: Any, name: str) -> Values:
 
 
 def permutations_for(
-    name: str, seed: int, num_perm: int, given: Any = None
+    name: str, seed: int, num_perm: int, arrays: Any = None
 ) -> Permutations:
-    """Return the permutations of a sketch: `given`, or those of its seed if it is None."""
-    if given is None:
+    """Return the permutations of a sketch: `arrays`, or drawn from its seed if it is None."""
+    if arrays is None:
         return drawn(name, seed, num_perm)
     kind = SCHEMES[name]
     if kind.is_own:
@@ -187,31 +187,31 @@ def permutations_for(
             f"permutations cannot be given with scheme {name!r}: they come from the seed"
         )
     if not (
-        isinstance(given, np.ndarray)
-        and given.dtype == kind.dtype
-        and given.shape == (2, num_perm)
+        isinstance(arrays, np.ndarray)
+        and arrays.dtype == kind.dtype
+        and arrays.shape == (2, num_perm)
     ):
-        if len(given) != 2:
+        if len(arrays) != 2:
             raise ValueError(
-                f"permutations must be two arrays, multipliers and summands, not {len(given)}"
+                f"permutations must be two arrays, multipliers and summands, not {len(arrays)}"
             )
         greatest = 2**64 - 1 if name == "legacy" else kind.greatest
         rows = [
             integers(row, kind.dtype, greatest, f"permutations[{i}]")
-            for i, row in enumerate(given)
+            for i, row in enumerate(arrays)
         ]
         if len(rows[0]) != num_perm or len(rows[1]) != num_perm:
             raise ValueError(
                 f"permutations must be as many as hash values, {num_perm}, not {len(rows[0])} and "
                 f"{len(rows[1])}"
             )
-        given = np.stack(rows)
-    return _known(name, seed, num_perm, given.tobytes())
+        arrays = np.stack(rows)
+    return _known(name, seed, num_perm, arrays.tobytes())
 
 
 @lru_cache(maxsize=64)
 def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
-    """Return the permutations in these bytes; those of the seed if they are equal."""
+    """Return the permutations in these bytes, or the object of the seed if it has the same."""
     try:
         of_seed = drawn(name, seed, num_perm)
         if of_seed.array is not None and of_seed.array.tobytes() == data:
@@ -227,8 +227,13 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
         )
     from hashlib import blake2b
 
-    little = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return Permutations.of(name, array, blake2b(little, digest_size=8).digest())
+    digest = blake2b(little_endian(array), digest_size=8).digest()
+    return Permutations.of(name, array, digest)
+
+
+def little_endian(values: Values) -> bytes:
+    """Return hash values as bytes that do not depend on the machine."""
+    return values.astype(values.dtype.newbyteorder("<")).tobytes()
 
 
 def permutations_of(sketch: Any) -> bytes | None:
@@ -281,7 +286,7 @@ def same_values(a: Any, b: Any) -> bool:
 
 
 def is_empty(scheme: Scheme, values: Values) -> bool:
-    """Return whether hash values are those of an empty sketch."""
+    """Return whether all hash values are the greatest, as in an empty sketch."""
     return bool(values.item(0) == scheme.greatest) and bool(
         (values == scheme.greatest).all()
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import UInt64Array
-from lshfast.datasketch.schemes import SCHEMES, integers, permutations_of
+from lshfast.datasketch.schemes import SCHEMES, integers, little_endian, permutations_of
 from lshfast.sketch.minhash import EMPTY
 
 # The largest value of datasketch's 32-bit schemes, which is the value of each slot of an empty set.
@@ -140,7 +138,7 @@ class Form:
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that do not depend on the machine."""
-        return values.astype(self.dtype.newbyteorder("<")).tobytes()
+        return little_endian(values)
 
     def of_bytes(self, data: bytes, length: int) -> npt.NDArray[Any]:
         """Return the hash values in the result of `to_bytes`, a row for each sketch."""
@@ -221,9 +219,8 @@ class SketchReader:
         self._shape = (length,)
         self.longer = longer
         self.form = None
-        self._kind: type | None = (
-            None  # the class of the last sketch, if it has an attribute for its permutations
-        )
+        # the class of the last sketch, if it has an attribute for its permutations
+        self._kind: type | None = None
 
     @property
     def form(self) -> Form | None:
@@ -231,9 +228,10 @@ class SketchReader:
 
     @form.setter
     def form(self, form: Form | None) -> None:
-        self._scheme, self._seed, self._empty = (
-            (form.scheme, form.seed, form.empty) if form else (None, None, 0)
-        )
+        # Attributes of this object are read faster than the attributes of the form.
+        self._scheme = form.scheme if form else None
+        self._seed = form.seed if form else None
+        self._empty = form.empty if form else 0
         self._given = form.permutations if form else None
         self._dtype = form.dtype if form is not None and form.dtype != PAIRS else None
         self._form = form
@@ -305,31 +303,17 @@ class SketchReader:
         return rows, form
 
 
-class made_when_read:
-    """An attribute that is created when it is first read, and is an ordinary one from then on.
-
-    Unlike `functools.cached_property`, this does not access the dict of the object, which would
-    make all its attributes slower.
-    """
-
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        self._make = make
-        self._name = make.__name__
-        self.__doc__ = make.__doc__
-
-    def __get__(self, thing: Any, owner: type) -> Any:
-        if thing is None:
-            return self
-        value = self._make(thing)
-        setattr(thing, self._name, value)
-        return value
-
-
 def forget(thing: Any, *names: str) -> None:
-    """Delete attributes, so that they are created again when they are read."""
+    """Delete values of cached properties, so that they are made again when they are read."""
     for name in names:
-        with suppress(AttributeError):
-            delattr(thing, name)
+        vars(thing).pop(name, None)
+
+
+def check_version(state: dict[str, Any], name: str, *versions: int) -> None:
+    """Raise ValueError unless a state is in a pickle of a class and one of these formats."""
+    if state.get("version") not in versions:
+        formats = " or ".join(map(str, versions))
+        raise ValueError(f"this is no pickle of an lshfast {name} of format {formats}")
 
 
 def with_attributes(

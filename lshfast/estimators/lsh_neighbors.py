@@ -13,6 +13,7 @@ from lshfast._common.checks import check_number
 from lshfast._common.choices import MEASURE_SYNONYMS
 from lshfast._common.extras import optional
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast.index.keys import lists_of, offsets_of
 from lshfast.index.neighbors.bounds import format_metric
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
@@ -424,10 +425,10 @@ class LSHNeighbors(
         places = np.asarray(answers.keys, np.int64)
         distances = answers.distance
         if X is None:
-            query = np.repeat(np.arange(len(answers), dtype=np.int64), np.diff(offsets))
+            query = lists_of(offsets)
             is_other = places != query
             counts = np.bincount(query[is_other], minlength=len(answers))
-            offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            offsets = offsets_of(counts)
             places = places[is_other]
             distances = distances[is_other]
         return offsets, places, distances

@@ -122,22 +122,24 @@ def read_sets(path: str | os.PathLike[str]) -> SavedSets:
 
 
 def _sizes(
-    measure: int, fraction: int, held: int, kind: int, *counts: Any
+    measure: int, fraction: int, held_number: int, kind: int, *counts: Any
 ) -> list[int]:
     *_, n, m, key_bytes = counts
     if (
         measure >= len(MEASURES)
         or fraction > 1
-        or held >= len(HELD)
+        or held_number >= len(HELD)
         or kind >= len(KINDS)
     ):
         raise FormatError("header: values out of range")
     return [key_bytes, 8 * (n + 1 + m)]
 
 
-def _numbered_sizes(measure: int, fraction: int, held: int, *counts: Any) -> list[int]:
+def _numbered_sizes(
+    measure: int, fraction: int, held_number: int, *counts: Any
+) -> list[int]:
     *_, next_id, n, m = counts
-    _sizes(measure, fraction, held, 0, n, m, 8 * n)
+    _sizes(measure, fraction, held_number, 0, n, m, 8 * n)
     if next_id > MOST_IDS:
         raise FormatError("header: values out of range")
     return [8 * (2 * n + 1 + m)]

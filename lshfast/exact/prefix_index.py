@@ -30,6 +30,7 @@ from lshfast.index.keys import (
     concatenate,
     is_batch,
     listed,
+    offsets_of,
     take,
 )
 from lshfast.index.matches import Match, Matches, best_first
@@ -199,7 +200,7 @@ class PrefixIndex(KeyedEntries):
         self._numbers: dict[Any, int] | None = {}
 
     def __len__(self) -> int:
-        return sum(int(np.count_nonzero(part.present)) for part in self._state.parts)
+        return _present_count(self._state.parts)
 
     def __contains__(self, key: Any) -> bool:
         column = as_column([key])
@@ -268,35 +269,42 @@ class PrefixIndex(KeyedEntries):
             )
         with self._writer.writing():
             _check_kind(kind, self._state.held)
-            number_of_key = self._known()
-            old_numbers = np.fromiter(
-                (number_of_key.get(key, -1) for key in listed(column)),
-                np.int64,
-                len(column),
-            )
-            places = places_to_insert(column, old_numbers, self.on_duplicate)
-            if len(places) < len(rows):
-                column = take(column, places)
-                rows = rows.take(places)
-                old_numbers = old_numbers[places]
-            if len(rows):
-                state = self._state
-                numbers = np.arange(len(rows), dtype=np.int64) + state.next_number
-                parts = state.without(old_numbers[old_numbers >= 0])
-                parts.append(self._indexed(_KeyedSets(numbers, column, rows)))
-                while len(parts) > 1 and len(parts[-2].numbers) < 2 * len(
-                    parts[-1].numbers
-                ):
-                    parts[-2:] = [self._merged(parts[-2:])]
-                if (old_numbers >= 0).any():
-                    parts = self._tidied(parts)
-                kind_held = kind if state.held == "nothing" else state.held
-                self._numbers = None
-                self._state = _State(
-                    tuple(parts), state.next_number + len(rows), kind_held
-                )
-                number_of_key.update(zip(listed(column), numbers.tolist(), strict=True))
-                self._numbers = number_of_key
+            return self._insert(column, rows, kind)
+
+    def _insert(self, column: Column, rows: TokenSets, kind: Held) -> int:
+        """Insert sets, and return the number of new or replaced ones; the caller is the writer."""
+        number_of_key = self._known()
+        old_numbers = np.fromiter(
+            (number_of_key.get(key, -1) for key in listed(column)),
+            np.int64,
+            len(column),
+        )
+        places = places_to_insert(column, old_numbers, self.on_duplicate)
+        if not len(places):
+            return 0
+        if len(places) < len(rows):
+            column = take(column, places)
+            rows = rows.take(places)
+            old_numbers = old_numbers[places]
+        state = self._state
+        next_number = state.next_number + len(rows)
+        numbers = np.arange(state.next_number, next_number, dtype=np.int64)
+        is_replaced = old_numbers >= 0
+        parts = state.without(old_numbers[is_replaced])
+        parts.append(self._indexed(_KeyedSets(numbers, column, rows)))
+        while len(parts) > 1:
+            before, last = (len(part.numbers) for part in parts[-2:])
+            if before >= 2 * last:
+                break
+            parts[-2:] = [self._merged(parts[-2:])]
+        if is_replaced.any():
+            parts = self._tidied(parts)
+        kind_held = kind if state.held == "nothing" else state.held
+        new_numbers = zip(listed(column), numbers.tolist(), strict=True)
+        self._numbers = None
+        self._state = _State(tuple(parts), next_number, kind_held)
+        number_of_key.update(new_numbers)
+        self._numbers = number_of_key
         return len(rows)
 
     def _remove(self, keys: Column) -> None:
@@ -314,7 +322,7 @@ class PrefixIndex(KeyedEntries):
 
     def _tidied(self, parts: list[_Part]) -> list[_Part]:
         """Return the same parts, or one part if more than half of their sets have been removed."""
-        present_count = sum(int(np.count_nonzero(part.present)) for part in parts)
+        present_count = _present_count(parts)
         if 2 * present_count < sum(len(part.numbers) for part in parts):
             return [self._merged(parts)] if present_count else []
         return parts
@@ -352,12 +360,12 @@ class PrefixIndex(KeyedEntries):
         queries = self._token_sets(sets).distinct()
         matches = self._matches(state, queries)
         counts = np.bincount(matches.query, minlength=len(queries))
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        apart = answers_apart(
+        offsets = offsets_of(counts)
+        answers = answers_apart(
             Matches[Match](offsets, matches.keys, matches.similarity), is_apart
         )
         offsets, keys, similarity = best_first(
-            apart.offsets, apart.keys, apart.similarity, k
+            answers.offsets, answers.keys, answers.similarity, k
         )
         return Matches(offsets, keys, np.asarray(similarity, np.float64))
 
@@ -424,9 +432,11 @@ class PrefixIndex(KeyedEntries):
             measure=self.measure,
             threads=self._threads,
         )
-        left = take(remaining.keys, result.pairs["i"])
-        right = take(remaining.keys, result.pairs["j"])
-        pairs = KeyPairs(*pairs_once([(left, right, result.pairs["similarity"])]))
+        left_keys = take(remaining.keys, result.pairs["i"])
+        right_keys = take(remaining.keys, result.pairs["j"])
+        pairs = KeyPairs(
+            *pairs_once([(left_keys, right_keys, result.pairs["similarity"])])
+        )
         return pairs_apart(pairs, is_apart)
 
     def describe(self) -> str:
@@ -461,7 +471,7 @@ class PrefixIndex(KeyedEntries):
         n = sum(len(part.numbers) for part in parts)
         sets_of_parts = [part.segment.collection.sets for part in parts]
         tokens = sum(len(sets.tokens) for sets in sets_of_parts)
-        present = sum(int(part.present.sum()) for part in parts)
+        present = _present_count(parts)
         different_tokens = sum(part.segment.tokens.most for part in parts)
         figures = {
             "segments": len(parts),
@@ -605,14 +615,19 @@ def _kind_of(sets: Any) -> Held:
     return "TokenSets" if isinstance(sets, TokenSets) else "sets"
 
 
-def _check_kind(kind: Held, held: Held) -> None:
+def _check_kind(kind: Held, index_kind: Held) -> None:
     """Raise TypeError if sets of a kind cannot match the sets of an index."""
-    if held not in ("any", "nothing", kind):
-        negation = "" if held == "TokenSets" else "not "
+    if index_kind not in ("any", "nothing", kind):
+        negation = "" if index_kind == "TokenSets" else "not "
         raise TypeError(
             f"sets must {negation}be TokenSets, like those that this index holds: its seed is "
             "random, and only an index with a seed that is given takes both"
         )
+
+
+def _present_count(parts: Iterable[_Part]) -> int:
+    """Return the number of sets of some parts that have not been removed."""
+    return sum(int(np.count_nonzero(part.present)) for part in parts)
 
 
 def _remaining(parts: Iterable[_Part]) -> _KeyedSets:

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import BoolArray, Int64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.key_pairs import Pairs
-from lshfast.index.keys import concatenate, take
+from lshfast.index.keys import concatenate, offsets_of, take
 from lshfast.index.matches import AnswerLists
 from lshfast.tokens import places_of_rows
 
@@ -47,59 +47,62 @@ def answers_apart(answers: Lists, is_apart: IsApart | None) -> Lists:
     marks = is_apart(answers.values)
     if marks.all():
         return answers
-    counts_before = np.concatenate([[0], np.cumsum(marks, dtype=np.int64)])
-    apart = copy.copy(answers)
-    apart.offsets = counts_before[answers.offsets]
-    apart.keys = take(answers.keys, np.flatnonzero(marks))
-    apart.values = answers.values[marks]
-    return apart
+    counts_before = offsets_of(marks)
+    remaining = copy.copy(answers)
+    remaining.offsets = counts_before[answers.offsets]
+    remaining.keys = take(answers.keys, np.flatnonzero(marks))
+    remaining.values = answers.values[marks]
+    return remaining
 
 
 def nearest_apart(
-    search: Callable[[Int64Array, int], Lists],
-    m: int,
+    search: Callable[[UInt64Array, int], Lists],
+    queries: UInt64Array,
     k: int,
     entries: int,
-    is_apart: IsApart,
+    is_apart: IsApart | None,
 ) -> Lists:
-    """Return the first k entries that are apart from each of m queries.
+    """Return the first k entries that are apart from each query; all are, if `is_apart` is None.
 
-    ``search(queries, k)`` returns the first k entries for some of the queries, which are numbered.
-    The index has this many entries.
+    ``search(queries, k)`` returns the first k entries for some of the queries. The index has this
+    many entries.
     """
-    answers = search(np.arange(m, dtype=np.int64), k)
+    answers = search(queries, k)
+    if is_apart is None:
+        return answers
     counts = np.diff(answers.offsets)
-    apart = answers_apart(answers, is_apart)
+    remaining = answers_apart(answers, is_apart)
     # A query that has all entries that a search finds has no further ones.
-    is_open = (counts >= k) & (np.diff(apart.offsets) < counts)
-    wanted = k
-    while is_open.any() and wanted < entries:
-        wanted = min(2 * wanted, entries)
+    is_open = (counts >= k) & (np.diff(remaining.offsets) < counts)
+    count = k
+    while is_open.any() and count < entries:
+        count = min(2 * count, entries)
         open_queries = np.flatnonzero(is_open)
-        step = max(1, MOST_ANSWERS // wanted)
-        parts = [apart]
+        step = max(1, MOST_ANSWERS // count)
+        parts = [remaining]
         for start in range(0, len(open_queries), step):
             piece = open_queries[start : start + step]
-            answers = search(piece, wanted)
+            answers = search(queries[piece], count)
             part = _first(answers_apart(answers, is_apart), k)
-            is_open[piece] = (np.diff(answers.offsets) >= wanted) & (
+            is_open[piece] = (np.diff(answers.offsets) >= count) & (
                 np.diff(part.offsets) < k
             )
             parts.append(part)
+        m = len(queries)
         numbers = np.arange(m, dtype=np.int64)
         numbers[open_queries] = m + np.arange(len(open_queries), dtype=np.int64)
-        apart = answers_of(_joined(parts), numbers)
-    return apart
+        remaining = answers_of(_joined(parts), numbers)
+    return remaining
 
 
 def pairs_apart(pairs: APairs, is_apart: IsApart | None) -> APairs:
     """Return the pairs of entries that are apart."""
     if is_apart is None:
         return pairs
-    left, right, values = vars(pairs).values()
+    left_keys, right_keys, values = vars(pairs).values()
     places = np.flatnonzero(is_apart(values))
     make: Callable[..., APairs] = type(pairs)
-    return make(take(left, places), take(right, places), values[places])
+    return make(take(left_keys, places), take(right_keys, places), values[places])
 
 
 def _first(answers: Lists, k: int) -> Lists:
@@ -110,7 +113,7 @@ def _first(answers: Lists, k: int) -> Lists:
     shortened = copy.copy(answers)
     starts = answers.offsets[:-1]
     kept_counts = np.minimum(counts, k)
-    shortened.offsets = np.concatenate([[0], np.cumsum(kept_counts, dtype=np.int64)])
+    shortened.offsets = offsets_of(kept_counts)
     places = np.arange(shortened.offsets[-1], dtype=np.int64)
     places += np.repeat(starts - shortened.offsets[:-1], kept_counts)
     shortened.keys = take(answers.keys, places)
@@ -120,22 +123,24 @@ def _first(answers: Lists, k: int) -> Lists:
 
 def _joined(parts: list[Lists]) -> Lists:
     """Return the answers of several parts, one after the other."""
-    joined = copy.copy(parts[-1])
+    all_answers = copy.copy(parts[-1])
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
-    joined.offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    joined.keys = concatenate([part.keys for part in parts])
-    joined.values = np.concatenate([np.asarray(part.values) for part in parts])
-    for name in joined._of_queries:
-        setattr(joined, name, np.concatenate([getattr(part, name) for part in parts]))
-    return joined
+    all_answers.offsets = offsets_of(counts)
+    all_answers.keys = concatenate([part.keys for part in parts])
+    all_answers.values = np.concatenate([np.asarray(part.values) for part in parts])
+    for name in all_answers._of_queries:
+        setattr(
+            all_answers, name, np.concatenate([getattr(part, name) for part in parts])
+        )
+    return all_answers
 
 
 def answers_of(answers: Lists, queries: Int64Array) -> Lists:
     """Return the answers to some queries."""
-    chosen = copy.copy(answers)
-    chosen.offsets, places = places_of_rows(answers.offsets, queries)
-    chosen.keys = take(answers.keys, places)
-    chosen.values = None if answers.values is None else answers.values[places]
-    for name in chosen._of_queries:
-        setattr(chosen, name, getattr(answers, name)[queries])
-    return chosen
+    selection = copy.copy(answers)
+    selection.offsets, places = places_of_rows(answers.offsets, queries)
+    selection.keys = take(answers.keys, places)
+    selection.values = None if answers.values is None else answers.values[places]
+    for name in selection._of_queries:
+        setattr(selection, name, getattr(answers, name)[queries])
+    return selection

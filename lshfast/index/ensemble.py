@@ -27,7 +27,7 @@ from lshfast.index.entries import (
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.key_pairs import KeyPairs, pairs_with_others
 from lshfast.index.keys import Column, concatenate, listed
-from lshfast.index.matches import Match, Matches, best_first
+from lshfast.index.matches import Match, Matches, best_first, joined_answers
 from lshfast.index.memory_index import MemoryIndex
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
@@ -373,10 +373,7 @@ class LSHEnsemble(MemoryIndex):
         if len(queries) <= step:
             return work(0)
         answers = list(ordered_map(work, range(0, len(queries), step), threads))
-        counts = np.concatenate([np.diff(part[0]) for part in answers])
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        names = concatenate([part[1] for part in answers])
-        return offsets, names, np.concatenate([part[2] for part in answers])
+        return joined_answers(answers)
 
     def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> UInt32Array:
         """Return the number of steps of each query in each partition."""
@@ -541,10 +538,10 @@ class LSHEnsemble(MemoryIndex):
                 threads=threads,
             )
             batches.append(pairs_with_others(keys, answers))
-        left = concatenate([batch[0] for batch in batches])
-        right = concatenate([batch[1] for batch in batches])
+        left_keys = concatenate([batch[0] for batch in batches])
+        right_keys = concatenate([batch[1] for batch in batches])
         similarity = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
-        return KeyPairs(left, right, similarity)
+        return KeyPairs(left_keys, right_keys, similarity)
 
     def describe(self) -> str:
         """Return the trees, the recall, and the greatest set of each partition as text.

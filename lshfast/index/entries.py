@@ -364,10 +364,8 @@ class TreeEntries:
     def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
         """Return a new order with some more rows, and the dead rows that it leaves out.
 
-        Return None if there are so few unsorted rows that they need not be sorted. The new rows are
-        not empty.
-
-        Return None if there are so few unsorted rows that they need not be sorted.
+        Return None if few rows are unsorted, so that they need not be sorted. The new rows are not
+        empty.
         """
         order = self._order
         if len(order.unsorted) + len(rows) <= UNSORTED_ROWS:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import Seed, check_int, check_most, check_number
 from lshfast._common.display import counted
-from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.threads import thread_count
 from lshfast._common.types import (
     AnyShape,
     Float64Array,
@@ -19,7 +19,7 @@ from lshfast._common.types import (
     UInt64Array,
     Vector,
 )
-from lshfast.index.apart import nearest_apart
+from lshfast.index.apart import nearest_apart, similar_at_most
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,
@@ -33,7 +33,14 @@ from lshfast.index.entries import (
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.key_pairs import KeyPairs, pairs_once, pairs_with_others
 from lshfast.index.keys import Column, listed
-from lshfast.index.matches import Match, Matches, best_first, best_of
+from lshfast.index.matches import (
+    Match,
+    Matches,
+    best_first,
+    best_of,
+    in_pieces,
+    joined_answers,
+)
 from lshfast.index.memory_index import MemoryIndex
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
@@ -330,61 +337,44 @@ class LSHForest(MemoryIndex):
         array = check_signatures(signatures, self.hasher)
         k = check_int("k", k, 1)
         slots = self.hasher.num_perm
-        if most is not None:
-            answers = self._best_apart(
-                array.reshape(-1, slots), k, most, thread_count(threads)
-            )
-            return answers[0] if array.ndim == 1 else answers
-        if array.ndim == 1:
+        if array.ndim == 1 and most is None:
             with self._entries.gate.reading():
                 view = self._entries.view()
                 _, rows, agreements = view.snapshot.top(array.reshape(1, -1), k)
                 keys = listed(self._entries.names(rows))
             return best_of(keys, agreements.tolist(), slots, None)
-        return self._best(array, k, thread_count(threads))
-
-    def _best_apart(
-        self, signatures: UInt64Array, k: int, most: float, threads: int
-    ) -> Matches[Match]:
-        """Return the k most similar entries of at most a similarity, of each of m queries."""
-        check_most(most)
-        return nearest_apart(
-            lambda queries, count: self._best(signatures[queries], count, threads),
-            len(signatures),
+        is_apart = similar_at_most(check_most(most))
+        thread_number = thread_count(threads)
+        answers = nearest_apart(
+            lambda queries, count: self._best(queries, count, thread_number),
+            array.reshape(-1, slots),
             k,
             len(self),
-            lambda values: values <= most,
+            is_apart,
         )
+        return answers[0] if array.ndim == 1 else answers
 
     def _best(self, signatures: UInt64Array, k: int, threads: int) -> Matches[Match]:
         """Return the k most similar entries of each of m queries."""
         with self._entries.gate.reading():
             view = self._entries.view()
-            offsets, rows, agreements = self._top(view, signatures, k, threads)
-            names = self._entries.names(rows)
+            offsets, names, agreements = self._top(view, signatures, k, threads)
         offsets, names, counts = best_first(offsets, names, agreements)
         assert counts is not None
         return Matches(offsets, names, counts / self.hasher.num_perm)
 
     def _top(
         self, view: SearchView, queries: UInt64Array, k: int, threads: int
-    ) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Return (offsets, rows, agreements) of the best rows of many queries, in pieces."""
+    ) -> tuple[Int64Array, Column, Int64Array]:
+        """Return (offsets, keys, agreements) of the best entries of many queries, in pieces."""
         step = min(PIECE_QUERIES, max(MOST_MATCHES // min(k, len(self) + 1), 1))
-        starts = range(0, max(len(queries), 1), step)
 
-        def work(first: int) -> tuple[Int64Array, Int64Array, Int64Array]:
-            return view.snapshot.top(queries[first : first + step], k)
+        def search(part: UInt64Array) -> tuple[Int64Array, Column, Int64Array]:
+            offsets, rows, agreements = view.snapshot.top(part, k)
+            return offsets, self._entries.names(rows), agreements
 
-        parts = list(ordered_map(work, starts, threads))
-        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
-        all_offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        all_rows = np.concatenate([rows for _, rows, _ in parts])
-        return (
-            all_offsets,
-            all_rows,
-            np.concatenate([agreements for _, _, agreements in parts]),
-        )
+        parts = in_pieces(search, queries, step, threads)
+        return joined_answers(parts)
 
     def pairs(
         self, k: int = 10, *, most: float | None = None, threads: int | None = None

@@ -11,7 +11,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lshfast._common.types import Float64Array
-from lshfast.index.keys import Column, as_column, concatenate, listed, take
+from lshfast.index.keys import (
+    Column,
+    as_column,
+    concatenate,
+    listed,
+    lists_of,
+    offsets_of,
+    take,
+)
 from lshfast.index.matches import AnswerLists
 from lshfast.index.stores.base import Store
 
@@ -29,8 +37,8 @@ class Pairs(Generic[Value]):
         return len(self.left)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Value]]:
-        left, right, values = vars(self).values()
-        return zip(listed(left), listed(right), values.tolist(), strict=True)
+        left_keys, right_keys, values = vars(self).values()
+        return zip(listed(left_keys), listed(right_keys), values.tolist(), strict=True)
 
 
 @dataclass(frozen=True)
@@ -64,16 +72,17 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
     for keys, signatures in store.items():
         matches = store.query(signatures, least=least, threads=threads)
         assert matches.agreements is not None
-        queries = np.repeat(
-            np.arange(len(keys), dtype=np.int64), np.diff(matches.offsets)
-        )
+        queries = lists_of(matches.offsets)
         if isinstance(keys, np.ndarray) and isinstance(matches.keys, np.ndarray):
             places = np.flatnonzero(keys[queries] < matches.keys)
         else:
-            left = listed(take(keys, queries))
-            right = listed(matches.keys)
+            key_of_query = listed(take(keys, queries))
+            key_of_match = listed(matches.keys)
             places = np.flatnonzero(
-                [_before(a, b, positions) for a, b in zip(left, right, strict=True)]
+                [
+                    _before(a, b, positions)
+                    for a, b in zip(key_of_query, key_of_match, strict=True)
+                ]
             )
         left_keys = listed(take(keys, queries[places]))
         right_keys = listed(take(matches.keys, places))
@@ -97,19 +106,23 @@ def pairs_with_others(
 
     With k, they are the first k of each answer.
     """
-    queries = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(answers.offsets))
-    left = take(keys, queries)
-    right = answers.keys
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        differs = left != right
+    queries = lists_of(answers.offsets)
+    left_keys = take(keys, queries)
+    right_keys = answers.keys
+    if isinstance(left_keys, np.ndarray) and isinstance(right_keys, np.ndarray):
+        differs = left_keys != right_keys
     else:
-        both_keys = zip(listed(left), listed(right), strict=True)
+        both_keys = zip(listed(left_keys), listed(right_keys), strict=True)
         differs = np.fromiter((a != b for a, b in both_keys), np.bool_, len(queries))
     if k is not None:
-        counts_before = np.concatenate([[0], np.cumsum(differs, dtype=np.int64)])
+        counts_before = offsets_of(differs)
         differs &= counts_before[:-1] - counts_before[answers.offsets[queries]] < k
     places = np.flatnonzero(differs)
-    return take(left, places), take(right, places), np.asarray(answers.values)[places]
+    return (
+        take(left_keys, places),
+        take(right_keys, places),
+        np.asarray(answers.values)[places],
+    )
 
 
 def pairs_once(
@@ -119,22 +132,22 @@ def pairs_once(
 
     The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
     """
-    left = concatenate([batch[0] for batch in batches])
-    right = concatenate([batch[1] for batch in batches])
+    left_keys = concatenate([batch[0] for batch in batches])
+    right_keys = concatenate([batch[1] for batch in batches])
     values = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        names: Column = np.unique(np.concatenate([left, right]))
-        a = np.searchsorted(names, left)
-        b = np.searchsorted(names, right)
+    if isinstance(left_keys, np.ndarray) and isinstance(right_keys, np.ndarray):
+        names: Column = np.unique(np.concatenate([left_keys, right_keys]))
+        a = np.searchsorted(names, left_keys)
+        b = np.searchsorted(names, right_keys)
     else:
-        left = listed(left)
-        right = listed(right)
-        keys = list(dict.fromkeys([*left, *right]))
+        left_keys = listed(left_keys)
+        right_keys = listed(right_keys)
+        keys = list(dict.fromkeys([*left_keys, *right_keys]))
         with suppress(TypeError):
             keys.sort()
         ranks = {key: rank for rank, key in enumerate(keys)}
-        a = np.fromiter((ranks[key] for key in left), np.int64, len(left))
-        b = np.fromiter((ranks[key] for key in right), np.int64, len(right))
+        a = np.fromiter((ranks[key] for key in left_keys), np.int64, len(left_keys))
+        b = np.fromiter((ranks[key] for key in right_keys), np.int64, len(right_keys))
         names = keys
     first = np.minimum(a, b)
     second = np.maximum(a, b)

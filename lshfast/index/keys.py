@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import INT64_RANGE
@@ -271,6 +272,16 @@ def take(column: Column, places: Int64Array) -> Column:
 def listed(column: Any) -> list[Any]:
     """Return the keys of a column as Python objects."""
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def offsets_of(counts: npt.ArrayLike) -> Int64Array:
+    """Return the start of each list of these lengths in a concatenation, then its end."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def lists_of(offsets: Int64Array) -> Int64Array:
+    """Return the number of the list of each element of a concatenation."""
+    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
 
 
 def concatenate(columns: list[Column]) -> Column:

@@ -613,52 +613,60 @@ class LSHIndex(StoredIndex):
         >>> list(index.query(["a dog is not a cat", "something else"], threshold=0.5))
         [[Match(key='b', similarity=1.0)], []]
         """
-        if k is None and threshold is None and most is None and threads is None:
-            if self._hasher is not None:
-                single = self.store.query_plain(signatures)
-                if single is not None:
-                    return single
+        if k is not None or threshold is not None or most is not None:
             array = self._signatures_of(signatures, threads)
-            if array.ndim == 1:
-                return in_order(self.store.query_one(array, None)[0])
-        else:
-            array = self._signatures_of(signatures, threads)
+            return self._similar(array, k, threshold, most, threads)
+        if threads is None and self._hasher is not None:
+            keys = self.store.query_plain(signatures)
+            if keys is not None:
+                return keys
+        array = self._signatures_of(signatures, threads)
+        if threads is not None:
+            thread_count(threads)
+        if array.ndim == 1:
+            return in_order(self.store.query_one(array, None)[0])
+        return self._best(array, None, None, thread_count(threads))
+
+    def _similar(
+        self,
+        signatures: UInt64Array,
+        k: int | None,
+        threshold: float | None,
+        most: float | None,
+        threads: int | None,
+    ) -> list[Match] | Matches[Match]:
+        """Return the candidates of one signature or several, with their similarities."""
         if k is not None:
             check_int("k", k, 1)
-        least = None if k is None and most is None else 0
-        if threshold is not None:
-            least = self._least(threshold)
-        is_apart = None
+        least = 0 if threshold is None else self._least(threshold)
         if most is not None:
-            is_apart = similar_at_most(check_most(most, threshold or 0.0))
+            check_most(most, threshold or 0.0)
         threads = thread_count(threads)
-        if array.ndim == 1:
-            if least is None:
-                return in_order(self.store.query_one(array, None)[0])
-            names, counts = self.store.query_one(array, least)
-            if most is None:
-                return best_of(names, counts or [], self.parameters.compared, k)
-            best = best_of(names, counts or [], self.parameters.compared, None)
-            return [match for match in best if match.similarity <= most][:k]
-        if k is None or is_apart is None:
-            return answers_apart(self._best(array, least, k, threads), is_apart)
-        return self._best_apart(array, least, k, is_apart, threads)
+        if signatures.ndim == 2:
+            is_apart = similar_at_most(most)
+            if k is not None:
+                return self._best_apart(signatures, least, k, is_apart, threads)
+            return answers_apart(self._best(signatures, least, k, threads), is_apart)
+        names, counts = self.store.query_one(signatures, least)
+        slots = self.parameters.compared
+        if most is None:
+            return best_of(names, counts or [], slots, k)
+        matches = best_of(names, counts or [], slots, None)
+        return [match for match in matches if match.similarity <= most][:k]
 
     # A function of its own: a closure would make cells of the variables that each query uses.
     def _best_apart(
         self,
         signatures: UInt64Array,
-        least: int | None,
+        least: int,
         k: int,
-        is_apart: IsApart,
+        is_apart: IsApart | None,
         threads: int,
     ) -> Matches[Any]:
         """Return the first k candidates that are apart of m queries, the most similar first."""
         return nearest_apart(
-            lambda queries, count: self._best(
-                signatures[queries], least, count, threads
-            ),
-            len(signatures),
+            lambda queries, count: self._best(queries, least, count, threads),
+            signatures,
             k,
             len(self),
             is_apart,

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import Float64Array, Int64Array
-from lshfast.index.keys import Column, take
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.index.keys import Column, concatenate, offsets_of, take
 from lshfast.kernels.matches import order_matches
 
 
@@ -46,6 +47,11 @@ class Match(NamedTuple):
 
 # The type of the elements of an answer: `Match`, or keys if no similarity was requested.
 Answer = TypeVar("Answer")
+
+# The answers to a piece of the queries.
+Part = TypeVar("Part")
+
+Values = TypeVar("Values", Int64Array, Float64Array)
 
 
 class AnswerLists(Generic[Answer]):
@@ -157,6 +163,30 @@ class Matches(AnswerLists[Answer]):
         return self.values
 
 
+def in_pieces(
+    search: Callable[[UInt64Array], Part],
+    queries: UInt64Array,
+    piece: int,
+    threads: int,
+) -> list[Part]:
+    """Return the answers to queries in pieces of this number of them, at least one piece."""
+    if len(queries) <= piece:
+        return [search(queries)]
+    starts = range(0, len(queries), piece)
+    parts = ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)
+    return list(parts)
+
+
+def joined_answers(
+    parts: list[tuple[Int64Array, Column, Values]],
+) -> tuple[Int64Array, Column, Values]:
+    """Return the answers (offsets, keys, values) to several batches of queries as one."""
+    counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
+    keys = concatenate([keys for _, keys, _ in parts])
+    values: Any = np.concatenate([values for _, _, values in parts])
+    return offsets_of(counts), keys, values
+
+
 def best_first(
     offsets: Int64Array,
     keys: Column,
@@ -217,9 +247,7 @@ def best_first(
             offsets[:-1], counts
         )
         places = np.flatnonzero(ranks_in_query < k)
-        offsets = np.concatenate(
-            [[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)]
-        )
+        offsets = offsets_of(np.minimum(counts, k))
         keys = take(keys, places)
         scores = None if scores is None else scores[places]
     return offsets, keys, scores

@@ -1,6 +1,6 @@
 """AsyncMinHashLSH: a MinHashLSH on a Redis server, in datasketch's layout, for asyncio.
 
-The layout is that of `redis_entries`, except that the number of a band is one byte.
+The layout is described in `redis_entries`, but the number of a band is one byte.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from lshfast.datasketch.aio.storage import (
     check_type,
 )
 from lshfast.datasketch.key_pickles import (
-    check_bytes,
-    dumps,
     given_keys,
-    other_pickles,
     plain_loads,
+    spellings_of,
+    storable,
 )
-from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.lsh_parameters import (
+    bands_and_rows,
+    check_num_perm,
+    ranges_of,
+)
+from lshfast.datasketch.minhash import check_least
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
-from lshfast.datasketch.slots import Form, SketchReader
-from lshfast.datasketch.storage_base import random_name
+from lshfast.datasketch.slots import Form, SketchReader, check_version
+from lshfast.datasketch.storage import random_name
 
 BATCH_SIZE = 10_000
 
@@ -127,7 +130,7 @@ class AsyncMinHashLSH:
     @property
     def hashranges(self) -> list[tuple[int, int]]:
         """The first slot of each band, and the slot after its last."""
-        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        return ranges_of(self.b, self.r)
 
     @property
     def batch_size(self) -> int:
@@ -136,9 +139,7 @@ class AsyncMinHashLSH:
 
     @batch_size.setter
     def batch_size(self, value: int) -> None:
-        if check_int(value, "batch_size") < 1:
-            raise ValueError(f"batch_size must be at least 1, not {value}")
-        self._batch_size = int(value)
+        self._batch_size = check_least(value, "batch_size")
 
     # ---- opening and closing ----
 
@@ -201,10 +202,7 @@ class AsyncMinHashLSH:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") != 1:
-            raise ValueError(
-                "this is no pickle of an lshfast AsyncMinHashLSH of format 1"
-            )
+        check_version(state, "AsyncMinHashLSH", 1)
         self.h, self.b, self.r = state["shape"]
         self._config = state["config"]
         self.prepickle = state["prepickle"]
@@ -218,7 +216,7 @@ class AsyncMinHashLSH:
     async def insert(
         self, key: Any, minhash: Any, check_duplication: bool = True
     ) -> None:
-        """Insert a key and the sketch of its set. The parameters are those of `MinHashLSH.insert`.
+        """Insert a key and the sketch of its set. See `MinHashLSH.insert`.
 
         Raises
         ------
@@ -233,37 +231,36 @@ class AsyncMinHashLSH:
     async def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
         keys, _ = self._storages()
         row, form = await self._read(minhash)
-        stored, *other_forms = self._stored(key)
-        if check and not await self._claim(stored, other_forms, buffer):
+        spellings = storable(key, self.prepickle)
+        if check and not await self._claim(spellings, buffer):
             raise ValueError(f"The given key already exists: {key!r}")
         if self._sketches.form is not None:  # another task's insertion was the first
             self._sketches.form.check_same(form)
         self._sketches.form = form
         pipe = self._pipeline() if buffer else keys._redis.pipeline(transaction=True)
-        self._put(pipe, stored, row, form)
+        self._put(pipe, spellings[0], row, form)
         if not buffer:
             await self._answers(pipe)
         elif len(self._waiting) >= self._batch_size:
             await self._flush()
 
-    async def _claim(
-        self, stored: bytes, other_forms: list[bytes], buffer: bool
-    ) -> bool:
+    async def _claim(self, spellings: tuple[bytes, ...], buffer: bool) -> bool:
         """Store a key and return True; return False if it is in the index already."""
         keys, _ = self._storages()
+        stored, *other_spellings = spellings
         if buffer:
-            present_forms = await self._there([stored, *other_forms])
-            if not present_forms:
+            is_new = not await self._there(spellings)
+            if is_new:
                 self._waiting[stored] = True
-            return not present_forms
+            return is_new
         pipe = keys._redis.pipeline(transaction=True)
-        for other in other_forms:
+        for other in other_spellings:
             pipe.hexists(keys._name, other)
         pipe.hsetnx(keys._name, stored, keys.redis_key(stored))
-        *stored_forms, was_new = await self._answers(pipe)
-        if was_new and any(stored_forms):
+        *are_there, was_new = await self._answers(pipe)
+        if was_new and any(are_there):
             await keys._redis.hdel(keys._name, stored)
-        return bool(was_new) and not any(stored_forms)
+        return bool(was_new) and not any(are_there)
 
     def _put(self, pipe: Any, stored: bytes, row: UInt64Array, form: Form) -> None:
         keys, tables = self._storages()
@@ -286,23 +283,22 @@ class AsyncMinHashLSH:
 
     async def _remove(self, key: Any, buffer: bool) -> None:
         keys, tables = self._storages()
-        present_forms = (
-            await self._there(self._stored(key)) if self._can_be_stored(key) else []
-        )
-        if not present_forms:
+        stored_keys = await self._there(spellings_of(key, self.prepickle))
+        if not stored_keys:
             raise ValueError(f"The given key does not exist: {key!r}")
-        if any(self._waiting.get(form) for form in present_forms):
+        if any(self._waiting.get(stored) for stored in stored_keys):
             await self._flush()
-        self._waiting.update(dict.fromkeys(present_forms, False))
+        self._waiting.update(dict.fromkeys(stored_keys, False))
         async with self._turns:
-            lists = await keys.getmany(*present_forms)
+            lists = await keys.getmany(*stored_keys)
         # Called here, because another task may have sent the previous pipeline.
         pipe = self._pipeline()
-        for form, names in zip(present_forms, lists, strict=True):
+        for stored, names in zip(stored_keys, lists, strict=True):
             for place, name in enumerate(names):
-                tables[place % self.b]._discard(pipe, name, form)
-                self._left.add((place % self.b, name))
-            keys.drop(pipe, form)
+                band = place % self.b
+                tables[band]._discard(pipe, name, stored)
+                self._left.add((band, name))
+            keys.drop(pipe, stored)
         if not buffer or len(self._waiting) >= self._batch_size:
             await self._flush()
 
@@ -357,39 +353,34 @@ class AsyncMinHashLSH:
         Raises
         ------
         ValueError
-            If the sketch cannot be compared with those of the index.
+            If the sketch cannot be compared with the sketches of the index.
         """
         keys, tables = self._storages()
         row, form = await self._read(minhash)
         pipe = keys._redis.pipeline(transaction=False)
-        for table, name in zip(
-            tables, form.buckets_of(row, self.b, self.r), strict=True
-        ):
+        names = form.buckets_of(row, self.b, self.r)
+        for table, name in zip(tables, names, strict=True):
             pipe.smembers(table.redis_key(name))
         stored_keys = sorted(set().union(*await self._answers(pipe)))
-        if (
-            stored_keys and self._sketches.form is None
-        ):  # the entries found have this form
-            self._sketches.form = form
+        if stored_keys and self._sketches.form is None:
+            self._sketches.form = form  # the entries found have this form
         return given_keys(stored_keys, self._loads) if self.prepickle else stored_keys
 
     async def has_key(self, key: Any) -> bool:
         """Return whether a key is in the index."""
         keys, _ = self._storages()
-        if not self._can_be_stored(key):
-            return False
-        stored = self._stored(key)
+        spellings = spellings_of(key, self.prepickle)
         if self._has_any is not None:
             try:
                 async with self._turns:
-                    return bool(await self._has_any(keys=(keys._name,), args=stored))
+                    return bool(await self._has_any(keys=(keys._name,), args=spellings))
             except script_refusals():
                 self._has_any = None  # the server runs no scripts
-        return any(await self._on_server(stored))
+        return any(await self._are_on_server(spellings))
 
     async def is_empty(self) -> bool:
         """Return whether the index has no keys."""
-        return await self._storages()[0].size() == 0
+        return not await self._storages()[0].size()
 
     async def get_counts(self) -> list[dict[bytes, int]]:
         """Return for each band the number of keys in each bucket, by the name of the bucket."""
@@ -401,12 +392,13 @@ class AsyncMinHashLSH:
         Keys that are not in the index are ignored.
         """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
-        stored = dict.fromkeys(form for key in keys for form in self._stored(key))
-        for names in await self._storages()[0].getmany(*stored):
-            for at, name in dict.fromkeys(
-                (at % self.b, name) for at, name in enumerate(names)
-            ):
-                counts[at][name] = counts[at].get(name, 0) + 1
+        stored_keys: dict[bytes, None] = {}
+        for key in keys:
+            stored_keys.update(dict.fromkeys(storable(key, self.prepickle)))
+        for names in await self._storages()[0].getmany(*stored_keys):
+            places = enumerate(names)
+            for band, name in {(place % self.b, name) for place, name in places}:
+                counts[band][name] = counts[band].get(name, 0) + 1
         return counts
 
     # ---- keys and sketches ----
@@ -416,34 +408,24 @@ class AsyncMinHashLSH:
         if self._sketches.form is None:
             table = self._storages()[1][0]
             async with self._turns:
-                _, some_buckets = await table._redis.hscan(table._name, count=1)
-            form.check_width(next((len(name) // self.r for name in some_buckets), None))
+                _, buckets = await table._redis.hscan(table._name, count=1)
+            for name in list(buckets)[:1]:
+                form.check_width(len(name) // self.r)
         return row, form
 
-    def _can_be_stored(self, key: Any) -> bool:
-        return self.prepickle or isinstance(key, bytes)
-
-    def _stored(self, key: Any) -> list[bytes]:
-        """Return the forms in which a key may be stored, with the default form first."""
-        return (
-            [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
-        )
-
-    async def _on_server(self, stored: list[bytes]) -> list[bool]:
+    async def _are_on_server(self, spellings: tuple[bytes, ...]) -> list[bool]:
         """Return for each form of a key whether it is on the server."""
+        if not spellings:
+            return []
         keys, _ = self._storages()
         async with self._turns:
-            lists = await keys._redis.hmget(keys._name, stored)
+            lists = await keys._redis.hmget(keys._name, spellings)
         return [name is not None for name in lists]
 
-    async def _there(self, stored: list[bytes]) -> list[bytes]:
+    async def _there(self, spellings: tuple[bytes, ...]) -> list[bytes]:
         """Return the forms of a key that are on the server once all pending changes are sent."""
-        present = await self._on_server(stored)
-        return [
-            form
-            for form, is_present in zip(stored, present, strict=True)
-            if self._waiting.get(form, is_present)
-        ]
+        present = zip(spellings, await self._are_on_server(spellings), strict=True)
+        return [key for key, is_there in present if self._waiting.get(key, is_there)]
 
 
 def band_number(band: int) -> bytes:
@@ -486,5 +468,5 @@ class AsyncMinHashLSHDeleteSession(AsyncLSHSession):
         return self
 
     async def remove(self, key: Any) -> None:
-        """Remove a key; errors are those of ``AsyncMinHashLSH.remove``."""
+        """Remove a key; see ``AsyncMinHashLSH.remove`` for errors."""
         await self.lsh._remove(key, True)

@@ -1,4 +1,4 @@
-"""Storages on a Redis server for asyncio: those of `redis_storage`, with coroutines as methods.
+"""Storages on a Redis server for asyncio, like `redis_storage` with coroutines as methods.
 
 The client is imported when the first storage is created.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from lshfast._common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
-from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name, server_of
+from lshfast.datasketch.storage import BUFFER_SIZE, random_name, server_of
 
 
 class AsyncRedisListStorage(ListCommands):
@@ -41,29 +41,9 @@ class AsyncRedisListStorage(ListCommands):
         self._redis = connect(config) if client is None else client
         self._kept: Any = None
 
-    async def keys(self) -> list[bytes]:
-        """Return all keys."""
-        return list(await self._redis.hkeys(self._name))
-
-    async def redis_keys(self) -> list[bytes]:
-        """Return the names under which the values of all keys are stored."""
-        return list(await self._redis.hvals(self._name))
-
-    async def size(self) -> int:
-        """Return the number of keys."""
-        return int(await self._redis.hlen(self._name))
-
-    async def has_key(self, key: bytes) -> bool:
-        """Return whether the key exists."""
-        return bool(await self._redis.hexists(self._name, key))
-
     async def status(self) -> dict[str, Any]:
         """Return the location of this storage, and its number of keys."""
         return {**server_of(self.config), "keyspace_size": await self.size()}
-
-    async def get(self, key: bytes) -> Any:
-        """Return the values of a key: an empty list or set if there is no such key."""
-        return await self._values(self._redis, key)
 
     async def getmany(self, *keys: bytes) -> list[Any]:
         """Return the values of each of these keys."""
@@ -121,17 +101,6 @@ class AsyncRedisListStorage(ListCommands):
         """Send pending changes, and close the connection; a later call opens it again."""
         await self.empty_buffer()
         await self._redis.aclose()
-
-    def put(self, pipe: Any, key: bytes, *vals: Any) -> None:
-        """Add the commands of `insert` to a pipeline."""
-        pipe.hset(self._name, key, self.redis_key(key))
-        if vals:
-            self._add(pipe, key, *vals)
-
-    def drop(self, pipe: Any, *keys: bytes) -> None:
-        """Add the commands of `remove` to a pipeline."""
-        pipe.hdel(self._name, *keys)
-        pipe.delete(*map(self.redis_key, keys))
 
 
 class AsyncRedisSetStorage(SetCommands, AsyncRedisListStorage):

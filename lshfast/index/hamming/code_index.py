@@ -21,7 +21,7 @@ from lshfast._common.image_hashes import (
 from lshfast._common.threads import thread_count
 from lshfast._common.types import UInt64Array
 from lshfast.families.packed import codes_of
-from lshfast.index.apart import IsApart, nearest_apart
+from lshfast.index.apart import IsApart, answers_apart, nearest_apart
 from lshfast.index.hamming.hits import rows_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
 from lshfast.index.keys import Column, column_for, take
@@ -168,8 +168,8 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         """Return the keys of the pairs of rows that `find` returns, the codes, and the pairs."""
         keys, codes = self.items()
         row_pairs = find(codes)
-        left, right = rows_of(row_pairs)
-        return take(keys, left), take(keys, right), codes, row_pairs
+        left_rows, right_rows = rows_of(row_pairs)
+        return take(keys, left_rows), take(keys, right_rows), codes, row_pairs
 
     def __repr__(self) -> str:
         bound = f"{self._bound}={getattr(self, self._bound)}"
@@ -192,6 +192,26 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
             answers = search(array.reshape(-1, self._entries.words), threads)
         return answers[0] if array.ndim == 1 else answers
 
+    @abstractmethod
+    def _apart(self, limit: Bound | None, bound: Bound) -> IsApart | None:
+        """Return which values are apart by a limit; an error names its range up to the bound."""
+
+    def _all_within(
+        self,
+        codes: npt.ArrayLike,
+        bound: Bound | None,
+        limit: Bound | None,
+        threads: int | None,
+    ) -> list[One] | Many:
+        """Return the entries within a bound that are apart, for one code or each of m codes."""
+        checked = self._bound_or(bound)
+        is_apart = self._apart(limit, checked)
+
+        def search(queries: UInt64Array, threads: int) -> Many:
+            return answers_apart(self._within(queries, checked, threads), is_apart)
+
+        return self._answers(codes, threads, search)
+
     def _first(
         self,
         codes: npt.ArrayLike,
@@ -202,21 +222,18 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         """Return the first k entries, or those that are apart, for one code or each of m codes."""
         k = check_int("k", k, 1)
 
+        def first(queries: UInt64Array, count: int, threads: int) -> Many:
+            most = max(min(count, len(self)), 1)
+            piece = max(min(PIECE_QUERIES, PIECE_ROWS // most), 1)
+            return self._nearest(queries, most, piece, threads)
+
         def search(queries: UInt64Array, threads: int) -> Many:
-            if is_apart is None:
-                return first(queries, k, threads)
             return nearest_apart(
-                lambda places, count: first(queries[places], count, threads),
-                len(queries),
+                lambda part, count: first(part, count, threads),
+                queries,
                 k,
                 len(self),
                 is_apart,
-            )
-
-        def first(queries: UInt64Array, count: int, threads: int) -> Many:
-            most = max(min(count, len(self)), 1)
-            return self._nearest(
-                queries, most, max(min(PIECE_QUERIES, PIECE_ROWS // most), 1), threads
             )
 
         return self._answers(codes, threads, search)

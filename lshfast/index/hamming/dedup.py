@@ -293,9 +293,9 @@ def _keepers(
         match = partial(_match, keepers, low, high, matches)
         for _ in ordered_map(match, parts, threads):
             pass
-        own = keeper_of[low:high]
-        np.minimum.reduce(matches, axis=0, out=own)
-        keepers.settle(low, high, own)
+        batch_keepers = keeper_of[low:high]
+        np.minimum.reduce(matches, axis=0, out=batch_keepers)
+        keepers.settle(low, high, batch_keepers)
         if progress:
             progress("dedup", high, n)
     return keeper_of, plan.method
@@ -305,11 +305,11 @@ def _match(
     keepers: kernels.Keepers,
     low: int,
     high: int,
-    found: UInt32Array,
+    keepers_of_blocks: UInt32Array,
     part: tuple[int, int, int],
 ) -> None:
     """Find the keepers of the rows low..high - 1 with some values of one block."""
-    keepers.match(*part, low, high, found[part[0]])
+    keepers.match(*part, low, high, keepers_of_blocks[part[0]])
 
 
 def _parts(i: int, width: int, threads: int) -> list[tuple[int, int, int]]:

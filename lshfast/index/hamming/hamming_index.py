@@ -12,9 +12,9 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
-from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyShape, Int64Array, Matrix, UInt64Array
-from lshfast.index.apart import IsApart, answers_apart, distant_at_least, pairs_apart
+from lshfast.index.apart import IsApart, distant_at_least, pairs_apart
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import distance_of, query_of, row_of
@@ -29,6 +29,8 @@ from lshfast.index.hamming.segments import (
     nearest,
     within,
 )
+from lshfast.index.keys import offsets_of
+from lshfast.index.matches import in_pieces
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
 
@@ -199,15 +201,7 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> index.within(np.array([[6], [0]], np.uint64), 1)
         HammingMatches(2 queries, 2 matches, method='scan')
         """
-        bound = self._bound_or(radius)
-        is_apart = self._apart(least, bound)
-        return self._answers(
-            codes,
-            threads,
-            lambda queries, threads: answers_apart(
-                self._within(queries, bound, threads), is_apart
-            ),
-        )
+        return self._all_within(codes, radius, least, threads)
 
     @overload
     def query(
@@ -283,11 +277,10 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         """
         return self._first(codes, k, self._apart(least, self.bits), threads)
 
-    def _apart(self, least: int | None, greatest: int) -> IsApart | None:
-        """Return which distances are at least `least`, or raise an error that names its range."""
-        return distant_at_least(
-            None if least is None else check_int("least", least, 0, greatest)
-        )
+    def _apart(self, limit: int | None, bound: int) -> IsApart | None:
+        if limit is None:
+            return None
+        return distant_at_least(check_int("least", limit, 0, bound))
 
     @property
     def measures(self) -> tuple[ItemMeasure, ...]:
@@ -340,23 +333,11 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         method: Callable[[], Method],
     ) -> HammingMatches:
         """Return the numbers of hits of pieces of the queries, and the hits, by `search`."""
-        starts = range(0, max(len(queries), 1), piece)
-        parts = [
-            *ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)
-        ]
+        parts = in_pieces(search, queries, piece, threads)
         hits = np.concatenate([hits for _, hits in parts])
-        offsets = np.concatenate(
-            [
-                [0],
-                np.cumsum(
-                    np.concatenate([counts for counts, _ in parts]), dtype=np.int64
-                ),
-            ]
-        )
+        offsets = offsets_of(np.concatenate([counts for counts, _ in parts]))
         keys = self._entries.names(row_of(hits))
-        return HammingMatches(
-            offsets.astype(np.int64, copy=False), keys, distance_of(hits), method()
-        )
+        return HammingMatches(offsets, keys, distance_of(hits), method())
 
     def pairs(
         self,
@@ -402,10 +383,12 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         bound = self._bound_or(radius)
         is_apart = self._apart(least, bound)
         threads = thread_count(threads)
-        left, right, codes, row_pairs = self._pairs(
+        left_keys, right_keys, codes, row_pairs = self._pairs(
             lambda codes: pairs_within(codes, bound, threads, progress)
         )
-        pairs = CodePairs(left, right, distances(codes, row_pairs).astype(np.int64))
+        pairs = CodePairs(
+            left_keys, right_keys, distances(codes, row_pairs).astype(np.int64)
+        )
         return pairs_apart(pairs, is_apart)
 
     def describe(self, radius: int | None = None) -> str:

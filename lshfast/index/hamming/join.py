@@ -141,8 +141,8 @@ def hamming_pairs(
     else:
         row_pairs = _sampled(array, radius, *tables, seed, threads, progress)
     distances = kernels.distances(array, row_pairs).astype(np.int64)
-    left, right = rows_of(row_pairs)
-    return CodePairs(left, right, distances)
+    left_rows, right_rows = rows_of(row_pairs)
+    return CodePairs(left_rows, right_rows, distances)
 
 
 def pairs_within(
@@ -213,11 +213,11 @@ def _pairs_among(
 ) -> UInt64Array:
     """Return the pairs of some rows, which are alike in the bits that are not free."""
     pairs = _pairs(np.ascontiguousarray(codes[rows]), radius, free, threads)
-    left = rows[pairs >> np.uint64(32)]
-    right = rows[pairs & LOW32]
-    ordered: UInt64Array = np.minimum(left, right) << np.uint64(32) | np.maximum(
-        left, right
-    )
+    left_rows = rows[pairs >> np.uint64(32)]
+    right_rows = rows[pairs & LOW32]
+    ordered: UInt64Array = np.minimum(left_rows, right_rows) << np.uint64(
+        32
+    ) | np.maximum(left_rows, right_rows)
     return ordered
 
 
@@ -302,10 +302,10 @@ def _scanned(
         hits = kernels.scan_within(
             codes[start:], codes[start : start + PIECE_QUERIES], radius
         )
-        left = query_of(hits).astype(np.uint64)
-        right = hits & LOW32
-        later = right > left
-        return (left[later] << np.uint64(32) | right[later]) + np.uint64(
+        left_rows = query_of(hits).astype(np.uint64)
+        right_rows = hits & LOW32
+        later = right_rows > left_rows
+        return (left_rows[later] << np.uint64(32) | right_rows[later]) + np.uint64(
             start * (2**32 + 1)
         )
 

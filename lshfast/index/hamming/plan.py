@@ -242,11 +242,11 @@ def fit_blocks(
         if plan.method == "scan":
             break
         order = usable[np.argsort(-balances[np.isin(free, usable)], kind="stable")]
-        chosen, candidates = _choose_masks(sample, n, plan, usable, order, rng)
+        block_masks, candidates = _choose_masks(sample, n, plan, usable, order, rng)
         fitted = replace(plan, candidates=candidates)
         if candidates * LEAST_GAIN <= n and fitted.cost < best.cost:
             best = fitted
-            masks = chosen
+            masks = block_masks
         if candidates <= CROWDED * plan.candidates:
             break
     return best, masks

@@ -76,7 +76,7 @@ def _parts(view: CodeView[CountedSegment]) -> list[CountedSegment]:
 def searcher(
     view: CodeView[CountedSegment], least: float
 ) -> Callable[[UInt64Array], tuple[UInt64Array, Float64Array]]:
-    """Return a function of queries that returns what has a similarity of at least `least` to them.
+    """Return a function of queries that returns the rows with at least this similarity to them.
 
     It returns (query << 32 | row, similarity): the queries ascend, and of each the most similar
     rows come first.
@@ -84,13 +84,13 @@ def searcher(
     parts = _parts(view)
 
     def search(queries: UInt64Array) -> tuple[UInt64Array, Float64Array]:
-        found = [
+        hits_of_parts = [
             part.counted.within(
                 queries, least, view.alive(part.first, part.end), part.first
             )
             for part in parts
         ]
-        hits = np.concatenate(found)
+        hits = np.concatenate(hits_of_parts)
         pairs = query_of(hits).astype(np.uint64) << np.uint64(32) | hits & LOW32
         similarity = kernels.similarities(view.codes, queries, pairs)
         order = np.lexsort((pairs & LOW32, -similarity, pairs >> np.uint64(32)))
@@ -199,8 +199,10 @@ def tanimoto_pairs(
     array = codes_of(codes, None)
     least = check_least_similarity(threshold)
     row_pairs = pairs_similar(array, least, thread_count(threads), progress)
-    left, right = rows_of(row_pairs)
-    return KeyPairs(left, right, kernels.similarities(array, array, row_pairs))
+    left_rows, right_rows = rows_of(row_pairs)
+    return KeyPairs(
+        left_rows, right_rows, kernels.similarities(array, array, row_pairs)
+    )
 
 
 def pairs_similar(
@@ -210,9 +212,7 @@ def pairs_similar(
     progress: Progress | None = None,
     piece: int = PIECE_QUERIES,
 ) -> UInt64Array:
-    """Return all pairs with similarity of at least `least` as sorted numbers.
-
-    A pair is lower row << 32 | greater row.
+    """Return the pairs with a similarity of at least `least`: lower row << 32 | greater, sorted.
 
     `piece` codes are compared with the others at a time.
     """

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int, check_most
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
-from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array
-from lshfast.index.apart import answers_apart, pairs_apart, similar_at_most
+from lshfast.index.apart import IsApart, pairs_apart, similar_at_most
 from lshfast.index.entry_file import EntryFile
 from lshfast.index.hamming.code_index import CodeIndex
 from lshfast.index.hamming.hits import rows_of
@@ -28,7 +28,7 @@ from lshfast.index.hamming.similar import (
     searcher,
 )
 from lshfast.index.key_pairs import KeyPairs
-from lshfast.index.matches import Match, Matches
+from lshfast.index.matches import Match, Matches, in_pieces
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, ones, similarities
 
@@ -189,15 +189,7 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> index.within(np.array([[6], [0]], np.uint64), 0.6)
         Matches(2 queries, 1 matches)
         """
-        bound = self._bound_or(threshold)
-        is_apart = similar_at_most(check_most(most, bound))
-        return self._answers(
-            codes,
-            threads,
-            lambda queries, threads: answers_apart(
-                self._within(queries, bound, threads), is_apart
-            ),
-        )
+        return self._all_within(codes, threshold, most, threads)
 
     @overload
     def query(
@@ -272,7 +264,10 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         >>> index.query(np.array([14], np.uint64), k=2, most=0.99)
         [Match(key='a', similarity=0.5), Match(key='b', similarity=0.3333333333333333)]
         """
-        return self._first(codes, k, similar_at_most(check_most(most)), threads)
+        return self._first(codes, k, self._apart(most, 0.0), threads)
+
+    def _apart(self, limit: float | None, bound: float) -> IsApart | None:
+        return similar_at_most(check_most(limit, bound))
 
     @property
     def measures(self) -> tuple[ItemMeasure, ...]:
@@ -307,14 +302,10 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
     ) -> Matches[Match]:
         """Return the results of `search` for pieces of the queries, ordered by numbers of ones."""
         order = np.argsort(ones(queries), kind="stable").astype(np.int64, copy=False)
-        starts = range(0, max(len(queries), 1), piece)
-        parts = [
-            *ordered_map(
-                lambda at: search(queries[order[at : at + piece]]), starts, threads
-            )
-        ]
+        parts = in_pieces(search, queries[order], piece, threads)
         places, rows = rows_of(np.concatenate([pairs for pairs, _ in parts]))
-        first = np.repeat(np.array(starts), [len(pairs) for pairs, _ in parts])
+        starts = piece * np.arange(len(parts), dtype=np.int64)
+        first = np.repeat(starts, [len(pairs) for pairs, _ in parts])
         query = order[first + places]
         back = np.argsort(query, kind="stable")
         offsets = np.searchsorted(
@@ -370,12 +361,12 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         [('a', 'c', 0.6666666666666666)]
         """
         bound = self._bound_or(threshold)
-        is_apart = similar_at_most(check_most(most, bound))
+        is_apart = self._apart(most, bound)
         threads = thread_count(threads)
-        left, right, codes, row_pairs = self._pairs(
+        left_keys, right_keys, codes, row_pairs = self._pairs(
             lambda codes: pairs_similar(codes, bound, threads, progress)
         )
-        pairs = KeyPairs(left, right, similarities(codes, codes, row_pairs))
+        pairs = KeyPairs(left_keys, right_keys, similarities(codes, codes, row_pairs))
         return pairs_apart(pairs, is_apart)
 
     def describe(self, threshold: float | None = None) -> str:

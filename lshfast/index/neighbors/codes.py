@@ -100,11 +100,9 @@ class CodesPlan(NeighborsPlan):
 
     @cached_property
     def enough(self) -> Float64Array:
-        """For each level, the greatest value whose entries often have it or a lower one.
+        """For each level, the greatest value whose entries reach it with at least the recall.
 
-        -1 if there is none; "often" is with at least the recall.
-
-        -1 if there is none.
+        It is -1 if there is no such value.
         """
         angles = levels_of(self.bits, self.recall)[1][: self.reach + 1]
         return np.where(angles < 0, -1.0, 2 * np.sin(angles / 2) ** 2)
@@ -164,13 +162,15 @@ def binomial(n: int, p: npt.ArrayLike) -> Float64Array:
     )
 
 
-def found_within(p: Float64Array, bits: int, near: int, reach: int) -> Float64Array:
+def found_within(
+    p: Float64Array, bits: int, head_reach: int, reach: int
+) -> Float64Array:
     """Return the probability that at most `near` bits of the head and `reach` in all differ."""
-    near = min(near, HEAD_BITS, reach)
-    heads = binomial(HEAD_BITS, p)[:, : near + 1]
+    head_reach = min(head_reach, HEAD_BITS, reach)
+    heads = binomial(HEAD_BITS, p)[:, : head_reach + 1]
     tails = np.cumsum(binomial(bits - HEAD_BITS, p), axis=1, dtype=np.float64)
     tail_reach = np.minimum(
-        reach - np.arange(near + 1, dtype=np.int64), bits - HEAD_BITS
+        reach - np.arange(head_reach + 1, dtype=np.int64), bits - HEAD_BITS
     )
     return np.asarray(np.minimum((heads * tails[:, tail_reach]).sum(axis=1), 1.0))
 
@@ -183,14 +183,14 @@ def quantile(n: int, p: float, share: float) -> int:
 
 def reach_for(bits: int, recall: float, p: float) -> tuple[int, int]:
     """Return (near, reach) that find an entry whose bits differ with probability p often enough."""
-    near = quantile(HEAD_BITS, p, 1 - (1 - recall) * HEAD_MISSES)
+    head_reach = quantile(HEAD_BITS, p, 1 - (1 - recall) * HEAD_MISSES)
     reach = quantile(bits, p, recall)
     while (
         reach < bits
-        and found_within(np.array([p], np.float64), bits, near, reach)[0] < recall
+        and found_within(np.array([p], np.float64), bits, head_reach, reach)[0] < recall
     ):
         reach += 1
-    return near, reach
+    return head_reach, reach
 
 
 @lru_cache(maxsize=16)
@@ -212,8 +212,8 @@ def levels_of(bits: int, recall: float) -> tuple[UInt8Array, Float64Array]:
     angles = np.full(bits + 1, -1, np.float64)
     for level in range(bits + 1):
         differ = np.arange(min(head_reach[level], HEAD_BITS) + 1, dtype=np.int64)
-        rest = tails[:, np.minimum(level - differ, bits - HEAD_BITS)]
-        probabilities = (chance[:, differ] * rest).sum(axis=1)
+        tail_chances = tails[:, np.minimum(level - differ, bits - HEAD_BITS)]
+        probabilities = (chance[:, differ] * tail_chances).sum(axis=1)
         count = int((probabilities >= recall).sum())
         if count:
             angles[level] = np.pi * p[count - 1]

@@ -206,10 +206,9 @@ def is_clearly_kept(
     """Return whether queries with answers at these distances keep the promise by the plan.
 
     Missing answers are at infinity.
-
-    The i-th nearest entry is not farther away than the i-th answer, so it is found at least as
-    often.
     """
+    # The i-th nearest entry is not farther away than the i-th answer, so it is found at least as
+    # often.
     finite_distances = distances[np.isfinite(distances)]
     if not len(finite_distances):
         return False

@@ -18,7 +18,6 @@ from lshfast._common.threads import thread_count
 from lshfast._common.types import (
     AnyShape,
     Float64Array,
-    Int64Array,
     Matrix,
     UInt64Array,
     Vector,
@@ -616,16 +615,7 @@ class NearNeighbors(StoredIndex):
                 neighbors.offsets, neighbors.keys, distances, neighbors.examined
             )
 
-        if is_apart is None:
-            lists = nearest(words, k)
-        else:
-            lists = nearest_apart(
-                lambda queries, k: nearest(words[queries], k),
-                len(words),
-                k,
-                len(self),
-                is_apart,
-            )
+        lists = nearest_apart(nearest, words, k, len(self), is_apart)
         return lists[0] if single else lists
 
     @overload
@@ -709,8 +699,8 @@ class NearNeighbors(StoredIndex):
         is_apart = self._apart(most, least, bound)
         within = bound.value_of(self._points)
         items, words, single = self._points.check(points)
-        found = self._found(items, words, thread_count(threads), within=within)
-        answers = answers_apart(found, is_apart)
+        neighbors = self._found(items, words, thread_count(threads), within=within)
+        answers = answers_apart(neighbors, is_apart)
         return answers[0] if single else answers
 
     @overload
@@ -931,12 +921,11 @@ class NearNeighbors(StoredIndex):
     ) -> NeighborLists:
         """Return the k nearest entries of those that are apart from m checked points."""
 
-        def search(queries: Int64Array, count: int) -> NeighborLists:
-            chosen = words[queries]
-            points = self._points.points_of(chosen)
-            return self._found(points, chosen, threads, most=count, limit=limit)
+        def search(queries: UInt64Array, count: int) -> NeighborLists:
+            points = self._points.points_of(queries)
+            return self._found(points, queries, threads, most=count, limit=limit)
 
-        return nearest_apart(search, len(words), k, len(self), is_apart)
+        return nearest_apart(search, words, k, len(self), is_apart)
 
     def _found(
         self,
@@ -969,7 +958,7 @@ class NearNeighbors(StoredIndex):
             if isinstance(plan, CodesPlan):
                 codes = plan.row_slots(items[block], threads=threads)
                 part = self.store.search_codes(
-                    codes, words[block], plan.near, plan.enough, **ends
+                    codes, words[block], (plan.near, plan.enough), **ends
                 )
             else:
                 buckets = plan.probe(items[block], threads)

@@ -267,10 +267,12 @@ def plan_codes(
         nbytes = request.n * bytes_of_codes(bits, points, request.n)
         if request.memory is not None and nbytes > request.memory:
             continue
-        near, reach = reach_for(bits, request.recall, p)
-        passing = float(shares @ found_within(distances / math.pi, bits, near, bits))
+        head_reach, reach = reach_for(bits, request.recall, p)
+        passing = float(
+            shares @ found_within(distances / math.pi, bits, head_reach, bits)
+        )
         found_share = float(
-            shares @ found_within(distances / math.pi, bits, near, reach)
+            shares @ found_within(distances / math.pi, bits, head_reach, reach)
         )
         candidates = request.n * found_share
         work = bits * HASH_BIT_NS + request.n * (

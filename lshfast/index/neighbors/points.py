@@ -16,6 +16,7 @@ from lshfast._common.image_hashes import ImageHash
 from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.families.points import SparsePoints, dense_points
+from lshfast.index.keys import lists_of, offsets_of
 from lshfast.index.measure import Measure
 from lshfast.kernels.distances import distances
 
@@ -169,7 +170,7 @@ class PointFormat:
         value_words = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)
         columns = column_words[:, : self.nonzeros][is_used].astype(np.int64)
         values = value_words[:, : self.nonzeros][is_used]
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets = offsets_of(counts)
         return SparsePoints(offsets, columns, values, self.dim)
 
     @property
@@ -194,7 +195,7 @@ class PointFormat:
             first, last = points.offsets[[0, -1]]
             n = len(points)
             counts = np.diff(points.offsets)
-            rows = np.repeat(np.arange(n, dtype=np.int64), counts)
+            rows = lists_of(points.offsets)
             columns = points.columns[first:last]
             places, inverse = np.unique(
                 rows * np.int64(self.dim) + columns, return_inverse=True
@@ -217,7 +218,7 @@ class PointFormat:
                 f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has "
                 f"{counts[row]}"
             )
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets = offsets_of(counts)
         return SparsePoints(offsets, columns.astype(np.int64), values, self.dim)
 
     def _rounded(
@@ -250,7 +251,7 @@ class PointFormat:
         counts = np.diff(points.offsets)
         half = -(-nonzeros // 2)
         start = 1 + self._norms
-        rows = np.repeat(np.arange(len(points), dtype=np.int64), counts)
+        rows = lists_of(points.offsets)
         places = np.arange(len(rows), dtype=np.int64) - np.repeat(
             points.offsets[:-1], counts
         )

@@ -183,13 +183,13 @@ class PointSample:
         rows = np.flatnonzero(is_apart.any(axis=1))
         if len(rows) < LEAST_PAIRS:
             return None
-        left = self.format.points_of(self.words[queries[rows]])
+        left_points = self.format.points_of(self.words[queries[rows]])
         towards = self.format.points_of(self.words[nearest.places[rows, column[rows]]])
-        right, planted = points_towards(self.format, left, towards, radius, rng)
+        right, planted = points_towards(self.format, left_points, towards, radius, rng)
         if np.count_nonzero(planted) < LEAST_PAIRS:
             return None
-        right = np.ascontiguousarray(right[planted].astype(left.dtype))
-        return PointPairs(left[planted], right, within[rows[planted]])
+        right = np.ascontiguousarray(right[planted].astype(left_points.dtype))
+        return PointPairs(left_points[planted], right, within[rows[planted]])
 
 
 def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
@@ -201,15 +201,15 @@ def without_own(neighbors: Int64Array, queries: Int64Array) -> BoolArray:
 
 def points_towards(
     format: PointFormat,
-    left: Any,
+    start_points: Any,
     towards: Any,
     radius: float,
     rng: np.random.Generator,
 ) -> tuple[npt.NDArray[Any], BoolArray]:
     """Return a point at the radius on the way to another one, and whether there is one."""
     if format.metric == "hamming":
-        return _codes_towards(format, left, towards, radius, rng)
-    start = left.astype(np.float64)
+        return _codes_towards(format, start_points, towards, radius, rng)
+    start = start_points.astype(np.float64)
     end = towards.astype(np.float64)
     if format.metric == "angle":
         lengths = np.linalg.norm(start, axis=1, keepdims=True)
@@ -230,12 +230,14 @@ def points_towards(
 
 def _codes_towards(
     format: PointFormat,
-    left: UInt64Array,
+    start_codes: UInt64Array,
     towards: UInt64Array,
     radius: float,
     rng: np.random.Generator,
 ) -> tuple[UInt64Array, BoolArray]:
-    bits = np.unpackbits((left ^ towards).view(np.uint8), axis=1, bitorder="little")
+    bits = np.unpackbits(
+        (start_codes ^ towards).view(np.uint8), axis=1, bitorder="little"
+    )
     # The bits that differ are changed first, in random order, and then others.
     chances = rng.random(bits.shape) - bits
     chances[:, format.dim :] = 1
@@ -243,18 +245,15 @@ def _codes_towards(
     flips = np.zeros_like(bits)
     np.put_along_axis(flips, changed, 1, axis=1)
     changes = np.packbits(flips, axis=1, bitorder="little").view(np.uint64)
-    return left ^ changes, np.ones(len(left), np.bool_)
+    return start_codes ^ changes, np.ones(len(start_codes), np.bool_)
 
 
 def share_found(plan: NeighborsPlan, pairs: PointPairs) -> float:
     """Return the share of pairs that a query finds by the functions of a plan.
 
-    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one
-    dense place.
-
-    The lesser one of two shares: of the points, and of their neighbors, most of which may be in one
-    dense place.
+    It is the lesser of two shares: of the points, and of their neighbors.
     """
+    # Most neighbors may be in one dense place.
     slots = plan.row_slots(pairs.right)
     if isinstance(plan, CodesPlan):
         differing = np.unpackbits(
@@ -273,8 +272,6 @@ def plan_for_sample(
     request: PlanRequest, families: Sequence[Sequence[Family[Any]]], sample: PointSample
 ) -> NeighborsPlan:
     """Return the cheapest plan whose functions often enough find the pairs of a sample.
-
-    It is planned for fewer and fewer misses, until this is so.
 
     It is planned for fewer and fewer misses, until this is so.
     """

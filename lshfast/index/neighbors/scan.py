@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.types import UInt64Array
-from lshfast.index.keys import as_column, listed
+from lshfast.index.keys import as_column, listed, offsets_of
 from lshfast.index.measure import Measure
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.searching import search_entries
@@ -48,14 +48,7 @@ def scan(
             ]
             best[query] = _nearest(best[query] + candidates, k)
         examined += len(keys)
-    offsets = np.concatenate(
-        [
-            [0],
-            np.cumsum(
-                [len(entries_of_query) for entries_of_query in best], dtype=np.int64
-            ),
-        ]
-    )
+    offsets = offsets_of([len(entries_of_query) for entries_of_query in best])
     flat = [entry for entries_of_query in best for entry in entries_of_query]
     keys = as_column([key for _, _, key in flat])
     return Neighbors(

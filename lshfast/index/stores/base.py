@@ -193,8 +193,7 @@ class Store(ABC):
         self,
         codes: UInt64Array,
         points: UInt64Array,
-        near: UInt8Array,
-        enough: Float64Array,
+        levels: tuple[UInt8Array, Float64Array],
         *,
         most: int | None = None,
         within: float | None = None,
@@ -206,7 +205,7 @@ class Store(ABC):
         Parameters
         ----------
         codes : ndarray of uint64, shape (m, num_perm)
-        near, enough
+        levels : (near, enough)
             The levels that are examined, as for `lshfast.kernels.tables.search_codes`.
         points, most, within, limit, threads
             As for `search`.
@@ -225,7 +224,7 @@ class Store(ABC):
         points = np.ascontiguousarray(points)
         measure = measure_of(p.measure)
         request = CodesRequest(
-            codes, points, near, enough, measure, most, within, limit, threads
+            codes, points, *levels, measure, most, within, limit, threads
         )
         return self._search_codes(request)
 
@@ -317,9 +316,8 @@ class Store(ABC):
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
         """Return the numbers of buckets by size, the largest size, and the sum of squares.
 
-        The sizes are 1, 2-3, 4-7, ... rows.
-
-        A store that cannot count them without reading all entries returns zeros.
+        The sizes are 1, 2-3, 4-7, ... rows. A store that cannot count them without reading all
+        entries returns zeros.
         """
         return np.zeros(32, np.int64), 0, 0.0
 

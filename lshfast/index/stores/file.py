@@ -396,12 +396,12 @@ class FileStore(LockedStore):
             self._check_kind(kind)
 
     def _check_kind(self, kind: str) -> None:
-        held = [
+        kinds = [
             segment.kind
             for segment in self.segments.all
             if segment.deleted is not None or len(segment)
         ]
-        check_kind(kind, held[0] if held else None)
+        check_kind(kind, kinds[0] if kinds else None)
 
     def _check_keys(self, keys: Column) -> None:
         self._check_kind(kind_of(keys))
@@ -412,15 +412,16 @@ class FileStore(LockedStore):
         return self._file
 
 
-def check_kind(kind: str, held: str | None) -> None:
-    """Raise TypeError if keys of this type cannot be added to keys of type `held` in one file."""
-    if held is None and kind not in SECTIONS:
+def check_kind(kind: str, stored_kind: str | None) -> None:
+    """Raise TypeError if keys of this type cannot be added to keys of `stored_kind` in one file."""
+    if stored_kind is None and kind not in SECTIONS:
         raise TypeError(
             "the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs"
         )
-    if held not in (None, kind):
+    if stored_kind not in (None, kind):
+        kind_name = KIND_NAMES[str(stored_kind)]
         raise TypeError(
-            f"the keys of this index are {KIND_NAMES[str(held)]}; not all given keys have this type"
+            f"the keys of this index are {kind_name}; not all given keys have this type"
         )
 
 

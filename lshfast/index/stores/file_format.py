@@ -138,28 +138,9 @@ class Directory:
         check_version(version, VERSIONS, "directory")
         if not is_sealed(data):
             raise FormatError("directory: its checksum is wrong")
-        try:
-            scheme, kind, shingles = (
-                name.rstrip(b"\0").decode("ascii") for name in names
-            )
-        except UnicodeDecodeError:
-            raise FormatError(
-                "directory: scheme, kind of keys or shingles is no ASCII"
-            ) from None
-        if version == 1 and scheme not in get_args(Scheme):
-            raise FormatError(
-                f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}"
-            )
-        if version == 2 and scheme:
-            raise FormatError(
-                f"directory: signatures of scheme {scheme!r}, but those of a family have none"
-            )
+        scheme, kind, shingles = _unpack_names(version, names)
         if not (math.isnan(threshold) or 0 < threshold <= 1):
             raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
-        if kind not in SECTIONS:
-            raise FormatError(
-                f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}"
-            )
         are_bands = bands >= 1 and rows >= 1 and bands <= num_perm // rows
         if not are_bands or num_perm > 65536:
             raise FormatError(
@@ -189,6 +170,29 @@ class Directory:
         except ValueError as error:
             raise FormatError(f"directory: {error}") from None
         return cls(parameters, kind, records)
+
+
+def _unpack_names(version: int, names: list[bytes]) -> tuple[str, str, str]:
+    """Return the scheme, the kind of keys and the shingles in a directory, checked."""
+    try:
+        scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in names)
+    except UnicodeDecodeError:
+        raise FormatError(
+            "directory: scheme, kind of keys or shingles is no ASCII"
+        ) from None
+    if version == 1 and scheme not in get_args(Scheme):
+        raise FormatError(
+            f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}"
+        )
+    if version == 2 and scheme:
+        raise FormatError(
+            f"directory: signatures of scheme {scheme!r}, but those of a family have none"
+        )
+    if kind not in SECTIONS:
+        raise FormatError(
+            f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}"
+        )
+    return scheme, kind, shingles
 
 
 def _unpack_segments(
@@ -279,7 +283,7 @@ def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
 def open_segment(
     directory: Directory,
     record: SegmentRecord,
-    read: Callable[[Section], UInt8Array],
+    bytes_of_section: Callable[[Section], UInt8Array],
     verify: bool,
 ) -> Segment:
     """Return a segment over its sections, which `read` returns as arrays of bytes.
@@ -294,7 +298,7 @@ def open_segment(
     p = directory.parameters
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, section in zip(names, record.sections, strict=True):
-        data = read(section)
+        data = bytes_of_section(section)
         if verify and checksum(data) != section.checksum:
             raise FormatError(f"{name}: its checksum is wrong")
         if section.nbytes % np.dtype(DTYPES[name]).itemsize:

@@ -191,10 +191,10 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
         raise FormatError(
             f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}"
         )
-    found = bytes(data[start : start + nbytes])
-    if checksum(found) != expected_sum:
+    directory_bytes = bytes(data[start : start + nbytes])
+    if checksum(directory_bytes) != expected_sum:
         raise FormatError("directory: its checksum is wrong")
-    directory = Directory.unpack(found)
+    directory = Directory.unpack(directory_bytes)
     if directory.version != version:
         raise FormatError(
             f"directory: version {directory.version}, but the header has version {version}"

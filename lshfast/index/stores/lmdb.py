@@ -412,7 +412,7 @@ class LmdbStore(Store):
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
             p = directory.parameters
-            done = 0
+            bytes_done = 0
             groups = _together(
                 [self._segment(txn, record, False) for record in directory.segments],
                 _most_rows(p),
@@ -426,17 +426,17 @@ class LmdbStore(Store):
                 8 * p.words * sum(len(segment) for group in again for segment in group)
             )
 
-            def tell(more: int) -> None:
-                nonlocal done
-                done += more
+            def tell(nbytes: int) -> None:
+                nonlocal bytes_done
+                bytes_done += nbytes
                 if progress:
-                    progress("save", done, total)
+                    progress("save", bytes_done, total)
 
-            written = [
+            segments = [
                 built(p, directory.kind, group, tell) if group in again else group[0]
                 for group in groups
             ]
-            self._write(txn, directory, written)
+            self._write(txn, directory, segments)
 
     def _write_through(self, change: Callable[[Segments], Answer]) -> Answer:
         """Change the segments of the newest state and write them, in one transaction."""
@@ -455,15 +455,15 @@ class LmdbStore(Store):
         def put(arrays: list[npt.NDArray[Any]]) -> Section:
             nonlocal number
             data = [array.reshape(-1).view(np.uint8) for array in arrays]
-            whole = (
+            content = (
                 data[0]
                 if len(data) == 1
                 else np.concatenate([np.empty(0, np.uint8), *data])
             )
             number += 1
-            if len(whole):
-                txn.put(_name(number), whole.data, append=True)
-            return Section(number, len(whole), checksum(whole))
+            if len(content):
+                txn.put(_name(number), content.data, append=True)
+            return Section(number, len(content), checksum(content))
 
         kind = segments[0].kind if segments else directory.kind
         if kind == "object":

@@ -36,7 +36,7 @@ from lshfast._common.checks import INT64_RANGE
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import Column, duplicate, listed
+from lshfast.index.keys import Column, duplicate, listed, offsets_of
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Store
@@ -233,20 +233,25 @@ class RedisStore(Store):
         agreements = [np.empty(0, np.int64)]
         row = 0
         while row < len(queries):
-            numbers, members, entries, left, right = self._candidates(queries, row)
-            good, equal = self._compare(queries, entries, left, right)
+            numbers, members, entries, query_rows, entry_rows = self._candidates(
+                queries, row
+            )
+            good, equal = self._compare(queries, entries, query_rows, entry_rows)
             if least is not None:
                 good &= equal >= least
-            left = left[good]
-            right = right[good]
+            query_rows = query_rows[good]
+            entry_rows = entry_rows[good]
             names = {
-                place: self._key(members[place]) for place in np.unique(right).tolist()
+                place: self._key(members[place])
+                for place in np.unique(entry_rows).tolist()
             }
-            keys += [names[place] for place in right.tolist()]
-            counts[row : row + numbers] = np.bincount(left - row, minlength=numbers)
+            keys += [names[place] for place in entry_rows.tolist()]
+            counts[row : row + numbers] = np.bincount(
+                query_rows - row, minlength=numbers
+            )
             agreements.append(equal[good])
             row += numbers
-        offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+        offsets = offsets_of(counts)
         return Found(
             offsets,
             _column(keys),
@@ -542,48 +547,52 @@ class RedisStore(Store):
                 raise FormatError(
                     f"Redis at {self._address}: {answer[0]!r} is not a set"
                 )
-            counts, found, members, letters, data = answer
+            counts, member_places, members, letters, data = answer
             # For a query with very many candidates.
             for low in range(len(letters), len(members), self._step()):
                 entries = self._client.hmget(
                     self._keys[1], members[low : low + self._step()]
                 )
-                more = self._letters(entries)
-                letters += more
+                letters_of_batch = self._letters(entries)
+                letters += letters_of_batch
                 data += b"".join(
                     entry
-                    for entry, letter in zip(entries, more, strict=True)
+                    for entry, letter in zip(entries, letters_of_batch, strict=True)
                     if letter == ord("1")
                 )
         self._refuse_damage(members, letters)
         there = _present(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
-        left = np.repeat(np.arange(row, row + len(numbers), dtype=np.int64), numbers)
-        right = np.frombuffer(found, "<u4")
-        left = left[there[right]]
-        right = (np.cumsum(there, dtype=np.int64) - 1)[right[there[right]]]
+        query_rows = np.repeat(
+            np.arange(row, row + len(numbers), dtype=np.int64), numbers
+        )
+        entry_rows = np.frombuffer(member_places, "<u4")
+        query_rows = query_rows[there[entry_rows]]
+        entry_rows = (np.cumsum(there, dtype=np.int64) - 1)[
+            entry_rows[there[entry_rows]]
+        ]
         members = [
             member
             for member, present in zip(members, there.tolist(), strict=True)
             if present
         ]
-        return len(numbers), members, self._array(data), left, right
+        return len(numbers), members, self._array(data), query_rows, entry_rows
 
     def _compare(
         self,
         queries: UInt64Array,
         entries: UInt64Array,
-        left: Int64Array,
-        right: Int64Array,
+        query_rows: Int64Array,
+        entry_rows: Int64Array,
     ) -> tuple[BoolArray, Int64Array]:
         """Return whether pairs share a band, and the number of equal slots of each pair."""
         p = self._bound()
-        good = np.empty(len(left), np.bool_)
-        equal = np.empty(len(left), np.int64)
-        for low in range(0, len(left), self._step()):
+        good = np.empty(len(query_rows), np.bool_)
+        equal = np.empty(len(query_rows), np.int64)
+        for low in range(0, len(query_rows), self._step()):
             piece = slice(low, low + self._step())
-            a = queries[left[piece], : p.words]
-            b = entries[right[piece], : p.words]
+            a = queries[query_rows[piece], : p.words]
+            b = entries[entry_rows[piece], : p.words]
             same = a[:, : p.num_perm] == b[:, : p.num_perm]
             if p.apart:
                 same &= a[:, : p.num_perm] != EMPTY
@@ -803,9 +812,14 @@ def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64
     """Return the number of equal bits of the payloads of rows."""
     different = np.empty(len(a))
     first = parameters.num_perm
-    left = np.ascontiguousarray(a[:, first:])
-    right = np.ascontiguousarray(b[:, first:])
-    distances(left, right, *measure_of(parameters.measure).kernel, different)
+    query_payloads = np.ascontiguousarray(a[:, first:])
+    entry_payloads = np.ascontiguousarray(b[:, first:])
+    distances(
+        query_payloads,
+        entry_payloads,
+        *measure_of(parameters.measure).kernel,
+        different,
+    )
     return parameters.bits - different.astype(np.int64)
 
 

@@ -45,7 +45,7 @@ def search_all_codes(
 ) -> Neighbors:
     """Search the codes of a store that only yields entries, by tables in memory."""
     batches = list(items())
-    keys = as_column([key for some, _ in batches for key in listed(some)])
+    keys = as_column([key for batch_keys, _ in batches for key in listed(batch_keys)])
     rows = np.concatenate(
         [np.empty((0, parameters.words), np.uint64), *(rows for _, rows in batches)]
     )

@@ -96,7 +96,7 @@ class Segment:
         keys: Column,
         signatures: UInt64Array,
         on_duplicate: OnDuplicate,
-        known: BoolArray,
+        in_fixed: BoolArray,
         copy: bool,
         fixed_rows: list[tuple[Segment, Int64Array]],
     ) -> int:
@@ -106,7 +106,7 @@ class Segment:
             keys,
             signatures,
             on_duplicate,
-            known,
+            in_fixed,
             copy,
             marks_of(fixed_rows),
             self._table,

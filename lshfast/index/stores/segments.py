@@ -15,7 +15,15 @@ import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import Column, concatenate, duplicate, kind_of, listed, take
+from lshfast.index.keys import (
+    Column,
+    concatenate,
+    duplicate,
+    kind_of,
+    listed,
+    offsets_of,
+    take,
+)
 from lshfast.index.matches import best_first, nearest_first
 from lshfast.index.measure import measure_of
 from lshfast.index.stores.segment import (
@@ -394,38 +402,37 @@ class Segments:
             One segment in memory with all other entries, without free rows; None if there are no
             other entries.
         """
-        growing = self.growing
-        full = [
-            segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit
-        ]
-        unchanged = sorted(full, key=len)
-        sources = [
-            segment for segment in self.fixed if segment not in full and len(segment)
-        ]
-        if growing is not None and len(growing):
-            sources.append(growing)
+        unchanged, sources = self._sources_of_merge()
         if not sources:
             return unchanged, None
         while True:
             count = sum(map(len, sources))
             similar_size = [seg for seg in unchanged if _tier(len(seg)) <= _tier(count)]
-            if (
-                len(similar_size) + 1 < FAN
-                or sum(map(len, similar_size)) + count > most
-            ):
+            is_too_large = sum(map(len, similar_size)) + count > most
+            if len(similar_size) + 1 < FAN or is_too_large:
                 break
             unchanged = [
                 segment for segment in unchanged if segment not in similar_size
             ]
             sources += similar_size
-        only_growing = sources == [growing]
-        if (
-            only_growing
-            and growing is not None
-            and len(growing) == growing.tables.limit
-        ):
-            return unchanged, growing
-        return unchanged, built(self._bound, sources[0].kind, sources, tell)
+        first = sources[0]
+        is_growing = first is self.growing and len(sources) == 1
+        if is_growing and len(first) == first.tables.limit:
+            return unchanged, first
+        return unchanged, built(self._bound, first.kind, sources, tell)
+
+    def _sources_of_merge(self) -> tuple[list[Segment], list[Segment]]:
+        """Return the segments that are more than half full, by length, and the other segments."""
+        unchanged = []
+        sources = []
+        for segment in self.fixed:
+            if 2 * len(segment) > segment.tables.limit:
+                unchanged.append(segment)
+            elif len(segment):
+                sources.append(segment)
+        if self.growing is not None and len(self.growing):
+            sources.append(self.growing)
+        return sorted(unchanged, key=len), sources
 
 
 def _in_pieces(
@@ -482,7 +489,7 @@ def _joined(
     if len(answers) == 1:
         return answers[0][0], keys, values
     counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)]
-    offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
+    offsets = offsets_of(np.sum(counts, axis=0))
     query = np.concatenate(
         [np.repeat(np.arange(m, dtype=np.int64), count) for count in counts]
     )

@@ -11,7 +11,7 @@ import numpy as np
 from lshfast._common.checks import check_int
 from lshfast._common.choices import OnDuplicate as OnDuplicate
 from lshfast._common.types import Float64Array, Int64Array, UInt8Array, UInt64Array
-from lshfast.index.keys import Column, concatenate, duplicate
+from lshfast.index.keys import Column, concatenate, duplicate, offsets_of
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 # The most bytes of the description of a family.
@@ -182,11 +182,11 @@ def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
 
 
 def places_to_insert(
-    keys: Column, known: Int64Array, on_duplicate: OnDuplicate
+    keys: Column, old_rows: Int64Array, on_duplicate: OnDuplicate
 ) -> Int64Array:
     """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
 
-    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the
+    `old_rows` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the
     first.
     """
     n = len(keys)
@@ -208,11 +208,11 @@ def places_to_insert(
             again[place] = keys[place] in keys_before
             keys_before.add(keys[place])
     if on_duplicate == "error":
-        again |= known >= 0
+        again |= old_rows >= 0
         if again.any():
             raise duplicate(keys, int(np.argmax(again)))
     elif on_duplicate == "skip":
-        again |= known >= 0
+        again |= old_rows >= 0
     return np.flatnonzero(~again).astype(np.int64, copy=False)
 
 
@@ -301,7 +301,7 @@ def joined(parts: list[FoundOrNeighbors]) -> FoundOrNeighbors:
     if len(parts) == 1:
         return parts[0]
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+    offsets = offsets_of(counts)
     columns = zip(*(part[2:] for part in parts), strict=True)
     values: list[Any] = [
         None if column[0] is None else np.concatenate(column) for column in columns
