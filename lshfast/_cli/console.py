@@ -61,6 +61,8 @@ TITLES = {
     "hash": "read and hash",
     "dedup": "compare",
 }
+# The beginning of the names of stages that report tasks instead of their own units.
+TASKS_OF = "tasks of "
 OPEN_ENDED = {"merge"}  # their total is not known
 PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
@@ -140,25 +142,20 @@ class Watch:
 
     def __call__(self, stage: str, amount_done: int, total: int | None) -> None:
         """Record progress: `amount_done` of `total` bytes, rows or pairs of a stage."""
-        if self._quiet or stage not in UNITS or not (total or stage in OPEN_ENDED):
+        unit = "tasks" if stage.startswith(TASKS_OF) else UNITS.get(stage)
+        if self._quiet or unit is None or not (total or stage in OPEN_ENDED):
             return
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
-        rate = (
-            amount_done / seconds
-            if seconds > 0.05 and UNITS[stage] != "stages"
-            else 0.0
-        )
-        speed = (
-            f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s"
-        )
+        has_rate = seconds > 0.05 and unit not in ("stages", "tasks")
+        rate = amount_done / seconds if has_rate else 0.0
+        speed = f"{rate / 1e6:.0f} MB/s" if unit == "bytes" else f"{rate:,.0f}/s"
         if not rate:
             speed = ""
         if self._bars is not None:
             if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(
-                    TITLES[stage], total=total, rate=""
-                )
+                title = TITLES.get(stage, stage)
+                self._tasks[stage] = self._bars.add_task(title, total=total, rate="")
             self._bars.update(
                 self._tasks[stage], completed=amount_done, total=total, rate=speed
             )
@@ -171,7 +168,7 @@ class Watch:
                 f"{100 * amount_done / total:.0f} %" if total else f"{amount_done:,}"
             )
             print(
-                f"lshfast: {TITLES[stage]}: {share} {speed}{remaining_time}",
+                f"lshfast: {TITLES.get(stage, stage)}: {share} {speed}{remaining_time}",
                 file=self._stream,
                 flush=True,
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lshfast._engine.options.command import (
     QUIET,
@@ -19,6 +20,7 @@ from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import taken_by_verb
 
 if TYPE_CHECKING:
+    from lshfast._common.progress import Progress
     from lshfast.stages import StageName
 
 WORK = Argument("work", "WORK", "The folder of the plan.", str)
@@ -132,6 +134,7 @@ def plan(options: Options, console: Console) -> None:
 def _show_tasks(work: str, console: Console) -> None:
     """Print the number of tasks of each stage that has any, and how many are done."""
     from lshfast import stages
+    from lshfast.stages.slurm import ranges
 
     task_status = stages.status(work)
     lines = [f"{'stage':<10}{'tasks':>8}{'done':>8}  not done"]
@@ -154,18 +157,19 @@ def _show_tasks(work: str, console: Console) -> None:
         console.report(task_status.summary)
 
 
-def ranges(numbers: list[int]) -> str:
-    """Return ascending numbers as Slurm's --array takes them, like 0-3,7."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    return ",".join("-".join(map(str, part)) for part in parts)
+WATCH = Option(
+    "watch",
+    False,
+    "Show the progress of the tasks until all are done.",
+    bool,
+    daily=True,
+)
+STATUS_OPTIONS = (WATCH, *options_named("html", "html_texts", "overwrite"))
 
 
-STATUS_OPTIONS = options_named("html", "html_texts", "overwrite")
+def _progress_of(watch: Progress) -> Progress:
+    """Return a report of tasks that are done, which names them so."""
+    return lambda stage, done, total: watch(f"tasks of {stage}", done, total)
 
 
 def status(options: Options, console: Console) -> None:
@@ -176,6 +180,9 @@ def status(options: Options, console: Console) -> None:
     """
     from lshfast import stages
 
+    if options.watch:
+        with console.watching() as watch:
+            stages.watch(options.work, _progress_of(watch))
     page = console.page(options)
     if page is not None:
         stages.write_page(
@@ -186,6 +193,54 @@ def status(options: Options, console: Console) -> None:
             overwrite=options.overwrite,
         )
     _show_tasks(options.work, console)
+
+
+RUN_OPTIONS = (
+    Option(
+        "executor",
+        "processes",
+        "Where the tasks run.",
+        Literal["processes", "inline", "slurm", "ray", "dask"],
+        daily=True,
+    ),
+    Option(
+        "workers",
+        None,
+        "Processes of --executor processes; default: the CPUs.",
+        int,
+        daily=True,
+    ),
+    Option("retries", 2, "How often a task that fails is repeated.", int, daily=True),
+    Option("address", None, "The Ray cluster or Dask scheduler.", daily=True),
+    Option(
+        "sbatch",
+        "",
+        "Arguments of sbatch, like '--partition=long --time=60'.",
+        metavar="ARGS",
+        daily=True,
+    ),
+)
+
+
+def run(options: Options, console: Console) -> None:
+    """Run all tasks that are not done.
+
+    Tasks that fail are repeated. After an interruption, run it again: what is done is not repeated.
+    At the end, the figures of the run are shown.
+    """
+    from lshfast import stages
+
+    with console.watching() as watch:
+        summary = stages.run_all(
+            options.work,
+            executor=options.executor,
+            workers=options.workers,
+            address=options.address,
+            sbatch=shlex.split(options.sbatch),
+            retries=options.retries,
+            progress=_progress_of(watch),
+        )
+    console.finish(summary)
 
 
 def _tasks_of(stage: StageName) -> Run:
@@ -221,6 +276,7 @@ COMMANDS = (
         "Run dedup as tasks of separate processes.",
         (
             Command("plan", plan, (*PLAN_OPTIONS, QUIET), (PLAN_INPUTS,)),
+            Command("run", run, (*RUN_OPTIONS, QUIET), (WORK,)),
             Command("status", status, STATUS_OPTIONS, (WORK,)),
             *(
                 Command(stage, _tasks_of(stage), (TASK, QUIET), (WORK,), does)

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -58,14 +58,38 @@ class RemoteFile:
 
     def state(self) -> tuple[int, object]:
         with remote_errors():
-            size = self.system.info(self.path)["size"]
-            if size is None:
+            info = self.system.info(self.path)
+            if info["size"] is None:
                 raise OSError("the server does not tell its size")
-            return int(size), self.system.ukey(self.path)
+            return int(info["size"]), self._version_in(info)
+
+    def _version_in(self, info: Mapping[str, Any]) -> object:
+        """Return what changes with the content of a file.
+
+        What else is in `info` depends on where it comes from: that of a listing and that of the
+        file itself differ on S3.
+        """
+        for name in VERSION_FIELDS:
+            if info.get(name) is not None:
+                return f"{name} {info[name]}"
+        return self.system.ukey(self.path)
 
     def open(self) -> Any:
         with remote_errors():
             return _RemoteStream(self.system.open(self.path, "rb"))
+
+
+# What file systems of fsspec tell of a file that changes with its content: S3, Azure and HTTP have
+# ETags, Google a generation; others a time.
+VERSION_FIELDS = (
+    "ETag",
+    "etag",
+    "generation",
+    "LastModified",
+    "last_modified",
+    "modified",
+    "mtime",
+)
 
 
 def is_url(place: str) -> bool:

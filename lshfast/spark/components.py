@@ -8,6 +8,8 @@ components and does not add edges.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +58,27 @@ def components_of_buckets(texts: DataFrame, bands: int) -> Components:
 
 
 def components_of_edges(edges: DataFrame, driver_records: int) -> Components:
-    """Return the components of edges (u, v); of more than `driver_records`, on the cluster."""
-    edges = edges.persist()
-    try:
+    """Return the components of edges (u, v); of more than `driver_records`, on the cluster.
+
+    Rows that share several buckets have an edge for each, of which one is enough.
+    """
+    with _persisted(edges) as edges:
         if edges.count() <= driver_records:
             return components_on_driver(edges)
-        return Components(components_on_cluster(edges), None)
+        with _persisted(edges.distinct()) as different:
+            if different.count() <= driver_records:
+                return components_on_driver(different)
+            return Components(components_on_cluster(different), None)
+
+
+@contextmanager
+def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Yield a table that is kept while the block runs."""
+    kept_rows = frame.persist()
+    try:
+        yield kept_rows
     finally:
-        edges.unpersist()
+        kept_rows.unpersist()
 
 
 def components_on_driver(edges: DataFrame) -> Components:
@@ -85,14 +100,13 @@ def _from_driver(
 
 
 def components_on_cluster(edges: DataFrame) -> DataFrame:
-    """Contract edges (u, v) to stars in rounds; return the smallest node of each component.
+    """Contract different edges (u, v) to stars; return the smallest node of each component.
 
     Each round is checkpointed: in the checkpoint directory of the context if one is set, or else on
     the executors.
     """
     from pyspark.sql import functions as F
 
-    edges = _checkpointed(edges.distinct())
     before = None
     while True:
         edges = _checkpointed(_small_star(_large_star(edges)))

@@ -2,8 +2,9 @@
 
 The page stages.md of the documentation explains it.
 
-`plan` writes a work folder, `tasks` says how many tasks a stage has, and `run` runs one of them,
-wherever it is started:
+`plan` writes a work folder, and `run_all` runs its tasks: in processes of this machine, or as jobs
+of Slurm, Ray or Dask. Where something else starts the tasks, `tasks` says how many tasks a stage
+has, and `run` runs one of them:
 
 >>> from lshfast import stages
 >>> "sketch" in stages.STAGES, stages.STAGES[-1]
@@ -12,7 +13,8 @@ wherever it is started:
 `status` says which tasks are missing, and has the figures of the run at its end.
 """
 
-from lshfast.stages.api import plan, run, status, tasks, write_page
+from lshfast.stages.api import plan, run, run_all, status, tasks, watch, write_page
+from lshfast.stages.execution import TasksFailedError
 from lshfast.stages.stages_status import StagesStatus
 from lshfast.stages.task_order import STAGES, MissingTasksError, StageName
 
@@ -21,9 +23,12 @@ __all__ = [
     "MissingTasksError",
     "StageName",
     "StagesStatus",
+    "TasksFailedError",
     "plan",
     "run",
+    "run_all",
     "status",
     "tasks",
+    "watch",
     "write_page",
 ]

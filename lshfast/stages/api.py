@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from lshfast._common.checks import check_bytes, check_int
+from lshfast._common.progress import Progress
+from lshfast._engine.account.report import Summary
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.declared import OPTIONS
 from lshfast._engine.options.rules import TAKES, options_of, takes_options
@@ -15,10 +17,11 @@ from lshfast._engine.pairs.listed import check_listing
 from lshfast._engine.plan import Grouping, check_bands_only, make_plan
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
+from lshfast.stages.execution import ExecutorName, executor_of, run_plan
 from lshfast.stages.page import write_page_of_run
 from lshfast.stages.planning import make_stage_plan
 from lshfast.stages.stage_plan import MOST_SHARDS, read_stage_plan
-from lshfast.stages.stages_status import StagesStatus, status_of
+from lshfast.stages.stages_status import StagesStatus, status_of, watch_tasks
 from lshfast.stages.task_order import StageName, run_task, tasks_of
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 FilePath: TypeAlias = str | os.PathLike[str]
 
 DEFAULT_MEMORY = 2 << 30
+MOST_RETRIES = 100
+EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
 
 # The options of a plan that the tasks take.
 OF_PLAN = [name for name in TAKES["stages.plan"].names if OPTIONS[name].group == "plan"]
@@ -66,8 +71,8 @@ def plan(
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files that every task can open under the same path or URL, all JSON Lines, all CSV, all TSV
-        or all Parquet; folders and patterns as for `lshfast.dedup_files`.
+        Files that every task can open under the same path or URL, of any formats; folders and
+        patterns as for `lshfast.dedup_files`.
     work : path
         The folder for the plan and for the files of the tasks, on the shared file system: new or
         empty.
@@ -75,10 +80,12 @@ def plan(
         The folder for the rows that are kept, new or empty: a file for each shard, 00000.jsonl,
         .... The name of the folder determines format and compression, as for the output of
         `lshfast.dedup_files`: kept.csv, kept.jsonl.gz. Without a suffix, the files have the format
-        of the inputs. The other folders are named in the same way.
+        of the inputs, and are JSON Lines if these have several. The other folders are named in the
+        same way.
     shards : int, optional
         The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at
-        most as many shards as files. By default a shard has about a gigabyte.
+        most as many shards as files. By default a shard has about a gigabyte, or more, so that
+        there are at most 4,096.
     tasks : int, optional
         The number of tasks of the stages join and verify, in 1..2**20. By default the number of
         shards.
@@ -118,8 +125,7 @@ def plan(
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, a folder is not empty, or the inputs are not files of one of the
-        four formats.
+        If an argument is invalid, or a folder is not empty.
     DataError
         If an input cannot be read.
     OSError
@@ -260,6 +266,91 @@ def run(work: FilePath, stage: StageName, task: int | Literal["all"] = "all") ->
     return any([run_task(stage_plan, stage, number) for number in range(count)])
 
 
+def run_all(
+    work: FilePath,
+    *,
+    executor: ExecutorName = "processes",
+    workers: int | None = None,
+    address: str | None = None,
+    sbatch: Iterable[str] = (),
+    retries: int = 2,
+    progress: Progress | None = None,
+) -> Summary:
+    """Run all tasks of all stages that are not done, and return the figures of the run.
+
+    The tasks of a stage run beside each other, where `executor` has them run. Tasks that fail are
+    repeated, unless the input or the plan is wrong. What is done is not repeated, so a run that
+    ended early goes on where it ended.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    executor : {"processes", "inline", "slurm", "ray", "dask"}, default "processes"
+        "processes" starts processes on this machine, and "inline" runs the tasks one after another
+        in this one. "slurm" submits job arrays with `sbatch`, within the largest size that the
+        cluster takes; what jobs print is in the folder logs of `work`. "ray" and "dask" use the
+        cluster at `address`.
+    workers : int, optional
+        The processes of "processes"; by default the CPUs that this process may use.
+    address : str, optional
+        Of the Ray cluster, or of the Dask scheduler. By default the cluster to which this process
+        is connected; without one, Ray starts one on this machine.
+    sbatch : iterable of str
+        Further arguments of sbatch, such as ``"--partition=long"``. Memory and CPUs of a job
+        follow from the plan, and can be given here instead.
+    retries : int, default 2
+        How often a task is repeated that fails, in 0..100.
+    progress : callable, optional
+        Called with (stage, tasks done, tasks).
+
+    Returns
+    -------
+    lshfast.Summary
+        As of `status`.
+
+    Raises
+    ------
+    TasksFailedError
+        If a task failed in all attempts. The message has the first one, and its error.
+    ImportError
+        If Ray or Dask is not installed.
+    ValueError, DataError, FormatError, OSError, TooManyRemovedError
+        As for `run`.
+
+    See Also
+    --------
+    lshfast.stages.plan : Plan a run as tasks.
+    lshfast.stages.run : Run a task.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lshfast import stages
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for number, text in enumerate(
+    ...     ["a rose is a rose", "A rose is a rose!", "is it?"]
+    ... ):
+    ...     _ = (folder / f"{number}.jsonl").write_text(f'{{"text": "{text}"}}\\n')
+    >>> stages.plan(folder, folder / "work", folder / "kept", shards=3, size=2)
+    >>> stages.run_all(folder / "work", executor="inline").kept
+    2
+    """
+    if executor not in EXECUTORS:
+        raise ValueError(
+            f"executor must be one of {', '.join(EXECUTORS)}, not {executor!r}"
+        )
+    if workers is not None:
+        check_int("workers", workers, 1)
+    check_int("retries", retries, 0, MOST_RETRIES)
+    stage_plan = read_stage_plan(os.fspath(work))
+    with executor_of(stage_plan, executor, workers, address, list(sbatch)) as run_tasks:
+        run_plan(stage_plan, run_tasks, retries, progress)
+    summary = status_of(stage_plan).summary
+    assert summary is not None
+    return summary
+
+
 def write_page(
     work: FilePath,
     path: FilePath,
@@ -308,6 +399,41 @@ def write_page(
         PageOutput(os.fspath(path), texts, command),
         overwrite,
     )
+
+
+def watch(work: FilePath, progress: Progress) -> None:
+    """Wait until all tasks are done, which other processes run, and report their progress.
+
+    Parameters
+    ----------
+    work : path
+        The work folder of a plan.
+    progress : callable
+        Called with (stage, tasks done, tasks), every two seconds.
+
+    Raises
+    ------
+    ValueError
+        If there is no plan in the folder.
+    FormatError
+        If a manifest is damaged or of another plan.
+
+    See Also
+    --------
+    lshfast.stages.run_all : Run all tasks of a plan.
+    lshfast.stages.status : Which tasks are done.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lshfast import stages
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "in.jsonl").write_text('{"text": "a"}\\n')
+    >>> stages.plan(folder / "in.jsonl", folder / "work", folder / "kept")
+    >>> _ = stages.run_all(folder / "work", executor="inline")
+    >>> stages.watch(folder / "work", lambda stage, done, tasks: None)
+    """
+    watch_tasks(read_stage_plan(os.fspath(work)), progress)
 
 
 def status(work: FilePath) -> StagesStatus:

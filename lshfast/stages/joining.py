@@ -46,7 +46,7 @@ def join(plan: StagePlan, task: int) -> None:
                     if (
                         (records[:, 0] < low).any()
                         or (records[:, 0] > high).any()
-                        or (local >= file.figures["rows"]).any()
+                        or (local >= file.rows).any()
                     ):
                         raise file.fault("it has records of another shard or task")
                     runs.add(records)

@@ -92,7 +92,7 @@ def _values_of(
 ) -> tuple[npt.NDArray[Any], Texts | None]:
     """Check the values of a shard, and return them: numbers, or strings."""
     words: UInt64Array = arrays["orders"]
-    if len(words) != file.figures["rows"]:
+    if len(words) != file.rows:
         raise file.fault("it has not one order value for each row")
     if kind != "str":
         numbers = words.view(np.float64 if kind == "float" else np.int64)

@@ -138,7 +138,7 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
         rising[bounds[(bounds > 0) & (bounds < len(lines))] - 1] = (
             True  # from one file to the next
         )
-        if len(lines) != file.figures["rows"] or (lines < 0).any() or not rising.all():
+        if len(lines) != file.rows or (lines < 0).any() or not rising.all():
             raise file.fault("it has not one line for each row")
     corpus.restore(
         {"lines": lines, "starts": starts, "orders": np.empty(0, np.int64)}, values
@@ -166,8 +166,8 @@ def rows_of_sketch(
                 portion["keys"].reshape(rows, bands),
             )
             row += rows
-        if row != file.figures["rows"]:
-            raise file.fault(f"it has {row} rows, not {file.figures['rows']}")
+        if row != file.rows:
+            raise file.fault(f"it has {row} rows, not {file.rows}")
 
 
 def band(plan: StagePlan, shard: int) -> None:

@@ -11,6 +11,7 @@ from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.container import Manifest
 from lshfast._common.private_files import check_folder, private
+from lshfast._common.types import UInt64Array
 from lshfast._engine.budget import Budget
 from lshfast._engine.inputs import policy_of, state_of
 from lshfast._engine.plan import Plan, described_plan
@@ -20,7 +21,7 @@ from lshfast._io.sources import source_of
 from lshfast.kernels.text import HashKey
 
 PLAN_FILE = "plan.json"
-_MANIFEST = Manifest(5, "plan")
+_MANIFEST = Manifest(6, "plan")
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -46,6 +47,11 @@ class StagePlan:
     stamp: int
 
     @cached_property
+    def indexes(self) -> dict[str, UInt64Array]:
+        """The indexes of stages that were read: see `lshfast.stages.stage_index`."""
+        return {}
+
+    @cached_property
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
         return replace(
@@ -57,7 +63,8 @@ class StagePlan:
     def budget(self) -> Budget:
         """The memory of a task."""
         pairs = self.content["pairs"] is not None
-        formats = [self.content["format"], *self.content["suffixes"].values()]
+        formats = {file[2] for file in self.content["files"]}
+        formats.update(self.content["suffixes"].values())
         return Budget(
             self.content["memory"],
             self.engine,
@@ -156,7 +163,7 @@ class StagePlan:
         )
         low, high = content["shards"][shard : shard + 2]
         files = []
-        for place, name, codec, state in content["files"][low:high]:
+        for place, name, format, codec, state in content["files"][low:high]:
             try:
                 source = source_of(place)
                 size, version = source.state() if checked else (state[0], state[1])
@@ -167,7 +174,7 @@ class StagePlan:
             file = File(
                 source.path,
                 name,
-                content["format"],
+                format,
                 codec,
                 source,
                 size,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lshfast._common.progress import Progress
 from lshfast._engine.account.findings import summary_of
 from lshfast._engine.account.report import Summary
 from lshfast._engine.account.short_texts import Lengths, advice_of
@@ -16,6 +18,9 @@ from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import figures_of
 from lshfast.stages.task_order import STAGES, StageName, is_done, tasks_of
 from lshfast.stages.value_counts import counts_of
+
+# Seconds between two looks at the tasks that are not done.
+WATCH_PAUSE = 2.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,22 @@ def status_of(plan: StagePlan) -> StagesStatus:
     return StagesStatus(
         numbers, done_tasks, _summary(plan, done_tasks) if over else None
     )
+
+
+def watch_tasks(
+    plan: StagePlan, progress: Progress, pause: float = WATCH_PAUSE
+) -> None:
+    """Report the tasks that are done, until all are: (stage, done tasks, tasks)."""
+    counts = {stage: tasks_of(plan, stage) for stage in STAGES}
+    left = {stage: list(range(count)) for stage, count in counts.items() if count}
+    while left:
+        stage = next(iter(left))
+        left[stage] = [task for task in left[stage] if not is_done(plan, stage, task)]
+        progress(stage, counts[stage] - len(left[stage]), counts[stage])
+        if left[stage]:
+            time.sleep(pause)
+        else:
+            del left[stage]
 
 
 def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary:

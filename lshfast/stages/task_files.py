@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -92,6 +92,11 @@ def task_path(plan: StagePlan, stage: str, task: int, suffix: str) -> str:
     return os.path.join(plan.work, f"{stage}-{task:05}.{suffix}")
 
 
+def index_path(plan: StagePlan, stage: str) -> str:
+    """Return the path of the index of a stage; see `lshfast.stages.stage_index`."""
+    return os.path.join(plan.work, f"{stage}.index")
+
+
 class TaskWriter:
     """Write ranges to a data file; see `writing`.
 
@@ -160,6 +165,9 @@ def writing(plan: StagePlan, stage: str, task: int) -> Iterator[TaskWriter]:
         manifest = writer.finish()
     with atomic_file(task_path(plan, stage, task, "json"), overwrite=True) as stream:
         stream.write(manifest)
+    plan.indexes.pop(stage, None)
+    with suppress(FileNotFoundError):  # it is of another attempt at this task
+        os.unlink(index_path(plan, stage))
 
 
 def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
 from lshfast._common.atomic_files import printable
@@ -11,6 +11,7 @@ from lshfast.stages.collecting import collect
 from lshfast.stages.counting import count, recount
 from lshfast.stages.joining import group, join
 from lshfast.stages.sketching import band, sketch
+from lshfast.stages.stage_index import data_file, has_index, write_index
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import manifest_of
 from lshfast.stages.verifying import verify
@@ -85,7 +86,7 @@ def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
     if is_done(plan, stage, task):
         return False
     before, numbers = _needed(plan, stage, task)
-    missing = [number for number in numbers if not is_done(plan, before, number)]
+    missing = _missing(plan, before, numbers)
     if missing:
         task_names = ", ".join(map(str, missing[:NAMED_TASKS]))
         more_tasks = len(missing) - NAMED_TASKS
@@ -97,11 +98,22 @@ def run_task(plan: StagePlan, stage: StageName, task: int) -> bool:
     return True
 
 
-def _needed(
-    plan: StagePlan, stage: StageName, task: int
-) -> tuple[StageName, Iterable[int]]:
+def _missing(plan: StagePlan, stage: StageName, numbers: range) -> list[int]:
+    """Return which of some tasks are not done; if all tasks of a stage are, write its index."""
+    if not numbers or has_index(plan, stage):
+        return []
+    files = [data_file(plan, stage, number) for number in numbers]
+    done = [file for file in files if file is not None]
+    if len(done) == tasks_of(plan, stage):
+        write_index(plan, stage, done)
+    return [number for number, file in zip(numbers, files, strict=True) if file is None]
+
+
+def _needed(plan: StagePlan, stage: StageName, task: int) -> tuple[StageName, range]:
     """Return a stage, and the tasks of it that must be done before a task."""
     if stage == STAGES[0]:
-        return stage, ()
+        return stage, range(0)
     before = STAGES[STAGES.index(stage) - 1]
-    return before, [task] if stage == "band" else range(tasks_of(plan, before))
+    return before, range(task, task + 1) if stage == "band" else range(
+        tasks_of(plan, before)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,8 +14,9 @@ from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
 from lshfast.kernels.checksum import checksum
+from lshfast.stages.stage_index import DataFile, data_file
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import HEAD, columns_of, manifest_of, task_path
+from lshfast.stages.task_files import HEAD, columns_of, task_path
 
 # A count above this would overflow sums of sizes.
 _MOST_COUNT = 1 << 48
@@ -36,8 +37,8 @@ class TaskFile:
 
     Attributes
     ----------
-    figures : dict
-        The figures of the task.
+    rows : int
+        The rows of a task of sketch or band.
 
     Raises
     ------
@@ -58,18 +59,18 @@ class TaskFile:
             task_path(plan, stage, task, "data"),
             columns_of(plan, stage),
         )
-        manifest = manifest_of(plan, stage, task)
-        if manifest is None:
+        written = data_file(plan, stage, task)
+        if written is None:
             raise ValueError(
                 f"{printable(plan.work)}: task {task} of stage {stage} is not done"
             )
-        self.figures: dict[str, Any] = dict(manifest["figures"])
+        self.rows = written.rows
         try:
             self._file = open(self._path, "rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:
-            raise self.fault("missing, and its manifest is there") from None
+            raise self.fault("it is missing, and its task is done") from None
         try:
-            self._index, self._offsets = self._checked(manifest, plan.stamp)
+            self._index, self._offsets = self._checked(written, plan.stamp)
         except BaseException:
             self._file.close()
             raise
@@ -84,24 +85,21 @@ class TaskFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _checked(
-        self, manifest: Mapping[str, Any], stamp: int
-    ) -> tuple[UInt64Array, list[int]]:
+    def _checked(self, written: DataFile, stamp: int) -> tuple[UInt64Array, list[int]]:
         """Check header, size and index; return the index, and where each range begins."""
         with named_format(self._path):
             _, index_checksum = HEAD.unpack(self._file.read(HEAD.size))
         if index_checksum != stamp:
             raise self.fault("it belongs to another plan")
         size = os.fstat(self._file.fileno()).st_size
-        file_bytes = manifest["nbytes"]
-        if size != file_bytes:
-            raise self.fault(f"it has {size} bytes, not {file_bytes}")
+        if size != written.nbytes:
+            raise self.fault(f"it has {size} bytes, not {written.nbytes}")
         width = len(self._columns) + 2
-        start = size - 8 * width * manifest["ranges"]
+        start = size - 8 * width * written.ranges
         if start < HEAD.size:
             raise self.fault("index: damaged")
         index = self._read(start, size - start)
-        if checksum(index) != manifest["index"]:
+        if checksum(index) != written.index_sum:
             raise self.fault("index: damaged")
         rows = index.view("<u8").astype(np.uint64, copy=False).reshape(-1, width)
         counts = rows[:, 1:-1]

@@ -85,7 +85,7 @@ def _values_of(
             _names_of(file, arrays["orders"].view(np.int64), arrays["values"]),
         )
         codes = _checked(file, arrays["codes"], len(numbers) + OTHER)
-        if len(codes) != file.figures["rows"]:
+        if len(codes) != file.rows:
             raise file.fault("it has not one value for each row")
     return codes, np.array(numbers, np.int64)
 

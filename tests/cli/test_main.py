@@ -294,7 +294,7 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {("stage",): ("plan", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
+GROUPS = {("stage",): ("plan", "run", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
                        "apply"),
           ("records",): ("match", "dedup"),
           ("web",): ("mirrors", "contract"),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lshfast._cli.stage import ranges
+from lshfast.stages.slurm import ranges
 from tests.cli.commands import failing, run, write_jsonl
 
 
@@ -139,20 +139,11 @@ def test_errors(folder):
 
 
 def test_plans_that_are_refused(folder):
-    (folder / "in" / "b.csv").write_text("text\na\n")
-    assert (
-        "all jsonl or all csv or all tsv or all parquet, not csv and jsonl"
-        in failing(2, *plan(folder))
-    )
-    assert "number of input files" in failing(
-        2, *plan(folder, "--format", "jsonl", "--shards", 9)
-    )
+    assert "number of input files" in failing(2, *plan(folder, "--shards", 9))
     (folder / "kept").mkdir()
     (folder / "kept" / "a").touch()
-    assert f"{folder / 'kept'}: this folder is not empty" in failing(
-        2, *plan(folder, "--format", "jsonl")
-    )
-    same = plan(folder, "--format", "jsonl", "--removed", folder / "work")
+    assert f"{folder / 'kept'}: this folder is not empty" in failing(2, *plan(folder))
+    same = plan(folder, "--removed", folder / "work")
     assert "must be different" in failing(2, *same)
     standard = (
         "stage",

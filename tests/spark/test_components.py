@@ -51,3 +51,12 @@ def test_chains_and_random_graphs_on_the_cluster(spark):
     assert labels(components_of_edges(edges, 0)) == labels(
         components_of_edges(edges, 1000)
     )
+
+
+def test_equal_edges_are_counted_once(spark):
+    """Ten buckets give the same edge; the number of nodes is known if the driver joins them."""
+    edges = edges_of(spark, [(1, 2), (2, 3)] * 10)
+    for driver_records, nodes in ((20, 3), (2, 3), (1, None)):
+        found = components_of_edges(edges, driver_records)
+        assert labels(found) == {1: 1, 2: 1, 3: 1}
+        assert found.nodes == nodes

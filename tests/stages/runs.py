@@ -4,7 +4,7 @@ import json
 import random
 
 from lshfast import dedup_files, stages
-from lshfast.stages.task_files import writing
+from lshfast.stages.task_files import figures_of, writing
 from lshfast.stages.task_reader import TaskFile
 from tests.corpora import similar_texts
 
@@ -67,10 +67,10 @@ def in_memory(folder, source, **options):
 
 def rewritten(plan, stage, change):
     """Write the file of the first task of a stage again, with a change of its ranges and with right checksums."""
+    figures = figures_of(plan, stage, 0)
     with TaskFile(plan, stage, 0) as file:
         numbers = sorted(set(file._index[:, 0].tolist()))
         ranges = [(number, part) for number in numbers for part in file.ranges(number)]
-        figures = file.figures
     change(ranges)
     with writing(plan, stage, 0) as writer:
         writer.figures = figures

@@ -3,6 +3,7 @@
 import bz2
 import csv
 import gzip
+import json
 import lzma
 
 import pytest
@@ -124,3 +125,36 @@ def test_columns_are_limited(tmp_path):
     run_all(tmp_path / "more")
     with open(tmp_path / "more.csv" / "00000.csv", newline="") as file:
         assert next(csv.reader(file)) == ["text", "0"]  # of the rows that are kept
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_inputs_of_several_formats(tmp_path, suffix, shards):
+    """The rows that stay are those of `dedup_files`, with keys and types of their own files."""
+    feather = pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = [row for row in ROWS if "text" in row]
+    folder = write_files(tmp_path / "in", rows[:40], 1)
+    table = pyarrow.Table.from_pylist(rows[40:70])
+    parquet.write_table(table, folder / "01.parquet")
+    feather.write_feather(pyarrow.Table.from_pylist(rows[70:]), folder / "02.arrow")
+    (folder / "03.txt").write_text(rows[3]["text"])
+    kept = tmp_path / ("kept" if suffix == "jsonl" else f"kept.{suffix}")
+    options = {"shards": shards, "removed": tmp_path / "removed.jsonl"}
+    sources = sorted(folder.iterdir())
+    stages.plan(sources, tmp_path / "work", kept, **options)
+    summary = stages.run_all(tmp_path / "work", executor="inline")
+    result = dedup_files(sources, tmp_path / f"all.{suffix}")
+    assert (summary.read, summary.kept) == (len(rows) + 1, int(result.keep.sum()))
+    removed = [
+        json.loads(line)
+        for path in tables(tmp_path / "removed.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    assert [(row["key"], row["kept_key"]) for row in removed] == [
+        (entry.key, entry.kept_key) for entry in result.removed
+    ]
+    if suffix == "jsonl":
+        written = b"".join(path.read_bytes() for path in tables(kept))
+        assert written == (tmp_path / "all.jsonl").read_bytes()

@@ -97,9 +97,11 @@ def everything(work):
 
 
 def files_of(work):
-    """Return the contents of all files, except for the figures of manifests, which have the seconds of tasks."""
+    """Return the contents of all files, without seconds and without what is derived from them."""
     found = {}
     for path in sorted(work.iterdir()):
+        if path.suffix == ".index":
+            continue
         content = path.read_bytes()
         if path.suffix == ".json" and path.name != "plan.json":
             manifest = json.loads(content)["task"]
@@ -271,7 +273,7 @@ def test_plans_of_earlier_versions_are_refused(copied):
     path = copied / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 2}))
     with pytest.raises(
-        FormatError, match=f"{path}: version 2; this library reads version 5"
+        FormatError, match=f"{path}: version 2; this library reads version 6"
     ):
         stages.status(copied)
 
@@ -375,14 +377,14 @@ def test_a_full_disk_at_each_write(done, planned, monkeypatch):
     failures = 0
     for stage, task in everything(work):
         for number in range(100):
-            before, left = os.listdir(work), number
+            before, left = names_of_tasks(work), number
             error = error_of(stages.run, work, stage, task)
             if error is None:
                 break
             failures += 1
             assert error.errno == errno.ENOSPC
             assert error.filename.startswith(str(planned))
-            assert set(os.listdir(work)) <= {*before, f"{stage}-{task:05}.data"}
+            assert set(names_of_tasks(work)) <= {*before, f"{stage}-{task:05}.data"}
     assert failures > 2 * len(everything(work))
     assert outputs(planned) == outputs(done)
 
@@ -461,6 +463,11 @@ class Full:
         self.close()
 
 
+def names_of_tasks(work):
+    """Return the names of the files of tasks, without the indexes of finished stages."""
+    return sorted(name for name in os.listdir(work) if not name.endswith(".index"))
+
+
 @pytest.mark.one_case
 @pytest.mark.parametrize("stage", ["band", "join", "collect", "verify"])
 def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
@@ -472,7 +479,7 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    real, names = tempfile.TemporaryFile, sorted(os.listdir(work))
+    real, names = tempfile.TemporaryFile, names_of_tasks(work)
     with monkeypatch.context() as patch:
         patch.setattr(
             sketching, "BLOCK_RECORDS", 64
@@ -487,7 +494,7 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
         )
         with pytest.raises(OSError, match=r"No space left on device: '.*tmp"):
             stages.run(work, stage)
-    assert sorted(os.listdir(work)) == names
+    assert names_of_tasks(work) == names
     for after in stages.STAGES[stages.STAGES.index(stage) :]:
         stages.run(work, after)
     assert outputs(planned) == outputs(done)

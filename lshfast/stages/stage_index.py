@@ -1,0 +1,88 @@
+"""What later tasks need of the manifests of a stage whose tasks are all done, in one file.
+
+A task that reads from all tasks of a stage would otherwise open all their manifests. The file has
+a row of numbers for each task, in order, and their checksum; it is written by the first task that
+finds all of them done, and by no other.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.container import Header, named_format
+from lshfast._common.errors import FormatError
+from lshfast._common.types import UInt64Array
+from lshfast.kernels.checksum import checksum
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_files import index_path, manifest_of
+
+VERSION = 1
+HEAD = Header(b"LSHFIDX\0", (VERSION,), "QQQ", "the index of a stage")
+
+
+class DataFile(NamedTuple):
+    """What the manifest of a task says of its data file, and the rows of the task."""
+
+    nbytes: int
+    ranges: int
+    index_sum: int
+    rows: int
+
+    @classmethod
+    def of(cls, manifest: dict[str, Any]) -> DataFile:
+        """Return what a manifest says."""
+        return cls(
+            manifest["nbytes"],
+            manifest["ranges"],
+            manifest["index"],
+            manifest["figures"].get("rows", 0),
+        )
+
+
+def has_index(plan: StagePlan, stage: str) -> bool:
+    """Return whether the index of a stage is written, so that all its tasks are done."""
+    return os.path.exists(index_path(plan, stage))
+
+
+def write_index(plan: StagePlan, stage: str, files: list[DataFile]) -> None:
+    """Write the index of a stage whose tasks are all done."""
+    numbers = np.array(files, "<u8").reshape(-1)
+    head = HEAD.pack(VERSION, plan.stamp, len(files), checksum(numbers.view(np.uint8)))
+    with atomic_file(index_path(plan, stage), overwrite=True) as stream:
+        stream.write(head)
+        stream.write(numbers.view(np.uint8).data)
+
+
+def data_file(plan: StagePlan, stage: str, task: int) -> DataFile | None:
+    """Return what is known of the data file of a task; None for one that is not done.
+
+    Raises
+    ------
+    FormatError
+        If the index, or the manifest, is damaged or of another plan; the message names it.
+    """
+    if stage not in plan.indexes and has_index(plan, stage):
+        plan.indexes[stage] = _read_index(plan, stage)
+    if stage in plan.indexes and task < len(plan.indexes[stage]):
+        return DataFile(*plan.indexes[stage][task].tolist())
+    manifest = manifest_of(plan, stage, task)
+    return None if manifest is None else DataFile.of(manifest)
+
+
+def _read_index(plan: StagePlan, stage: str) -> UInt64Array:
+    path = index_path(plan, stage)
+    with open(path, "rb") as file:
+        content = file.read()
+    with named_format(path):
+        _, stamp, count, numbers_sum = HEAD.unpack(content)
+    numbers = np.frombuffer(content, np.uint8, offset=HEAD.size)
+    width = len(DataFile._fields)
+    if stamp != plan.stamp:
+        raise FormatError(f"{printable(path)}: it belongs to another plan")
+    if len(numbers) != 8 * width * count or checksum(numbers) != numbers_sum:
+        raise FormatError(f"{printable(path)}: damaged: its checksum differs")
+    return numbers.view("<u8").astype(np.uint64).reshape(-1, width)

@@ -1,0 +1,123 @@
+"""A process that runs tasks for another one: it reads them from its input, and answers each.
+
+It is a fresh interpreter, so a script that starts it needs no guard of its main module, and
+a worker that is killed ends no other.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lshfast.stages.stage_plan import read_stage_plan
+from lshfast.stages.task_order import StageName, run_task
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# What the interpreter of a worker runs; paths are those of the process that starts it.
+_PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from lshfast.stages.worker import serve; serve(sys.argv[1])"
+)
+
+
+class WorkerEndedError(RuntimeError):
+    """A process ended while it ran a task."""
+
+
+def serve(work: str) -> None:
+    """Run the tasks that come from standard input, and write what became of each.
+
+    What else is printed goes to standard error.
+    """
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # An interruption of the terminal reaches all processes; the one that started this decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for line in sys.stdin:
+        stage, number = line.split()
+        outcome = _outcome(work, stage, int(number))
+        answers.write(outcome)
+        answers.flush()
+
+
+def _outcome(work: str, stage: Any, task: int) -> bytes:
+    """Run a task; return whether it was run, or its error, as bytes."""
+    try:
+        return pickle.dumps(run_task(read_stage_plan(work), stage, task))
+    except Exception as error:
+        try:
+            return pickle.dumps(error)
+        except Exception:  # an error of a library that cannot be sent
+            return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+class WorkerProcess:
+    """A process that runs tasks one after another; use it as a context manager.
+
+    Parameters
+    ----------
+    work : str
+        The work folder of a plan.
+    """
+
+    def __init__(self, work: str) -> None:
+        self._work = work
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._forget()
+
+    def _forget(self) -> int:
+        """Wait for the end of the process, and return its status."""
+        assert self._process is not None
+        with self._process as process:
+            self._process = None
+            with suppress(OSError):
+                process.communicate()
+            return process.wait()
+
+    def run(self, stage: StageName, task: int) -> bool:
+        """Run a task as `run_task` does.
+
+        Raises
+        ------
+        WorkerEndedError
+            If the process ended; the next task gets a new one.
+        """
+        if self._process is None:
+            command = [sys.executable, "-c", _PROGRAM, self._work, *sys.path]
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(f"{stage} {task}\n".encode())
+            process.stdin.flush()
+            outcome = pickle.load(process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise WorkerEndedError(_ending(self._forget())) from None
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return bool(outcome)
+
+
+def _ending(status: int) -> str:
+    """Return how a process ended, in words."""
+    if status == -signal.SIGKILL:
+        return "its process was killed, as the system does where memory runs out"
+    if status < 0:
+        return f"its process ended by signal {-status}"
+    return f"its process ended with status {status}"
