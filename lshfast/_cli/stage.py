@@ -48,8 +48,7 @@ DOES: dict[StageName, str] = {
 PLAN_INPUTS = Argument(
     "inputs",
     "INPUT",
-    "JSONL, CSV, TSV (also .gz, .zst, .bz2, .xz) or Parquet that every task can open: files, "
-    "folders, 'patterns*', URLs.",
+    "Files that every task can open, folders, 'patterns*', URLs.",
 )
 # The options that mean a folder, or a task.
 OF_TASKS = {
@@ -157,12 +156,11 @@ def _show_tasks(work: str, console: Console) -> None:
         console.report(task_status.summary)
 
 
-WATCH = Option(
+WATCH = daily_option(
     "watch",
     False,
     "Show the progress of the tasks until all are done.",
     bool,
-    daily=True,
 )
 STATUS_OPTIONS = (WATCH, *options_named("html", "html_texts", "overwrite"))
 
@@ -196,28 +194,34 @@ def status(options: Options, console: Console) -> None:
 
 
 RUN_OPTIONS = (
-    Option(
+    daily_option(
         "executor",
         "processes",
         "Where the tasks run.",
         Literal["processes", "inline", "slurm", "ray", "dask"],
-        daily=True,
     ),
-    Option(
+    daily_option(
         "workers",
         None,
         "Processes of --executor processes; default: the CPUs.",
         int,
-        daily=True,
     ),
-    Option("retries", 2, "How often a task that fails is repeated.", int, daily=True),
-    Option("address", None, "The Ray cluster or Dask scheduler.", daily=True),
-    Option(
+    daily_option(
+        "retries",
+        2,
+        "How often a task that fails is repeated.",
+        int,
+    ),
+    daily_option(
+        "address",
+        None,
+        "The Ray cluster or Dask scheduler.",
+    ),
+    daily_option(
         "sbatch",
         "",
         "Arguments of sbatch, like '--partition=long --time=60'.",
         metavar="ARGS",
-        daily=True,
     ),
 )
 

@@ -294,8 +294,8 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
-GROUPS = {("stage",): ("plan", "run", "status", "count", "recount", "sketch", "band", "join", "group", "collect", "verify",
-                       "apply"),
+GROUPS = {("stage",): ("plan", "run", "status", "count", "recount", "sketch", "band", "join", "group",
+                       "collect", "verify", "apply"),
           ("records",): ("match", "dedup"),
           ("web",): ("mirrors", "contract"),
           ("fingerprints",): ("match",),
